@@ -1,0 +1,167 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+const (
+	// jobConsumer is the durable consumer that all orchestrators share.
+	jobConsumer = "orchestrator"
+	// maxPendingJobs bounds the jobs that are delivered and not yet done, over all orchestrators.
+	maxPendingJobs = 20000
+	// maxUnacknowledged bounds how many jobs are published ahead of their acknowledgements.
+	maxUnacknowledged = 256
+)
+
+// Delivery is one job that was handed to this process. It comes again, here or elsewhere, unless it is done or extended
+// within the queue's lease.
+type Delivery struct {
+	msg jetstream.Msg
+	// Rollout is what is to be run.
+	Rollout *busv1.Rollout
+	// Parallel is how many rollouts of the sweep this process may run at once; 0 means no limit of its own.
+	Parallel int
+	// Attempt counts deliveries of this job, from 1.
+	Attempt int
+}
+
+// Done removes the job from the queue. It returns once the server has confirmed.
+func (d *Delivery) Done(ctx context.Context) error {
+	if err := d.msg.DoubleAck(ctx); err != nil {
+		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
+	}
+	return nil
+}
+
+// Finish removes the job from the queue without waiting for the server. Should that be lost, the job comes again and is
+// found to be done.
+func (d *Delivery) Finish() error {
+	if err := d.msg.Ack(); err != nil {
+		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
+	}
+	return nil
+}
+
+// Extend renews the lease.
+func (d *Delivery) Extend() error {
+	if err := d.msg.InProgress(); err != nil {
+		return fmt.Errorf("extend job %s: %w", d.Rollout.GetId(), err)
+	}
+	return nil
+}
+
+// Release gives the job back; it is delivered again after the delay.
+func (d *Delivery) Release(delay time.Duration) error {
+	if err := d.msg.NakWithDelay(delay); err != nil {
+		return fmt.Errorf("release job %s: %w", d.Rollout.GetId(), err)
+	}
+	return nil
+}
+
+// Queue hands out jobs. It needs no closing: what was delivered and not done comes again after its lease.
+type Queue struct {
+	consumer jetstream.Consumer
+}
+
+// Jobs opens the job queue. A job that is neither done nor extended within lease is delivered again.
+func (b *Bus) Jobs(ctx context.Context, lease time.Duration) (*Queue, error) {
+	consumer, err := b.streams[jobStream].CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable:       jobConsumer,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       lease,
+		MaxAckPending: maxPendingJobs,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open job queue: %w", err)
+	}
+	return &Queue{consumer: consumer}, nil
+}
+
+// Fetch returns up to n jobs. It waits for the first one, but not longer than ctx and wait allow; none is no error.
+func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delivery, error) {
+	batch, err := q.consumer.FetchNoWait(n)
+	if err != nil {
+		return nil, fmt.Errorf("fetch jobs: %w", err)
+	}
+	jobs, err := deliveries(batch)
+	if err != nil || len(jobs) > 0 {
+		return jobs, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	batch, err = q.consumer.Fetch(1, jetstream.FetchContext(waiting))
+	if err != nil {
+		return nil, fmt.Errorf("fetch jobs: %w", err)
+	}
+	return deliveries(batch)
+}
+
+func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
+	var jobs []*Delivery
+	for msg := range batch.Messages() {
+		job, err := decode[busv1.Job](msg.Subject(), msg.Data())
+		if err != nil {
+			return nil, err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return nil, fmt.Errorf("fetch jobs: %w", err)
+		}
+		jobs = append(jobs, &Delivery{msg: msg, Rollout: job.GetRollout(), Parallel: int(job.GetParallel()), Attempt: int(meta.NumDelivered)})
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, nats.ErrTimeout) {
+		return jobs, fmt.Errorf("fetch jobs: %w", err)
+	}
+	return jobs, nil
+}
+
+// Enqueue queues rollouts, of which each worker process may run parallel at once (0: no limit). One that is in the queue
+// already is left as it is. Safe to repeat.
+func (b *Bus) Enqueue(ctx context.Context, rollouts []*busv1.Rollout, parallel int) error {
+	pending := make([]jetstream.PubAckFuture, 0, maxUnacknowledged)
+	for _, rollout := range rollouts {
+		raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Parallel: int32(parallel)})
+		if err != nil {
+			return fmt.Errorf("queue %s: %w", rollout.GetId(), err)
+		}
+		future, err := b.js.PublishMsgAsync(message(ctx, jobSubject(rollout.GetId()), raw), jetstream.WithExpectLastSequencePerSubject(0))
+		if err != nil {
+			return fmt.Errorf("queue %s: %w", rollout.GetId(), err)
+		}
+		pending = append(pending, future)
+		if len(pending) == maxUnacknowledged {
+			if err := confirm(ctx, pending); err != nil {
+				return err
+			}
+			pending = pending[:0]
+		}
+	}
+	return confirm(ctx, pending)
+}
+
+// confirm waits for acknowledgements; a job that is in the queue already counts as acknowledged.
+func confirm(ctx context.Context, pending []jetstream.PubAckFuture) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	for _, future := range pending {
+		select {
+		case <-future.Ok():
+		case err := <-future.Err():
+			if !isWrongSequence(err) {
+				return fmt.Errorf("queue jobs: %w", err)
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("queue jobs: %w", ctx.Err())
+		}
+	}
+	return nil
+}

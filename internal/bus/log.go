@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// Append adds an entry to a rollout's log and returns its stream sequence, which is the lastSeq of the next append.
+// lastSeq is the sequence of the log's last entry as the caller knows it, 0 for a new log. ErrFenced means that
+// it is not the last one: nothing was written. After any other error the entry may have been written; appending the same
+// entry again with the same lastSeq is safe and finds out.
+func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, lastSeq uint64) (uint64, error) {
+	raw, err := proto.Marshal(entry)
+	if err != nil {
+		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, err)
+	}
+	shard := b.shardOf(rolloutID)
+	subject := logSubject(shard, rolloutID)
+	expected := jetstream.WithExpectLastSequencePerSubject(lastSeq)
+	seq, err := b.publish(ctx, subject, raw, expected)
+	if unsure(err) {
+		// The acknowledgement may be what was lost: try once more and, if the subject has moved, look whether by us.
+		seq, err = b.publish(ctx, subject, raw, expected)
+		if isWrongSequence(err) {
+			if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
+				return last.Sequence, nil
+			}
+		}
+	}
+	if isWrongSequence(err) {
+		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, ErrFenced)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, err)
+	}
+	return seq, nil
+}
+
+// unsure says whether a publish failed in a way that leaves open whether the message was stored.
+func unsure(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, jetstream.ErrNoStreamResponse)
+}
+
+// ReadLog returns a rollout's log, oldest entry first, and the sequence of its last entry; empty and 0 if there is none.
+func (b *Bus) ReadLog(ctx context.Context, rolloutID string) ([]*busv1.LogEntry, uint64, error) {
+	var entries []*busv1.LogEntry
+	shard := b.shardOf(rolloutID)
+	subject := logSubject(shard, rolloutID)
+	last, err := b.all(ctx, logStream(shard), subject, func(raw []byte) error {
+		entry, err := decode[busv1.LogEntry](subject, raw)
+		entries = append(entries, entry)
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read log of %s: %w", rolloutID, err)
+	}
+	return entries, last, nil
+}
+
+// PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing the same one again
+// is harmless.
+func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
+	raw, err := proto.Marshal(snapshot)
+	if err != nil {
+		return fmt.Errorf("publish snapshot of %s: %w", snapshot.GetSessionId(), err)
+	}
+	if _, err := b.publish(ctx, snapshotSubject(b.shardOf(snapshot.GetSessionId()), snapshot.GetSessionId()), raw); err != nil {
+		return fmt.Errorf("publish snapshot of %s: %w", snapshot.GetSessionId(), err)
+	}
+	return nil
+}
+
+// ReadSnapshots returns all snapshots of a session, oldest first; the same one may occur more than once.
+func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
+	var snapshots []*busv1.Snapshot
+	shard := b.shardOf(sessionID)
+	subject := snapshotSubject(shard, sessionID)
+	_, err := b.all(ctx, snapshotStream(shard), subject, func(raw []byte) error {
+		snapshot, err := decode[busv1.Snapshot](subject, raw)
+		snapshots = append(snapshots, snapshot)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read snapshots of %s: %w", sessionID, err)
+	}
+	return snapshots, nil
+}

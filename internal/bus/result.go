@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// PublishResult stores the result of a rollout unless it has one already; created tells which. Safe to repeat.
+func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
+	id := result.GetRollout().GetId()
+	raw, err := proto.Marshal(result)
+	if err != nil {
+		return false, fmt.Errorf("publish result of %s: %w", id, err)
+	}
+	created, err = b.create(ctx, resultSubject(id), raw)
+	if err != nil {
+		return false, fmt.Errorf("publish result of %s: %w", id, err)
+	}
+	return created, nil
+}
+
+// Result returns the stored result of a rollout, ErrNotFound if there is none.
+func (b *Bus) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
+	msg, err := b.last(ctx, resultStream, resultSubject(rolloutID))
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	return decode[busv1.Result](msg.Subject, msg.Data)
+}
+
+// RecordReply stores what a player answered for a message index unless something is stored already, and returns what is
+// stored: the first writer's bytes.
+func (b *Bus) RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error) {
+	created, err := b.create(ctx, replySubject(rolloutID, index), raw)
+	if err != nil {
+		return nil, fmt.Errorf("record reply %d of %s: %w", index, rolloutID, err)
+	}
+	if created {
+		return raw, nil
+	}
+	return b.Reply(ctx, rolloutID, index)
+}
+
+// Reply returns a recorded answer, ErrNotFound if there is none.
+func (b *Bus) Reply(ctx context.Context, rolloutID string, index int32) ([]byte, error) {
+	msg, err := b.last(ctx, replyStream, replySubject(rolloutID, index))
+	if err != nil {
+		return nil, fmt.Errorf("read reply: %w", err)
+	}
+	return msg.Data, nil
+}
+
+// PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing the same again succeeds.
+func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(sweep)
+	if err != nil {
+		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
+	}
+	created, err := b.create(ctx, sweepPlanSubject(sweep.GetId()), raw)
+	if err != nil {
+		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
+	}
+	if created {
+		return nil
+	}
+	stored, err := b.last(ctx, sweepStream, sweepPlanSubject(sweep.GetId()))
+	if err != nil {
+		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
+	}
+	if !bytes.Equal(stored.Data, raw) {
+		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), ErrExists)
+	}
+	return nil
+}
+
+// Sweep returns the plan of a sweep, ErrNotFound if there is none.
+func (b *Bus) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
+	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
+	if err != nil {
+		return nil, fmt.Errorf("read sweep: %w", err)
+	}
+	return decode[busv1.Sweep](msg.Subject, msg.Data)
+}
+
+// CancelSweep marks a sweep as cancelled. Safe to repeat.
+func (b *Bus) CancelSweep(ctx context.Context, sweepID string) error {
+	if _, err := b.create(ctx, sweepCancelSubject(sweepID), nil); err != nil {
+		return fmt.Errorf("cancel sweep %s: %w", sweepID, err)
+	}
+	return nil
+}

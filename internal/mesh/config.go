@@ -1,0 +1,127 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+)
+
+// Config says how a process reaches its peers over TCP.
+type Config struct {
+	// Service is the service that this process runs; empty for a client or for all in one process.
+	Service Service
+	// Listen is the address that this process's service listens on.
+	Listen string
+	// NATSURL is the NATS server, or several separated by commas.
+	NATSURL string
+	// NATSCredentials is a file with NATS user credentials; empty for none.
+	NATSCredentials string
+	// Addresses holds the addresses of each service: one entry per shard (tool host) or one that stands for all replicas.
+	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
+	// ShardIndex is this process's position in its service's list of shards.
+	ShardIndex int
+	// TLSCert, TLSKey and TLSCA are PEM files. All empty means plain text; with TLSCA both sides prove who they are.
+	TLSCert, TLSKey, TLSCA string
+	// MaxMessageBytes bounds one gRPC message.
+	MaxMessageBytes int
+	// Grace is how long running calls may go on after the process was told to stop.
+	Grace time.Duration
+	// Reflection serves gRPC reflection.
+	Reflection bool
+	// Bus says how streams are made.
+	Bus bus.Config
+}
+
+// DefaultConfig returns local addresses on the default ports.
+func DefaultConfig() Config {
+	return Config{
+		NATSURL:         "nats://127.0.0.1:4222",
+		Orchestrators:   []string{"127.0.0.1:7401"},
+		ToolHosts:       []string{"127.0.0.1:7402"},
+		AgentGateways:   []string{"127.0.0.1:7403"},
+		Evaluators:      []string{"127.0.0.1:7404"},
+		MaxMessageBytes: 64 << 20,
+		Grace:           2 * time.Second,
+		Bus:             bus.DefaultConfig(),
+	}
+}
+
+// RegisterFlags adds the flags of this package.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	c.RegisterClientFlags(fs)
+	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on; default: the address of this service (see --*-addr)")
+	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS server, or several separated by commas")
+	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
+	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; a name with several addresses is balanced over them")
+	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
+	fs.DurationVar(&c.Grace, "grace", c.Grace, "how long running calls may go on after a signal to stop")
+	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
+	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
+	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
+	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "how long logs, snapshots and results stay; 0 for ever")
+}
+
+// RegisterClientFlags adds the flags that a client of a running installation needs.
+func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.Orchestrators, "orchestrator-addr", c.Orchestrators, "address of the orchestrator")
+	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "address of the evaluator")
+	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert, "PEM file with this process's certificate; turns TLS on")
+	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM file with the certificate's key")
+	fs.StringVar(&c.TLSCA, "tls-ca", c.TLSCA, "PEM file with the certificate authority of the peers; they must prove who they are")
+	fs.IntVar(&c.MaxMessageBytes, "max-message-bytes", c.MaxMessageBytes, "largest gRPC message")
+}
+
+// Validate names the first field that is out of range.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxMessageBytes < 1<<16:
+		return fmt.Errorf("--max-message-bytes: %d given, expected at least 65536", c.MaxMessageBytes)
+	case c.Grace < 0:
+		return fmt.Errorf("--grace: %s given, expected 0 or more", c.Grace)
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key: one given, expected both or neither")
+	case c.TLSCA != "" && c.TLSCert == "":
+		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
+	}
+	for _, service := range Services() {
+		if len(c.addresses(service)) == 0 {
+			return fmt.Errorf("--%s-addr: empty, expected at least one address", service)
+		}
+	}
+	if n := len(c.ToolHosts); c.ShardIndex < 0 || c.ShardIndex >= n {
+		return fmt.Errorf("--shard-index: %d given, expected 0 to %d (--toolhost-addr has %d)", c.ShardIndex, n-1, n)
+	}
+	return c.Bus.Validate()
+}
+
+func (c Config) addresses(s Service) []string {
+	switch s {
+	case Orchestrator:
+		return c.Orchestrators
+	case ToolHost:
+		return c.ToolHosts
+	case AgentGateway:
+		return c.AgentGateways
+	case Evaluator:
+		return c.Evaluators
+	default:
+		return nil
+	}
+}
+
+// listen returns the address that a service of this process listens on.
+func (c Config) listen(s Service) string {
+	if c.Listen != "" {
+		return c.Listen
+	}
+	addresses := c.addresses(s)
+	if s == ToolHost {
+		return addresses[c.ShardIndex]
+	}
+	return addresses[0]
+}

@@ -1,0 +1,173 @@
+// Package mesh connects the services of an installation with each other and with NATS. It is the one place that knows
+// whether a peer lives in this process (bufconn, an embedded NATS server) or elsewhere (TCP, with or without TLS).
+//
+// A Mesh is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"net"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+)
+
+// Service names one of the four services.
+type Service string
+
+// The services.
+const (
+	Orchestrator Service = "orchestrator"
+	ToolHost     Service = "toolhost"
+	AgentGateway Service = "agentgw"
+	Evaluator    Service = "evaluator"
+)
+
+// Services lists all services.
+func Services() []Service { return []Service{Orchestrator, ToolHost, AgentGateway, Evaluator} }
+
+// transport is how a process listens for and reaches services.
+type transport interface {
+	// listen opens the listener of a service of this process.
+	listen(s Service) (net.Listener, error)
+	// dial returns one connection per shard of a service.
+	dial(s Service) ([]*grpc.ClientConn, error)
+}
+
+// Mesh is a process's connections to its peers.
+type Mesh struct {
+	cfg       Config
+	transport transport
+	peers     map[Service][]*grpc.ClientConn
+	nats      *nats.Conn
+	bus       *bus.Bus
+	telemetry *telemetry.Telemetry
+	logger    *slog.Logger
+	closers   []func() error
+}
+
+// Parts are what a mesh is given beside its configuration.
+type Parts struct {
+	// Logger receives what services log.
+	Logger *slog.Logger
+	// Telemetry may be nil.
+	Telemetry *telemetry.Telemetry
+}
+
+// Connect joins an installation whose services and NATS server are reached over TCP. Peers that are not there yet are
+// waited for by each call; the NATS server must be there.
+func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	conn, err := connectNATS(cfg, parts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mesh{cfg: cfg, nats: conn, telemetry: parts.Telemetry, logger: parts.Logger}
+	m.onClose(func() error { conn.Close(); return nil })
+	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry})
+}
+
+// Client joins an installation as a client of its gRPC services only: there is no bus.
+func Client(cfg Config, parts Parts) (*Mesh, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}
+	if err := m.dial(&tcp{cfg: cfg, telemetry: parts.Telemetry}); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// open finishes a mesh whose NATS connection stands.
+func (m *Mesh) open(ctx context.Context, t transport) (*Mesh, error) {
+	js, err := jetstream.New(m.nats)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open JetStream: %w", err), m.Close())
+	}
+	if m.bus, err = bus.Open(ctx, js, m.cfg.Bus); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	if err := m.dial(t); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func (m *Mesh) dial(t transport) error {
+	m.transport = t
+	m.peers = make(map[Service][]*grpc.ClientConn)
+	for _, service := range Services() {
+		conns, err := t.dial(service)
+		if err != nil {
+			return err
+		}
+		m.peers[service] = conns
+		for _, conn := range conns {
+			m.onClose(conn.Close)
+		}
+	}
+	return nil
+}
+
+// Conn returns a connection to any replica of a service. Calls on it wait until the service is there, within their deadline.
+func (m *Mesh) Conn(s Service) grpc.ClientConnInterface { return m.peers[s][0] }
+
+// Shard returns a connection to the replica of a service that owns a key.
+func (m *Mesh) Shard(s Service, key string) grpc.ClientConnInterface {
+	conns := m.peers[s]
+	return conns[shardOf(key, len(conns))]
+}
+
+// Owns says whether this process is the shard of a service that owns a key.
+func (m *Mesh) Owns(s Service, key string) bool {
+	return shardOf(key, len(m.peers[s])) == m.ShardIndex(s)
+}
+
+// ShardIndex returns this process's position among the shards of a service.
+func (m *Mesh) ShardIndex(s Service) int {
+	if s == m.cfg.Service {
+		return m.cfg.ShardIndex
+	}
+	return 0
+}
+
+// ShardCount returns the number of shards of a service.
+func (m *Mesh) ShardCount(s Service) int { return len(m.peers[s]) }
+
+// Bus returns the bus; nil for a mesh made by Client.
+func (m *Mesh) Bus() *bus.Bus { return m.bus }
+
+// Telemetry returns the process's telemetry; it may be turned off but can always be called.
+func (m *Mesh) Telemetry() *telemetry.Telemetry { return m.telemetry }
+
+// Logger returns the logger of a service of this process.
+func (m *Mesh) Logger(s Service) *slog.Logger { return m.logger.With("service", string(s)) }
+
+// Close closes connections in the reverse order of their opening.
+func (m *Mesh) Close() error {
+	var errs []error
+	for i := len(m.closers) - 1; i >= 0; i-- {
+		errs = append(errs, m.closers[i]())
+	}
+	m.closers = nil
+	return errors.Join(errs...)
+}
+
+func (m *Mesh) onClose(f func() error) { m.closers = append(m.closers, f) }
+
+func shardOf(key string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return int(h.Sum32() % uint32(shards))
+}

@@ -1,0 +1,61 @@
+// Package natstest runs a real NATS JetStream server inside a test.
+package natstest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+)
+
+const readyTimeout = 30 * time.Second
+
+// Start returns a bus with default streams on a server of its own, without a network port. Both end with the test.
+func Start(tb testing.TB) *bus.Bus {
+	tb.Helper()
+	return Open(tb, Connect(tb, tb.TempDir()), bus.DefaultConfig())
+}
+
+// Connect starts a server that stores its streams in dir and returns a connection to it. Both end with the test.
+func Connect(tb testing.TB, dir string) *nats.Conn {
+	tb.Helper()
+	srv, err := server.NewServer(&server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		tb.Fatalf("start NATS: %v", err)
+	}
+	srv.Start()
+	tb.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	if !srv.ReadyForConnections(readyTimeout) {
+		tb.Fatal("start NATS: not ready in time")
+	}
+	conn, err := nats.Connect("", nats.InProcessServer(srv))
+	if err != nil {
+		tb.Fatalf("connect to NATS: %v", err)
+	}
+	tb.Cleanup(conn.Close)
+	return conn
+}
+
+// Open opens a bus on a connection.
+func Open(tb testing.TB, conn *nats.Conn, cfg bus.Config) *bus.Bus {
+	tb.Helper()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		tb.Fatalf("open JetStream: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	b, err := bus.Open(ctx, js, cfg)
+	if err != nil {
+		tb.Fatalf("open bus: %v", err)
+	}
+	return b
+}

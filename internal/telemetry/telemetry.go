@@ -1,0 +1,160 @@
+// Package telemetry sends OpenTelemetry traces and metrics through OTLP, and gives every rollout a trace of its own whose
+// id follows from the rollout's id, so that all processes and all restarts contribute to the same trace.
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const metricInterval = 15 * time.Second
+
+// Config says where telemetry goes.
+type Config struct {
+	// Endpoint is host:port of an OTLP gRPC receiver. Empty turns telemetry off.
+	Endpoint string
+	// TLS uses the system's certificate authorities for the connection.
+	TLS bool
+	// SampleRatio is the share of rollouts that are traced, 0 to 1; the same rollouts in every process.
+	SampleRatio float64
+}
+
+// DefaultConfig returns telemetry turned off, with every rollout traced once it is turned on.
+func DefaultConfig() Config { return Config{SampleRatio: 1} }
+
+// RegisterFlags adds the flags of this package.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.Endpoint, "otlp-endpoint", c.Endpoint, "host:port of an OTLP gRPC receiver, e.g. localhost:4317; empty sends no telemetry")
+	fs.BoolVar(&c.TLS, "otlp-tls", c.TLS, "use TLS to the OTLP receiver")
+	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "share of rollouts that are traced, 0 to 1")
+}
+
+// Validate names the first field that is out of range.
+func (c Config) Validate() error {
+	if !(c.SampleRatio >= 0 && c.SampleRatio <= 1) {
+		return fmt.Errorf("--trace-ratio: %v given, expected 0 to 1", c.SampleRatio)
+	}
+	return nil
+}
+
+// Telemetry is the running export. The zero value and nil are turned off. Safe for concurrent use.
+type Telemetry struct {
+	threshold uint64
+	traces    *sdktrace.TracerProvider
+	metrics   *sdkmetric.MeterProvider
+}
+
+// Start installs the process's tracer and meter providers. service is the OpenTelemetry service name. Close the result to
+// flush what is pending.
+func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	if cfg.Endpoint == "" {
+		return &Telemetry{}, nil
+	}
+	traceOpts := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(cfg.Endpoint)}
+	metricOpts := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpoint(cfg.Endpoint)}
+	if !cfg.TLS {
+		traceOpts = append(traceOpts, otlptracegrpc.WithInsecure())
+		metricOpts = append(metricOpts, otlpmetricgrpc.WithInsecure())
+	}
+	spans, err := otlptracegrpc.New(ctx, traceOpts...)
+	if err != nil {
+		return nil, fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, err)
+	}
+	metrics, err := otlpmetricgrpc.New(ctx, metricOpts...)
+	if err != nil {
+		return nil, fmt.Errorf("start telemetry to %s: %w", cfg.Endpoint, errors.Join(err, spans.Shutdown(ctx)))
+	}
+	res := resource.NewSchemaless(attribute.String("service.name", service))
+	t := &Telemetry{
+		threshold: threshold(cfg.SampleRatio),
+		traces: sdktrace.NewTracerProvider(
+			sdktrace.WithBatcher(spans),
+			sdktrace.WithResource(res),
+			sdktrace.WithIDGenerator(generator{}),
+			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.SampleRatio))),
+		),
+		metrics: sdkmetric.NewMeterProvider(
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithInterval(metricInterval))),
+			sdkmetric.WithResource(res),
+		),
+	}
+	otel.SetTracerProvider(t.traces)
+	otel.SetMeterProvider(t.metrics)
+	return t, nil
+}
+
+// Enabled says whether anything is exported.
+func (t *Telemetry) Enabled() bool { return t != nil && t.traces != nil }
+
+// Close flushes what is pending, as far as ctx allows, and stops the export.
+func (t *Telemetry) Close(ctx context.Context) error {
+	if !t.Enabled() {
+		return nil
+	}
+	if err := errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx)); err != nil {
+		return fmt.Errorf("stop telemetry: %w", err)
+	}
+	return nil
+}
+
+// Rollout returns ctx inside the trace of a rollout, as a child of its root span. Without telemetry it returns ctx.
+func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Context {
+	if !t.Enabled() {
+		return ctx
+	}
+	return trace.ContextWithRemoteSpanContext(ctx, t.root(rolloutID))
+}
+
+// RecordRoot records the root span of a rollout's trace. Exactly one process does this, once, when it knows the outcome.
+func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begin, end time.Time, attributes ...attribute.KeyValue) {
+	if !t.Enabled() {
+		return
+	}
+	root := t.root(rolloutID)
+	if !root.IsSampled() {
+		return
+	}
+	ctx = context.WithValue(trace.ContextWithSpanContext(ctx, trace.SpanContext{}), rootKey{}, root)
+	_, span := t.traces.Tracer("toolsandbox").Start(ctx, name,
+		trace.WithNewRoot(), trace.WithTimestamp(begin), trace.WithAttributes(attributes...))
+	span.End(trace.WithTimestamp(end))
+}
+
+// root returns the span context of a rollout's root span: ids are a digest of the rollout's id, and whether it is
+// sampled follows from the trace id.
+func (t *Telemetry) root(rolloutID string) trace.SpanContext {
+	sum := sha256.Sum256([]byte(rolloutID))
+	cfg := trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), Remote: true}
+	// The same rule as the SDK's ratio sampler, so that roots and orphans agree.
+	if binary.BigEndian.Uint64(cfg.TraceID[8:16])>>1 < t.threshold {
+		cfg.TraceFlags = trace.FlagsSampled
+	}
+	return trace.NewSpanContext(cfg)
+}
+
+func threshold(ratio float64) uint64 {
+	if ratio >= 1 {
+		return math.MaxUint64
+	}
+	return uint64(ratio * (1 << 63))
+}

@@ -1,0 +1,75 @@
+package world
+
+import (
+	"strings"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	tablePrefix = "TABLE_NAME_"
+	rolePrefix  = "ROLE_"
+)
+
+// TableText returns a table's name as the original writes it, e.g. CONTACT.
+func TableText(name worldv1.TableName) string {
+	return strings.TrimPrefix(name.String(), tablePrefix)
+}
+
+// TableByText is the inverse of TableText; ok is false for an unknown name.
+func TableByText(text string) (name worldv1.TableName, ok bool) {
+	number, ok := worldv1.TableName_value[tablePrefix+text]
+	return worldv1.TableName(number), ok && number != 0
+}
+
+// RoleText returns a role's name as the original writes it, e.g. EXECUTION_ENVIRONMENT.
+func RoleText(role worldv1.Role) string {
+	return strings.TrimPrefix(role.String(), rolePrefix)
+}
+
+// RoleByText is the inverse of RoleText; ok is false for an unknown name.
+func RoleByText(text string) (role worldv1.Role, ok bool) {
+	number, ok := worldv1.Role_value[rolePrefix+text]
+	return worldv1.Role(number), ok && number != 0
+}
+
+// Null returns a null cell.
+func Null() *worldv1.Value { return &worldv1.Value{} }
+
+// Bool returns a boolean cell.
+func Bool(v bool) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Boolean{Boolean: v}} }
+
+// Number returns a numeric cell.
+func Number(v float64) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Number{Number: v}} }
+
+// Text returns a text cell.
+func Text(v string) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Text{Text: v}} }
+
+// Fits says whether a cell may stand in a column of the given kind: null always may.
+func Fits(v *worldv1.Value, kind Kind) bool {
+	switch v.GetKind().(type) {
+	case nil:
+		return true
+	case *worldv1.Value_Boolean:
+		return kind == KindBool
+	case *worldv1.Value_Number:
+		return kind == KindNumber
+	case *worldv1.Value_Text:
+		return kind == KindText
+	default:
+		return false
+	}
+}
+
+// VisibleTo says whether a role may read a message: by default its sender and its recipient may.
+func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
+	if len(m.GetVisibleTo()) == 0 {
+		return m.GetSender() == role || m.GetRecipient() == role
+	}
+	for _, r := range m.GetVisibleTo() {
+		if r == role {
+			return true
+		}
+	}
+	return false
+}
