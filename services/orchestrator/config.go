@@ -1,0 +1,68 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Config is what an operator can set.
+type Config struct {
+	// Name tells this process apart in logs and claims; it has no effect on what is played.
+	Name string
+	// Parallel is the number of rollouts that this process plays at once.
+	Parallel int
+	// Lease is how long a job may go without a sign of life before another process gets it.
+	Lease time.Duration
+	// RespondTimeout bounds one turn of a player.
+	RespondTimeout time.Duration
+	// ExecuteTimeout bounds one execution of tools.
+	ExecuteTimeout time.Duration
+	// Attempts is how often a rollout is tried when a service or provider fails.
+	Attempts int
+}
+
+// DefaultConfig returns settings for scripted players and for models alike.
+func DefaultConfig() Config {
+	return Config{
+		Name:           "orchestrator",
+		Parallel:       64,
+		Lease:          10 * time.Second,
+		RespondTimeout: 2 * time.Minute,
+		ExecuteTimeout: 30 * time.Second,
+		Attempts:       5,
+	}
+}
+
+// RegisterFlags adds the service's flags.
+func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.Name, "orchestrator-name", c.Name, "name of this process in logs and claims")
+	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "rollouts that this process plays at once")
+	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
+	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player")
+	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
+	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
+}
+
+// Validate returns all fields that are out of range.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Parallel < 1 || c.Parallel > 100000 {
+		errs = append(errs, fmt.Errorf("--orchestrator-parallel: %d given, expected 1 to 100000", c.Parallel))
+	}
+	if c.Lease < time.Second {
+		errs = append(errs, fmt.Errorf("--orchestrator-lease: %s given, expected at least 1s", c.Lease))
+	}
+	if c.RespondTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--orchestrator-respond-timeout: %s given, expected more than 0", c.RespondTimeout))
+	}
+	if c.ExecuteTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--orchestrator-execute-timeout: %s given, expected more than 0", c.ExecuteTimeout))
+	}
+	if c.Attempts < 1 {
+		errs = append(errs, fmt.Errorf("--orchestrator-attempts: %d given, expected at least 1", c.Attempts))
+	}
+	return errors.Join(errs...)
+}

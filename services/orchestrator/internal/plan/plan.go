@@ -1,0 +1,58 @@
+// Package plan expands a sweep into its rollouts. The plan is a pure function of the sweep: whoever derives it again gets
+// the same rollouts with the same ids and seeds.
+package plan
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// Expand returns the rollouts of a sweep: scenarios × agents × users × trials, in this nesting order. The number in the
+// plan is part of the rollout's id.
+func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
+	rollouts := make([]*busv1.Rollout, 0, Size(sweep))
+	for _, scenario := range sweep.GetScenarios() {
+		for _, agent := range sweep.GetAgents() {
+			for _, user := range sweep.GetUsers() {
+				for trial := range sweep.GetTrials() {
+					rollouts = append(rollouts, &busv1.Rollout{
+						Id:               ID(sweep.GetId(), len(rollouts)),
+						SweepId:          sweep.GetId(),
+						Scenario:         scenario.GetName(),
+						Trial:            trial,
+						SetupDigest:      scenario.GetSetupDigest(),
+						EvaluationDigest: scenario.GetEvaluationDigest(),
+						Agent:            agent,
+						User:             user,
+						Seed:             seed(sweep.GetSeed(), scenario.GetName(), trial),
+						Compat:           sweep.GetCompat(),
+					})
+				}
+			}
+		}
+	}
+	return rollouts
+}
+
+// Size returns the number of rollouts without making them.
+func Size(sweep *busv1.Sweep) int {
+	return len(sweep.GetScenarios()) * len(sweep.GetAgents()) * len(sweep.GetUsers()) * int(sweep.GetTrials())
+}
+
+// ID returns the id of the n-th rollout of a sweep, n from 0.
+func ID(sweepID string, n int) string { return sweepID + "." + strconv.Itoa(n) }
+
+// seed mixes the sweep's seed with what distinguishes a rollout for its players: not the sweep's id and not who
+// plays, so that players meet the same dice in every run.
+func seed(sweep int64, scenario string, trial int32) int64 {
+	h := fnv.New64a()
+	var number [12]byte
+	binary.BigEndian.PutUint64(number[:8], uint64(sweep))
+	binary.BigEndian.PutUint32(number[8:], uint32(trial))
+	_, _ = h.Write(number[:])
+	_, _ = h.Write([]byte(scenario))
+	return int64(h.Sum64())
+}

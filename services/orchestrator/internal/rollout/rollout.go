@@ -1,0 +1,190 @@
+// Package rollout is the state of one rollout as a fold over its log, and the turn rule. It does no input or output: a worker
+// that takes a rollout over folds the log and asks what comes next, exactly as the worker before it did.
+package rollout
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrLog says that a log cannot have been written by this program.
+var ErrLog = errors.New("broken rollout log")
+
+// State is everything that the log of a rollout says. The zero value is that of an empty log. It is not safe for
+// concurrent use.
+type State struct {
+	rollout  *busv1.Rollout
+	messages []*worldv1.Message
+	starting int
+	limit    int
+	versions []*worldv1.TableVersion
+	turns    map[worldv1.Role]int
+	claims   int
+	end      *busv1.End
+}
+
+// Fold returns the state after a whole log.
+func Fold(entries []*busv1.LogEntry) (*State, error) {
+	state := &State{}
+	for i, entry := range entries {
+		if err := state.Apply(entry); err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i, err)
+		}
+	}
+	return state, nil
+}
+
+// Apply adds one entry. It keeps the entry's messages.
+func (s *State) Apply(entry *busv1.LogEntry) error {
+	if s.end != nil {
+		return fmt.Errorf("%w: an entry after the end", ErrLog)
+	}
+	if start := entry.GetStart(); start != nil {
+		if s.rollout != nil {
+			return fmt.Errorf("%w: a second start", ErrLog)
+		}
+		s.rollout = start.GetRollout()
+		s.messages = append(s.messages, start.GetMessages()...)
+		s.starting = len(s.messages)
+		s.limit = int(start.GetMaxMessages())
+		s.versions = start.GetVersions()
+		s.turns = make(map[worldv1.Role]int)
+	}
+	if s.rollout == nil {
+		return fmt.Errorf("%w: no start", ErrLog)
+	}
+	if entry.GetClaim() != nil {
+		s.claims++
+	}
+	if turn := entry.GetTurn(); turn != nil {
+		if err := s.applyTurn(turn); err != nil {
+			return err
+		}
+	}
+	s.end = entry.GetEnd()
+	return nil
+}
+
+func (s *State) applyTurn(turn *busv1.Turn) error {
+	if len(turn.GetMessages()) == 0 {
+		return fmt.Errorf("%w: a turn without messages", ErrLog)
+	}
+	for i, message := range turn.GetMessages() {
+		if want := len(s.messages) + i; int(message.GetIndex()) != want {
+			return fmt.Errorf("%w: message index %d, expected %d", ErrLog, message.GetIndex(), want)
+		}
+	}
+	if turn.Deactivated != nil {
+		index := int(turn.GetDeactivated())
+		if index < 0 || index >= len(s.messages) {
+			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(s.messages))
+		}
+		// The message may be shared with whoever wrote the log entry.
+		ended := proto.CloneOf(s.messages[index])
+		ended.ConversationActive = proto.Bool(false)
+		s.messages[index] = ended
+	}
+	s.messages = append(s.messages, turn.GetMessages()...)
+	s.versions = turn.GetVersions()
+	s.turns[turn.GetMessages()[0].GetSender()]++
+	return nil
+}
+
+// Start returns the first entry of a log.
+func Start(rollout *busv1.Rollout, messages []*worldv1.Message, versions []*worldv1.TableVersion, maxMessages int32) *busv1.Start {
+	return &busv1.Start{Rollout: rollout, Messages: carry(messages, true), Versions: versions, MaxMessages: maxMessages}
+}
+
+// Turn returns the entry for what was just said. versions are those that hold after it; nil means that none changed.
+// deactivated is the index of the message that ended the conversation, if one did.
+func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersion, deactivated *int32) *busv1.Turn {
+	active := s.active()
+	if deactivated != nil {
+		active = false
+	}
+	if versions == nil {
+		versions = s.versions
+	}
+	return &busv1.Turn{Messages: carry(messages, active), Versions: versions, Deactivated: deactivated}
+}
+
+// carry fills in conversation_active where a message does not set it: it carries over from the message before.
+func carry(messages []*worldv1.Message, active bool) []*worldv1.Message {
+	carried := make([]*worldv1.Message, len(messages))
+	for i, message := range messages {
+		if message.ConversationActive != nil {
+			active = message.GetConversationActive()
+			carried[i] = message
+			continue
+		}
+		carried[i] = proto.CloneOf(message)
+		carried[i].ConversationActive = proto.Bool(active)
+	}
+	return carried
+}
+
+func (s *State) active() bool {
+	return len(s.messages) == 0 || s.messages[len(s.messages)-1].GetConversationActive()
+}
+
+// Rollout returns what is run; nil for an empty log.
+func (s *State) Rollout() *busv1.Rollout { return s.rollout }
+
+// Messages returns all messages so far. Do not change them.
+func (s *State) Messages() []*worldv1.Message { return s.messages }
+
+// Starting returns the number of starting messages.
+func (s *State) Starting() int { return s.starting }
+
+// Claims returns how many workers have claimed the rollout.
+func (s *State) Claims() int { return s.claims }
+
+// End returns the end record, nil while the rollout runs.
+func (s *State) End() *busv1.End { return s.end }
+
+// Turns returns how many turns a role has taken after the starting messages.
+func (s *State) Turns(role worldv1.Role) int { return s.turns[role] }
+
+// Next returns who speaks next, or the reason why nobody does. It is the turn rule: the recipient of the last
+// message speaks, unless that message says that the conversation is over or the limit is reached.
+func (s *State) Next() (speaker worldv1.Role, over busv1.EndReason) {
+	last := s.messages[len(s.messages)-1]
+	if !last.GetConversationActive() {
+		return worldv1.Role_ROLE_UNSPECIFIED, busv1.EndReason_END_REASON_FINISHED
+	}
+	if len(s.messages)-s.starting >= s.limit {
+		return worldv1.Role_ROLE_UNSPECIFIED, busv1.EndReason_END_REASON_MESSAGE_LIMIT
+	}
+	return last.GetRecipient(), busv1.EndReason_END_REASON_UNSPECIFIED
+}
+
+// View returns the messages that a role can see.
+func (s *State) View(role worldv1.Role) []*worldv1.Message {
+	var view []*worldv1.Message
+	for _, message := range s.messages {
+		if world.VisibleTo(message, role) {
+			view = append(view, message)
+		}
+	}
+	return view
+}
+
+// Calls returns the trailing messages that one sender addressed to the execution environment.
+func (s *State) Calls() []*worldv1.Message {
+	last := len(s.messages)
+	first := last
+	for first > 0 && s.messages[first-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
+		s.messages[first-1].GetSender() == s.messages[last-1].GetSender() {
+		first--
+	}
+	return s.messages[first:last]
+}
+
+// Finish ends the rollout with the entry that was applied last.
+func (s *State) Finish(end *busv1.End) { s.end = end }

@@ -1,0 +1,285 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// game is one rollout while this worker plays it.
+type game struct {
+	*Worker
+	delivery *bus.Delivery
+	rollout  *busv1.Rollout
+	setup    *setupv1.Setup
+	tools    map[worldv1.Role]toolSet
+	state    *rollout.State
+	last     uint64 // sequence of the log's last entry
+	resumed  bool   // there was a log before this delivery
+}
+
+// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it; any other error
+// means that it should be tried again.
+func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
+	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("toolsandbox.rollout.id", delivery.Rollout.GetId()),
+			attribute.String("gen_ai.agent.name", delivery.Rollout.GetAgent().GetName()))
+	}
+	defer func() {
+		if err != nil {
+			span.SetStatus(otelcodes.Error, err.Error())
+		}
+		span.End()
+	}()
+	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout}
+	if g.setup, err = w.peers.Bus.Setup(ctx, g.rollout.GetSetupDigest()); err != nil {
+		return err
+	}
+	if err := g.claim(ctx); err != nil {
+		return err
+	}
+	for g.state.End() == nil {
+		if err := g.turn(ctx); err != nil {
+			return err
+		}
+	}
+	return g.settle(ctx)
+}
+
+// settle finishes the job of a rollout that has its result already; for any other the result is still to come.
+func (g *game) settle(ctx context.Context) error {
+	if !g.resumed {
+		return nil
+	}
+	_, err := g.peers.Bus.Result(ctx, g.rollout.GetId())
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		g.finish(g.rollout.GetId())
+	}
+	return err
+}
+
+// claim opens the rollout's log or, if there is one, goes on with it.
+func (g *game) claim(ctx context.Context) error {
+	session, sessionErr := g.createSession(ctx)
+	claim := &busv1.Claim{Worker: g.cfg.Name}
+	if g.delivery.Attempt == 1 && sessionErr == nil {
+		err := g.open(ctx, claim, session)
+		if !errors.Is(err, bus.ErrFenced) {
+			return err
+		}
+	}
+	entries, last, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return g.resume(ctx, entries, last, claim, sessionErr)
+	}
+	if sessionErr != nil {
+		return g.abandon(ctx, claim, sessionErr)
+	}
+	return g.open(ctx, claim, session)
+}
+
+// open writes the first entry of the log.
+func (g *game) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
+	g.state, g.last = &rollout.State{}, 0
+	return g.append(ctx, &busv1.LogEntry{
+		Start: rollout.Start(g.rollout, g.setup.GetMessages(), session.GetVersions(), g.setup.GetMaxMessages()),
+		Claim: claim,
+	})
+}
+
+// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it over.
+func (g *game) resume(ctx context.Context, entries []*busv1.LogEntry, last uint64, claim *busv1.Claim, sessionErr error) error {
+	state, err := rollout.Fold(entries)
+	if err != nil {
+		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+	}
+	g.state, g.last, g.resumed = state, last, true
+	if state.End() != nil {
+		return nil
+	}
+	claim.Attempt = int32(state.Claims())
+	if sessionErr != nil {
+		return g.giveUp(ctx, claim, sessionErr)
+	}
+	return g.append(ctx, &busv1.LogEntry{Claim: claim})
+}
+
+// abandon ends a rollout that could not even begin.
+func (g *game) abandon(ctx context.Context, claim *busv1.Claim, cause error) error {
+	if !g.hopeless(cause) {
+		return cause
+	}
+	g.state, g.last = &rollout.State{}, 0
+	return g.append(ctx, &busv1.LogEntry{
+		Start: rollout.Start(g.rollout, g.setup.GetMessages(), nil, g.setup.GetMaxMessages()),
+		Claim: claim,
+		End:   infrastructure(cause),
+	})
+}
+
+// giveUp ends the rollout as a failure of the infrastructure, if trying again is no use or was tried often enough.
+// Otherwise it returns the cause.
+func (g *game) giveUp(ctx context.Context, claim *busv1.Claim, cause error) error {
+	if !g.hopeless(cause) {
+		return cause
+	}
+	return g.append(ctx, &busv1.LogEntry{Claim: claim, End: infrastructure(cause)})
+}
+
+func (g *game) hopeless(cause error) bool {
+	switch status.Code(cause) {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Unimplemented, codes.ResourceExhausted:
+		return true
+	default:
+		return g.delivery.Attempt >= g.cfg.Attempts
+	}
+}
+
+func infrastructure(cause error) *busv1.End {
+	return &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: status.Convert(cause).Message()}
+}
+
+// turn lets the next speaker speak, or ends the rollout.
+func (g *game) turn(ctx context.Context) error {
+	if g.isCancelled(g.rollout.GetSweepId()) {
+		return g.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
+	}
+	speaker, over := g.state.Next()
+	var turn *busv1.Turn
+	var failure *busv1.End
+	var err error
+	switch {
+	case over != busv1.EndReason_END_REASON_UNSPECIFIED:
+		return g.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: over}})
+	case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
+		turn, failure, err = g.execute(ctx)
+	case speaker == worldv1.Role_ROLE_AGENT:
+		turn, failure, err = g.respond(ctx, speaker, g.rollout.GetAgent(), g.setup.GetOracleScript())
+	case speaker == worldv1.Role_ROLE_USER:
+		turn, failure, err = g.respond(ctx, speaker, g.rollout.GetUser(), g.setup.GetUserScript())
+	default:
+		return fmt.Errorf("rollout %s: nobody can answer as %s", g.rollout.GetId(), speaker)
+	}
+	if err != nil {
+		return g.giveUp(ctx, nil, err)
+	}
+	return g.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
+}
+
+// append writes an entry and applies it. An entry after which nobody speaks carries the end with it.
+func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
+	if err := g.state.Apply(entry); err != nil {
+		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+	}
+	if g.state.End() == nil && entry.GetTurn() != nil {
+		if _, over := g.state.Next(); over != busv1.EndReason_END_REASON_UNSPECIFIED {
+			entry.End = &busv1.End{Reason: over}
+			g.state.Finish(entry.GetEnd())
+		}
+	}
+	last, err := g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.last)
+	g.last = last
+	return err
+}
+
+// respond asks the agent gateway for a player's turn.
+func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*busv1.Turn, *busv1.End, error) {
+	number := g.state.Turns(role)
+	request := &agentgwv1.RespondRequest{
+		RolloutId: g.rollout.GetId(),
+		Index:     int32(len(g.state.Messages())),
+		Role:      role,
+		Player:    player,
+		View:      g.state.View(role),
+		Turn:      int32(number),
+		Seed:      g.rollout.GetSeed(),
+		Compat:    g.rollout.GetCompat(),
+	}
+	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
+		request.Scripted = script[number]
+	}
+	response, err := g.known.respond(ctx, g.Worker, g.tools[role], request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)
+	}
+	if failure := response.GetFailure(); failure != nil {
+		return nil, failed(failure), nil
+	}
+	if len(response.GetMessages()) == 0 {
+		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", role)
+	}
+	return g.state.Turn(response.GetMessages(), nil, nil), nil, nil
+}
+
+func failed(failure *agentgwv1.Failure) *busv1.End {
+	reason := busv1.EndReason_END_REASON_INFRASTRUCTURE
+	if failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
+		reason = busv1.EndReason_END_REASON_MODEL_FAILURE
+	}
+	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail()}
+}
+
+// execute lets the tool host answer the trailing calls.
+func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+	defer cancel()
+	id := g.rollout.GetId()
+	response, err := g.peers.ToolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{
+		SessionId: id,
+		Index:     int32(len(g.state.Messages())),
+		Calls:     g.state.Calls(),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("execute: %w", err)
+	}
+	if text := response.GetException(); text != "" {
+		return nil, &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: exceptionType(text), Detail: text}, nil
+	}
+	return g.state.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated), nil, nil
+}
+
+// exceptionType returns what stands before the colon of `Type: text`.
+func exceptionType(text string) string {
+	for i := range len(text) {
+		if text[i] == ':' {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+	defer cancel()
+	id := g.rollout.GetId()
+	session, err := g.peers.ToolHost(id).CreateSession(ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup})
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	g.tools = map[worldv1.Role]toolSet{
+		worldv1.Role_ROLE_AGENT: newToolSet(session.GetAgentTools()),
+		worldv1.Role_ROLE_USER:  newToolSet(session.GetUserTools()),
+	}
+	return session, nil
+}

@@ -1,0 +1,294 @@
+// Package worker takes rollouts from the job queue and plays them to their end: it asks players and the tool host in turn
+// and appends what they say to the rollout's log. It may die at any line: whoever gets the job next folds the log and
+// goes on, and the log's fence keeps two workers from writing one rollout.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// Config bounds what a worker does.
+type Config struct {
+	// Name tells workers apart in logs.
+	Name string
+	// Parallel is the number of rollouts at once.
+	Parallel int
+	// Lease is how long a job may go without a sign of life before another worker gets it.
+	Lease time.Duration
+	// RespondTimeout bounds one request to the agent gateway, ExecuteTimeout one to a tool host.
+	RespondTimeout, ExecuteTimeout time.Duration
+	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
+	// the infrastructure.
+	Attempts int
+}
+
+// Peers are the services that a worker needs.
+type Peers struct {
+	// Bus holds queue, logs and results.
+	Bus *bus.Bus
+	// Agents plays the agent and the user.
+	Agents agentgwv1.AgentGatewayServiceClient
+	// ToolHost returns the tool host that owns a session.
+	ToolHost func(sessionID string) toolhostv1.ToolHostServiceClient
+	// Trace puts a context into the trace of a rollout.
+	Trace func(ctx context.Context, rolloutID string) context.Context
+	// Logger receives what people should know.
+	Logger *slog.Logger
+}
+
+// fetchWait is how long one request for jobs waits when there are none.
+const fetchWait = 5 * time.Second
+
+// maxBacklog bounds the jobs that wait in this process for a free slot.
+const maxBacklog = 64
+
+// Worker plays rollouts.
+type Worker struct {
+	cfg   Config
+	peers Peers
+	known toolSets // of the agent gateway
+
+	mu        sync.Mutex
+	held      map[string]*bus.Delivery // jobs that are not done, by rollout id
+	cancelled map[string]bool          // sweeps
+	limits    map[string]chan struct{} // slots of sweeps with a limit of their own
+}
+
+// New returns a worker that Run starts.
+func New(cfg Config, peers Peers) *Worker {
+	return &Worker{
+		cfg:       cfg,
+		peers:     peers,
+		held:      make(map[string]*bus.Delivery),
+		cancelled: make(map[string]bool),
+		limits:    make(map[string]chan struct{}),
+	}
+}
+
+// Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then are given back.
+func (w *Worker) Run(ctx context.Context) error {
+	queue, err := w.peers.Bus.Jobs(ctx, w.cfg.Lease)
+	if err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	backlog := make(chan *bus.Delivery, min(max(w.cfg.Parallel/4, 1), maxBacklog))
+	failed := make(chan error, 3)
+	var group sync.WaitGroup
+	start := func(run func(context.Context) error) {
+		group.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				failed <- err
+				stop()
+			}
+		})
+	}
+	start(w.followResults)
+	start(w.followCancellations)
+	start(func(ctx context.Context) error { w.extend(ctx); return nil })
+	start(func(ctx context.Context) error { return w.fetch(ctx, queue, backlog) })
+	for range w.cfg.Parallel {
+		group.Go(func() {
+			for delivery := range backlog {
+				w.handle(ctx, delivery)
+			}
+		})
+	}
+	group.Wait()
+	w.releaseAll()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// fetch moves jobs from the queue to the backlog. Connection trouble is waited out: NATS reconnects by itself.
+func (w *Worker) fetch(ctx context.Context, queue *bus.Queue, backlog chan<- *bus.Delivery) error {
+	defer close(backlog)
+	for ctx.Err() == nil {
+		deliveries, err := queue.Fetch(ctx, max(cap(backlog)-len(backlog), 1), fetchWait)
+		if err != nil && ctx.Err() == nil {
+			w.peers.Logger.Warn("cannot fetch jobs, trying again", "error", err)
+			if !pause(ctx, time.Second) {
+				break
+			}
+		}
+		for _, delivery := range deliveries {
+			w.hold(delivery)
+			select {
+			case backlog <- delivery:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// handle plays one rollout as far as it goes and decides what becomes of its job.
+func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
+	id := delivery.Rollout.GetId()
+	if ctx.Err() != nil || !w.acquire(ctx, delivery) {
+		return // releaseAll gives it back
+	}
+	err := w.play(w.peers.Trace(ctx, id), delivery)
+	w.surrender(delivery)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		// Ended: the job is done once the result arrives. Or stopped: releaseAll gives it back.
+	case errors.Is(err, bus.ErrFenced):
+		// Another worker owns the rollout; should it die, the job comes again after the lease.
+		w.drop(id)
+		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
+	default:
+		w.drop(id)
+		delay := backoff(delivery.Attempt)
+		w.peers.Logger.Warn("rollout interrupted, trying again", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
+		if err := delivery.Release(delay); err != nil {
+			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
+		}
+	}
+}
+
+// backoff grows with each attempt, up to half a minute.
+func backoff(attempt int) time.Duration {
+	return min(time.Second<<min(max(attempt-1, 0), 5), 30*time.Second)
+}
+
+// followResults finishes jobs whose result is stored.
+func (w *Worker) followResults(ctx context.Context) error {
+	return w.peers.Bus.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+		w.finish(result.GetRollout().GetId())
+		return nil
+	})
+}
+
+func (w *Worker) followCancellations(ctx context.Context) error {
+	return w.peers.Bus.FollowCancellations(ctx, func(sweepID string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cancelled[sweepID] = true
+	})
+}
+
+func (w *Worker) isCancelled(sweepID string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cancelled[sweepID]
+}
+
+// extend renews the leases of all held jobs, three times a lease.
+func (w *Worker) extend(ctx context.Context) {
+	ticker := time.NewTicker(w.cfg.Lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for id, delivery := range w.snapshot() {
+			if err := delivery.Extend(); err != nil {
+				w.peers.Logger.Warn("lease not extended", "rollout", id, "error", err)
+			}
+		}
+	}
+}
+
+func (w *Worker) hold(delivery *bus.Delivery) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held[delivery.Rollout.GetId()] = delivery
+}
+
+func (w *Worker) drop(rolloutID string) *bus.Delivery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delivery := w.held[rolloutID]
+	delete(w.held, rolloutID)
+	return delivery
+}
+
+func (w *Worker) snapshot() map[string]*bus.Delivery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := make(map[string]*bus.Delivery, len(w.held))
+	for id, delivery := range w.held {
+		held[id] = delivery
+	}
+	return held
+}
+
+// finish removes a rollout's job from the queue if this worker holds it.
+func (w *Worker) finish(rolloutID string) {
+	delivery := w.drop(rolloutID)
+	if delivery == nil {
+		return
+	}
+	if err := delivery.Finish(); err != nil {
+		w.peers.Logger.Warn("job comes again and will be found done", "rollout", rolloutID, "error", err)
+	}
+}
+
+func (w *Worker) releaseAll() {
+	for id, delivery := range w.snapshot() {
+		w.drop(id)
+		if err := delivery.Release(0); err != nil {
+			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
+		}
+	}
+}
+
+// acquire waits for a slot of the rollout's sweep, if the sweep has a limit; false if ctx ends first.
+func (w *Worker) acquire(ctx context.Context, delivery *bus.Delivery) bool {
+	if delivery.Parallel == 0 {
+		return true
+	}
+	select {
+	case w.slots(delivery) <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (w *Worker) surrender(delivery *bus.Delivery) {
+	if delivery.Parallel > 0 {
+		<-w.slots(delivery)
+	}
+}
+
+func (w *Worker) slots(delivery *bus.Delivery) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sweep := delivery.Rollout.GetSweepId()
+	if w.limits[sweep] == nil {
+		w.limits[sweep] = make(chan struct{}, delivery.Parallel)
+	}
+	return w.limits[sweep]
+}
+
+// pause waits; false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

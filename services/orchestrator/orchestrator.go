@@ -1,0 +1,66 @@
+// Package orchestrator expands sweeps into rollouts and plays them: it owns the job queue and the turn rule, and every
+// message goes on the bus before anything depends on it.
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/worker"
+)
+
+// Run serves OrchestratorService and plays rollouts until ctx is done. Rollouts that are under way then are given back to
+// the queue; whoever takes them goes on at the next message.
+func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("orchestrator: %w", err)
+	}
+	player := worker.New(worker.Config{
+		Name:           cfg.Name,
+		Parallel:       cfg.Parallel,
+		Lease:          cfg.Lease,
+		RespondTimeout: cfg.RespondTimeout,
+		ExecuteTimeout: cfg.ExecuteTimeout,
+		Attempts:       cfg.Attempts,
+	}, worker.Peers{
+		Bus:    m.Bus(),
+		Agents: agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
+		ToolHost: func(sessionID string) toolhostv1.ToolHostServiceClient {
+			return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, sessionID))
+		},
+		Trace:  m.Telemetry().Rollout,
+		Logger: m.Logger(mesh.Orchestrator),
+	})
+	service := &server{
+		bus:   m.Bus(),
+		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
+		done:  ctx.Done(),
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	var errs [2]error
+	group.Go(func() {
+		defer stop()
+		errs[0] = player.Run(ctx)
+	})
+	group.Go(func() {
+		defer stop()
+		errs[1] = m.Serve(ctx, mesh.Orchestrator, func(registrar grpc.ServiceRegistrar) {
+			orchestratorv1.RegisterOrchestratorServiceServer(registrar, service)
+		})
+	})
+	group.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return fmt.Errorf("orchestrator: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// defaultPageSize is used where a request leaves the page size open.
+const defaultPageSize = 100
+
+// errUnknownTool says that a setup names a tool that the tool host does not have.
+var errUnknownTool = errors.New("unknown tool")
+
+// server implements OrchestratorService.
+type server struct {
+	orchestratorv1.UnimplementedOrchestratorServiceServer
+	bus   *bus.Bus
+	tools toolhostv1.ToolHostServiceClient
+	done  <-chan struct{} // closed when the process stops
+}
+
+// statusOf maps what the logic returns to gRPC codes.
+func statusOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bus.ErrNotFound):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, bus.ErrExists):
+		return status.Error(codes.AlreadyExists, err.Error())
+	case errors.Is(err, errUnknownTool):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, rollout.ErrLog):
+		return status.Error(codes.DataLoss, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, err.Error())
+	}
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.Error(codes.Internal, err.Error())
+}
+
+// CreateSweep implements OrchestratorService.
+func (s *server) CreateSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
+	total, done, err := s.createSweep(ctx, req.GetSweepId(), req.GetSpec())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &orchestratorv1.CreateSweepResponse{Total: int64(total), Done: int64(done)}, nil
+}
+
+func (s *server) createSweep(ctx context.Context, id string, spec *orchestratorv1.SweepSpec) (total, done int, err error) {
+	if err := s.checkTools(ctx, spec); err != nil {
+		return 0, 0, err
+	}
+	sweep := &busv1.Sweep{
+		Id:       id,
+		Agents:   spec.GetAgents(),
+		Users:    spec.GetUsers(),
+		Trials:   spec.GetTrials(),
+		Seed:     spec.GetSeed(),
+		Parallel: spec.GetParallel(),
+		Compat:   spec.GetCompat(),
+	}
+	for _, scenario := range spec.GetScenarios() {
+		digest, err := s.bus.PutSetup(ctx, scenario.GetSetup())
+		if err != nil {
+			return 0, 0, err
+		}
+		sweep.Scenarios = append(sweep.Scenarios, &busv1.SweepScenario{
+			Name:             scenario.GetSetup().GetName(),
+			SetupDigest:      digest,
+			EvaluationDigest: scenario.GetEvaluationDigest(),
+		})
+	}
+	if err := s.bus.PutSweep(ctx, sweep); err != nil {
+		return 0, 0, err
+	}
+	finished := make(map[string]bool)
+	if err := s.bus.ResultIDs(ctx, id, func(rolloutID string) { finished[rolloutID] = true }); err != nil {
+		return 0, 0, err
+	}
+	rollouts := plan.Expand(sweep)
+	missing := slices.DeleteFunc(slices.Clone(rollouts), func(r *busv1.Rollout) bool { return finished[r.GetId()] })
+	if err := s.bus.Enqueue(ctx, missing, int(spec.GetParallel())); err != nil {
+		return 0, 0, err
+	}
+	return len(rollouts), len(rollouts) - len(missing), nil
+}
+
+// checkTools refuses setups that name tools which the tool host does not have.
+func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
+	list, err := s.tools.ListTools(ctx, &toolhostv1.ListToolsRequest{})
+	if err != nil {
+		return fmt.Errorf("list tools: %w", err)
+	}
+	known := make(map[string]bool)
+	for _, info := range list.GetTools() {
+		known[info.GetTool().GetExecutionName()] = true
+	}
+	for _, scenario := range spec.GetScenarios() {
+		selection := scenario.GetSetup().GetTools()
+		for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny()) {
+			if !known[name] {
+				return fmt.Errorf("scenario %s: %w %q", scenario.GetSetup().GetName(), errUnknownTool, name)
+			}
+		}
+	}
+	return nil
+}
+
+// WatchSweep implements OrchestratorService.
+func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+	ctx, stop := context.WithCancel(stream.Context())
+	defer stop()
+	sweep, err := s.bus.Sweep(ctx, req.GetSweepId())
+	if err != nil {
+		return statusOf(err)
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	results := make(chan *busv1.Result)
+	cancelled := make(chan struct{}, 1)
+	failed := make(chan error, 2)
+	group.Go(func() {
+		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
+			select {
+			case results <- result:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	})
+	group.Go(func() {
+		failed <- s.bus.FollowCancellations(ctx, func(sweepID string) {
+			if sweepID == sweep.GetId() {
+				cancelled <- struct{}{}
+			}
+		})
+	})
+	return statusOf(s.relay(ctx, sweep, results, cancelled, failed, stream))
+}
+
+// relay sends events until the sweep is over.
+func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, results <-chan *busv1.Result, cancelled <-chan struct{}, failed <-chan error, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+	total := int64(plan.Size(sweep))
+	progress := &orchestratorv1.SweepProgress{Total: total}
+	if err := s.bus.ResultIDs(ctx, sweep.GetId(), func(string) { progress.Done++ }); err != nil {
+		return err
+	}
+	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
+		return err
+	}
+	end := &orchestratorv1.SweepEnd{}
+	for seen := int64(0); seen < total && !end.GetCancelled(); {
+		select {
+		case result := <-results:
+			seen++
+			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
+				return err
+			}
+		case <-cancelled:
+			end.Cancelled = true
+		case err := <-failed:
+			return errors.Join(err, ctx.Err())
+		case <-s.done:
+			return status.Error(codes.Unavailable, "the orchestrator is stopping")
+		}
+	}
+	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
+}
+
+// CancelSweep implements OrchestratorService.
+func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSweepRequest) (*orchestratorv1.CancelSweepResponse, error) {
+	if _, err := s.bus.Sweep(ctx, req.GetSweepId()); err != nil {
+		return nil, statusOf(err)
+	}
+	if err := s.bus.CancelSweep(ctx, req.GetSweepId()); err != nil {
+		return nil, statusOf(err)
+	}
+	return &orchestratorv1.CancelSweepResponse{}, nil
+}
+
+// GetTrajectory implements OrchestratorService.
+func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
+	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
+	return trajectory, statusOf(err)
+}
+
+func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+	entries, _, err := s.bus.ReadLog(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)
+	}
+	state, err := rollout.Fold(entries)
+	if err != nil {
+		return nil, fmt.Errorf("rollout %s: %w", id, err)
+	}
+	snapshots, err := s.bus.ReadSnapshots(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &orchestratorv1.GetTrajectoryResponse{
+		Rollout:          state.Rollout(),
+		Messages:         state.Messages(),
+		StartingMessages: int32(state.Starting()),
+		Tables:           versions(snapshots),
+		End:              state.End(),
+	}, nil
+}
+
+// versions returns the distinct table versions of a session, by table, then index.
+func versions(snapshots []*busv1.Snapshot) []*worldv1.Table {
+	var tables []*worldv1.Table
+	for _, snapshot := range snapshots {
+		tables = append(tables, snapshot.GetTables()...)
+	}
+	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
+		if a.GetName() != b.GetName() {
+			return int(a.GetName()) - int(b.GetName())
+		}
+		return int(a.GetIndex()) - int(b.GetIndex())
+	})
+	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
+		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
+	})
+}
+
+// ListSweeps implements OrchestratorService.
+func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsRequest) (*orchestratorv1.ListSweepsResponse, error) {
+	ids, err := s.bus.SweepIDs(ctx)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	slices.Sort(ids)
+	from, _ := slices.BinarySearchFunc(ids, req.GetPageToken(), func(id, token string) int {
+		if id <= token {
+			return -1
+		}
+		return strings.Compare(id, token)
+	})
+	size := int(req.GetPageSize())
+	if size == 0 {
+		size = defaultPageSize
+	}
+	response := &orchestratorv1.ListSweepsResponse{}
+	for _, id := range ids[from:min(from+size, len(ids))] {
+		info, err := s.sweepInfo(ctx, id)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		response.Sweeps = append(response.Sweeps, info)
+	}
+	if from+size < len(ids) {
+		response.NextPageToken = ids[from+size-1]
+	}
+	return response, nil
+}
+
+func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
+	sweep, err := s.bus.Sweep(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := &orchestratorv1.SweepInfo{Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}}
+	if err := s.bus.ResultIDs(ctx, id, func(string) { info.Progress.Done++ }); err != nil {
+		return nil, err
+	}
+	info.Cancelled, err = s.bus.Cancelled(ctx, id)
+	return info, err
+}
