@@ -48,14 +48,14 @@ func TestAppendFencesAllButOneWriter(t *testing.T) {
 	if won != 1 {
 		t.Fatalf("writers that opened the log: got %d, want 1", won)
 	}
-	entries, last, err := b.ReadLog(ctx, "s.1")
-	if err != nil || len(entries) != 1 {
-		t.Fatalf("ReadLog: got %d entries and %v, want 1 and nil", len(entries), err)
+	log, err := b.ReadLog(ctx, "s.1")
+	if err != nil || len(log.Entries) != 1 {
+		t.Fatalf("ReadLog: got %v and %v, want one entry and nil", log, err)
 	}
-	if _, err := b.Append(ctx, "s.1", entry(9), last); err != nil {
+	if _, err := b.Append(ctx, "s.1", entry(9), log.Last); err != nil {
 		t.Fatalf("Append after the last entry: %v", err)
 	}
-	if _, err := b.Append(ctx, "s.1", entry(10), last); !errors.Is(err, bus.ErrFenced) {
+	if _, err := b.Append(ctx, "s.1", entry(10), log.Last); !errors.Is(err, bus.ErrFenced) {
 		t.Fatalf("Append after an entry that is not the last: got %v, want ErrFenced", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,20 +51,34 @@ func unsure(err error) bool {
 		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
 
-// ReadLog returns a rollout's log, oldest entry first, and the sequence of its last entry; empty and 0 if there is none.
-func (b *Bus) ReadLog(ctx context.Context, rolloutID string) ([]*busv1.LogEntry, uint64, error) {
-	var entries []*busv1.LogEntry
+// Log is a rollout's log as it is stored.
+type Log struct {
+	// Entries are all entries, oldest first.
+	Entries []*busv1.LogEntry
+	// Last is the stream sequence of the last entry, 0 if there is none: the lastSeq of the next Append.
+	Last uint64
+	// Begun and Updated are when the first and the last entry were stored. For people only: nothing that is reproducible may
+	// depend on them.
+	Begun, Updated time.Time
+}
+
+// ReadLog returns a rollout's log; it has no entries if there is none.
+func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
+	log := &Log{}
 	shard := b.shardOf(rolloutID)
 	subject := logSubject(shard, rolloutID)
-	last, err := b.all(ctx, logStream(shard), subject, func(raw []byte) error {
-		entry, err := decode[busv1.LogEntry](subject, raw)
-		entries = append(entries, entry)
+	err := b.all(ctx, logStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
+		entry, err := decode[busv1.LogEntry](subject, msg.Data)
+		if len(log.Entries) == 0 {
+			log.Begun = msg.Time
+		}
+		log.Entries, log.Last, log.Updated = append(log.Entries, entry), msg.Sequence, msg.Time
 		return err
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("read log of %s: %w", rolloutID, err)
+		return nil, fmt.Errorf("read log of %s: %w", rolloutID, err)
 	}
-	return entries, last, nil
+	return log, nil
 }
 
 // PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing the same one again
@@ -84,8 +99,8 @@ func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Sna
 	var snapshots []*busv1.Snapshot
 	shard := b.shardOf(sessionID)
 	subject := snapshotSubject(shard, sessionID)
-	_, err := b.all(ctx, snapshotStream(shard), subject, func(raw []byte) error {
-		snapshot, err := decode[busv1.Snapshot](subject, raw)
+	err := b.all(ctx, snapshotStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
+		snapshot, err := decode[busv1.Snapshot](subject, msg.Data)
 		snapshots = append(snapshots, snapshot)
 		return err
 	})

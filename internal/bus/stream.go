@@ -129,21 +129,20 @@ func (b *Bus) last(ctx context.Context, stream, subject string) (*jetstream.RawS
 	return msg, err
 }
 
-// all visits every message of a subject in stream order and returns the sequence of the last one, 0 if there is none.
-func (b *Bus) all(ctx context.Context, stream, subject string, visit func(raw []byte) error) (uint64, error) {
-	var last uint64
-	for {
-		msg, err := b.next(ctx, stream, subject, last+1)
+// all visits every message of a subject in stream order.
+func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
+	for from := uint64(1); ; {
+		msg, err := b.next(ctx, stream, subject, from)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return last, nil
+			return nil
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if err := visit(msg.Data); err != nil {
-			return 0, err
+		if err := visit(msg); err != nil {
+			return err
 		}
-		last = msg.Sequence
+		from = msg.Sequence + 1
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 type Config struct {
 	// Service is the service that this process runs; empty for a client or for all in one process.
 	Service Service
+	// Remote makes Open join an installation that runs elsewhere instead of making one in this process.
+	Remote bool
 	// Listen is the address that this process's service listens on.
 	Listen string
 	// NATSURL is the NATS server, or several separated by commas.

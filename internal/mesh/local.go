@@ -25,9 +25,9 @@ const (
 	natsMaxPayload   = 8 << 20
 )
 
-// Local makes an installation of one process: services meet in memory, and an embedded NATS server keeps its streams in
+// local makes an installation of one process: services meet in memory, and an embedded NATS server keeps its streams in
 // dir. Addresses, TLS and NATS settings of cfg are not read. A directory that cannot be written is an error.
-func Local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
+func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
 	if err := cfg.Bus.Validate(); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,10 @@ func Local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 	if err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}
+	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger, hosted: make(map[Service]bool)}
+	for _, service := range Services() {
+		m.hosted[service] = true
+	}
 	m.onClose(srv.Close)
 	conn, err := nats.Connect("", nats.InProcessServer(srv.server), nats.Name("toolsandbox"))
 	if err != nil {

@@ -46,6 +46,7 @@ type transport interface {
 type Mesh struct {
 	cfg       Config
 	transport transport
+	hosted    map[Service]bool
 	peers     map[Service][]*grpc.ClientConn
 	nats      *nats.Conn
 	bus       *bus.Bus
@@ -72,13 +73,22 @@ func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: cfg, nats: conn, telemetry: parts.Telemetry, logger: parts.Logger}
+	m := &Mesh{cfg: cfg, nats: conn, telemetry: parts.Telemetry, logger: parts.Logger, hosted: map[Service]bool{cfg.Service: true}}
 	m.onClose(func() error { conn.Close(); return nil })
 	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry})
 }
 
-// Client joins an installation as a client of its gRPC services only: there is no bus.
-func Client(cfg Config, parts Parts) (*Mesh, error) {
+// Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins one as a client of its
+// gRPC services. Hosts tells which services the caller has to run.
+func Open(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
+	if cfg.Remote {
+		return client(cfg, parts)
+	}
+	return local(ctx, cfg, dir, parts)
+}
+
+// client joins an installation as a client of its gRPC services only: there is no bus.
+func client(cfg Config, parts Parts) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -145,7 +155,10 @@ func (m *Mesh) ShardIndex(s Service) int {
 // ShardCount returns the number of shards of a service.
 func (m *Mesh) ShardCount(s Service) int { return len(m.peers[s]) }
 
-// Bus returns the bus; nil for a mesh made by Client.
+// Hosts says whether a service has to run in this process.
+func (m *Mesh) Hosts(s Service) bool { return m.hosted[s] }
+
+// Bus returns the bus; nil for a client of an installation that runs elsewhere.
 func (m *Mesh) Bus() *bus.Bus { return m.bus }
 
 // Telemetry returns the process's telemetry; it may be turned off but can always be called.

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -207,14 +208,14 @@ func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTraje
 }
 
 func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
-	entries, _, err := s.bus.ReadLog(ctx, id)
+	log, err := s.bus.ReadLog(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) == 0 {
+	if len(log.Entries) == 0 {
 		return nil, fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)
 	}
-	state, err := rollout.Fold(entries)
+	state, err := rollout.Fold(log.Entries)
 	if err != nil {
 		return nil, fmt.Errorf("rollout %s: %w", id, err)
 	}
@@ -228,6 +229,8 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		StartingMessages: int32(state.Starting()),
 		Tables:           versions(snapshots),
 		End:              state.End(),
+		Begun:            timestamppb.New(log.Begun),
+		Updated:          timestamppb.New(log.Updated),
 	}, nil
 }
 

@@ -86,12 +86,12 @@ func (g *game) claim(ctx context.Context) error {
 			return err
 		}
 	}
-	entries, last, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
+	log, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
 	if err != nil {
 		return err
 	}
-	if len(entries) > 0 {
-		return g.resume(ctx, entries, last, claim, sessionErr)
+	if len(log.Entries) > 0 {
+		return g.resume(ctx, log, claim, sessionErr)
 	}
 	if sessionErr != nil {
 		return g.abandon(ctx, claim, sessionErr)
@@ -109,12 +109,12 @@ func (g *game) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1
 }
 
 // resume folds a log that another worker, or this one in an earlier life, has begun, and takes it over.
-func (g *game) resume(ctx context.Context, entries []*busv1.LogEntry, last uint64, claim *busv1.Claim, sessionErr error) error {
-	state, err := rollout.Fold(entries)
+func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, sessionErr error) error {
+	state, err := rollout.Fold(log.Entries)
 	if err != nil {
 		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
 	}
-	g.state, g.last, g.resumed = state, last, true
+	g.state, g.last, g.resumed = state, log.Last, true
 	if state.End() != nil {
 		return nil
 	}

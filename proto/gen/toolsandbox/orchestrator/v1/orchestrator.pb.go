@@ -16,6 +16,7 @@ import (
 	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -685,7 +686,11 @@ type GetTrajectoryResponse struct {
 	// All stored table versions, by table, then index.
 	Tables []*v13.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
 	// How it ended; unset while it runs.
-	End           *v12.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
+	End *v12.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
+	// When the first entry of its log was stored.
+	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
+	// When the last entry of its log was stored.
+	Updated       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -751,6 +756,20 @@ func (x *GetTrajectoryResponse) GetTables() []*v13.Table {
 func (x *GetTrajectoryResponse) GetEnd() *v12.End {
 	if x != nil {
 		return x.End
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetBegun() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Begun
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetUpdated() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Updated
 	}
 	return nil
 }
@@ -933,7 +952,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xe2\x02\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xe2\x02\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -970,13 +989,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x13CancelSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x96\x02\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xfe\x02\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
 	"\x11starting_messages\x18\x03 \x01(\x05R\x10startingMessages\x123\n" +
 	"\x06tables\x18\x04 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12)\n" +
-	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\"[\n" +
+	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x120\n" +
+	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
+	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\"[\n" +
 	"\x11ListSweepsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
@@ -1035,6 +1056,7 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*v13.Message)(nil),           // 19: toolsandbox.world.v1.Message
 	(*v13.Table)(nil),             // 20: toolsandbox.world.v1.Table
 	(*v12.End)(nil),               // 21: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
@@ -1049,23 +1071,25 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	19, // 9: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
 	20, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
 	21, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	6,  // 12: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	13, // 13: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 14: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 15: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 16: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 17: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	12, // 18: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 19: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 20: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 21: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 22: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 23: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	22, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	22, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	6,  // 14: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	13, // 15: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 16: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 17: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 19: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	12, // 20: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 21: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 22: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 24: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 25: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	21, // [21:26] is the sub-list for method output_type
+	16, // [16:21] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

@@ -1,0 +1,214 @@
+package python
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// callVector is one case of calls/*.jsonl, or of raw_source.jsonl, which has source in place of tool and arguments.
+type callVector struct {
+	Expect    string
+	Tool      string
+	Arguments string
+	CallID    *string `json:"call_id"`
+	Source    string
+	Content   string
+	Exception *string
+	Raises    any
+	ToolTrace []string `json:"tool_trace"`
+}
+
+// toolSignatures reads the tools' parameters from the schema vectors.
+func toolSignatures(t *testing.T) map[string]Signature {
+	t.Helper()
+	raw, err := os.ReadFile(vectortest.Dir(t, "tools/schemas.json"))
+	if err != nil {
+		t.Fatalf("read schemas: %v", err)
+	}
+	var file struct{ Signatures, Modules map[string]string }
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatalf("parse schemas: %v", err)
+	}
+	all := make(map[string]Signature)
+	for tool, text := range file.Signatures {
+		all[tool] = Signature{Func: "tool_sandbox.tools." + file.Modules[tool] + "." + tool, Params: paramsOf(t, text)}
+	}
+	return all
+}
+
+// paramsOf reads a printed signature such as (a: str, b: Union[str, int] = 5) -> None. A default that is no literal is
+// the empty str, which no tool uses.
+func paramsOf(t *testing.T, text string) []Param {
+	t.Helper()
+	var params []Param
+	depth, start := 0, 1
+	for i, c := range text {
+		switch c {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+		if (depth != 1 || c != ',') && (depth != 0 || c != ')') {
+			continue
+		}
+		if field := strings.TrimSpace(text[start:i]); field != "" {
+			name, annotation, _ := strings.Cut(field, ": ")
+			_, literal, optional := strings.Cut(annotation, " = ")
+			def, err := ParseLiteral(literal)
+			if err != nil {
+				def = Str("")
+			}
+			params = append(params, Param{Name: name, HasDefault: optional, Default: def})
+		}
+		start = i + 1
+		if depth == 0 {
+			break
+		}
+	}
+	return params
+}
+
+// isBindingError says whether the text is one that binding alone produces.
+func isBindingError(text string) bool {
+	for _, part := range []string{
+		"TypeError: missing a required argument: ", "TypeError: got an unexpected keyword argument ",
+		"TypeError: too many positional arguments", "TypeError: multiple values for argument ",
+	} {
+		if strings.HasPrefix(text, part) {
+			return true
+		}
+	}
+	return strings.Contains(text, "() argument after ** must be a mapping, not ")
+}
+
+// checkBound compares the outcome of a binding with what the original answered and traced.
+func checkBound(t *testing.T, where string, c callVector, bound []Arg, err error) {
+	t.Helper()
+	want := ""
+	if c.Exception != nil && isBindingError(*c.Exception) {
+		want = *c.Exception
+	}
+	got := ""
+	if err != nil {
+		got = err.Error()
+	}
+	if got != want {
+		t.Errorf("%s: bind error = %q, want %q", where, got, want)
+		return
+	}
+	for _, trace := range c.ToolTrace {
+		v, err := ParseJSON(trace)
+		if err != nil || JSON(v) != trace {
+			t.Errorf("%s: JSON(ParseJSON(trace)) = %s, %v, want %s", where, JSON(v), err, trace)
+			return
+		}
+		var args Dict
+		for _, arg := range bound {
+			if arg.Given || !arg.Value.Equal(Str("")) {
+				args.Set(arg.Name, arg.Value)
+			}
+		}
+		golden, _ := v.dict.Get("arguments")
+		if diff := cmp.Diff(JSON(golden), JSON(args.Value())); diff != "" {
+			t.Errorf("%s: arguments (-want +got):\n%s", where, diff)
+		}
+	}
+}
+
+func TestBindVectors(t *testing.T) {
+	t.Parallel()
+	signatures := toolSignatures(t)
+	files, err := filepath.Glob(filepath.Join(vectortest.Dir(t, "tools/calls"), "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find call vectors: %d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		vectorLines(t, "calls/"+name, func(line int, c callVector) {
+			if c.Raises != nil || c.Expect == "best_effort" {
+				return
+			}
+			where := name + " " + c.Arguments
+			args, err := ParseJSON(c.Arguments)
+			if err != nil {
+				t.Errorf("%s: ParseJSON: %v", where, err)
+				return
+			}
+			if c.Exception == nil {
+				answer, err := ParseLiteral(c.Content)
+				if err != nil || Repr(answer) != c.Content {
+					t.Errorf("%s: Repr(ParseLiteral(content)) = %s, %v, want %s", where, Repr(answer), err, c.Content)
+				}
+			}
+			id := "call_1"
+			if c.CallID != nil {
+				id = *c.CallID
+			}
+			gotID, tool, gotArgs, ok := ParseCall(ComposeCall(id, c.Tool, args))
+			if args.Kind() == KindStr {
+				return
+			}
+			if !ok || gotID != id || tool != c.Tool || !same(gotArgs, args) {
+				t.Errorf("%s: ParseCall = %q, %q, %s, %v", where, gotID, tool, Repr(gotArgs), ok)
+			}
+			bound, err := signatures[c.Tool].BindMapping(args)
+			checkBound(t, where, c, bound, err)
+		})
+	}
+}
+
+func TestExpressionVectors(t *testing.T) {
+	t.Parallel()
+	signatures := toolSignatures(t)
+	equal := 0
+	vectorLines(t, "raw_source.jsonl", func(line int, c callVector) {
+		call, ok := ParseExpressionCall(c.Source)
+		if c.Expect != "equal" {
+			refused := c.Exception != nil && (strings.HasPrefix(*c.Exception, "  File") || strings.HasPrefix(*c.Exception, "Error: "))
+			if ok && refused {
+				t.Errorf("line %d: ParseExpressionCall(%q) = %+v, want refused", line, c.Source, call)
+			}
+			return
+		}
+		equal++
+		if !ok {
+			t.Errorf("line %d: ParseExpressionCall(%q) refused", line, c.Source)
+			return
+		}
+		bound, err := signatures[call.Tool].Bind(call.Positional, call.Keyword)
+		checkBound(t, c.Source, c, bound, err)
+		if len(c.ToolTrace) == 1 {
+			checkPrinted(t, c, call)
+		}
+	})
+	t.Logf("raw_source.jsonl: %d cases to be equal", equal)
+}
+
+// checkPrinted compares the content with the traced result as the call prints it.
+func checkPrinted(t *testing.T, c callVector, call Expression) {
+	t.Helper()
+	trace, err := ParseJSON(c.ToolTrace[0])
+	if err != nil {
+		t.Fatalf("parse trace: %v", err)
+	}
+	if name, _ := trace.dict.Get("tool_name"); !name.Equal(Str(call.Tool)) {
+		t.Errorf("%q: tool = %s, want %s", c.Source, call.Tool, Repr(name))
+	}
+	result, _ := trace.dict.Get("result")
+	for _, key := range call.Subscripts {
+		if result, err = Index(result, key); err != nil {
+			t.Fatalf("%q: Index: %v", c.Source, err)
+		}
+	}
+	want := map[Print]string{PrintNone: "", PrintText: Text(result), PrintRepr: Repr(result)}[call.Print]
+	if c.Content != want {
+		t.Errorf("%q: printed %q, want %q", c.Source, want, c.Content)
+	}
+}

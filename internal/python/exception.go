@@ -1,0 +1,36 @@
+package python
+
+// Exception is an exception that Python would raise.
+type Exception struct {
+	Type string // with its module unless builtin, e.g. TypeError
+	Text string // str() of the exception
+}
+
+// Error returns the last line of the traceback: the type, and the text if there is one.
+func (e *Exception) Error() string {
+	if e.Text == "" {
+		return e.Type
+	}
+	return e.Type + ": " + e.Text
+}
+
+func typeError(text string) error { return &Exception{Type: "TypeError", Text: text} }
+
+// hexRune reads hexadecimal digits.
+func hexRune(s string) (r rune, ok bool) {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, len(s) > 0
+}

@@ -1,0 +1,196 @@
+package python
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	nanName = "nan"
+	infName = "inf"
+
+	surrogateFirst = 0xD800
+	surrogateLast  = 0xDFFF
+	highLast       = 0xDBFF
+)
+
+// Repr returns repr(v).
+func Repr(v Value) string {
+	if v.kind == KindInt && v.text != "" {
+		return v.text
+	}
+	return string(AppendRepr(nil, v))
+}
+
+// Text returns str(v): a str as it is, any other value as Repr prints it.
+func Text(v Value) string {
+	if v.kind == KindStr {
+		return v.text
+	}
+	return Repr(v)
+}
+
+// AppendRepr appends repr(v) to dst.
+func AppendRepr(dst []byte, v Value) []byte {
+	switch v.kind {
+	case KindNone:
+		return append(dst, "None"...)
+	case KindBool:
+		if v.num != 0 {
+			return append(dst, "True"...)
+		}
+		return append(dst, "False"...)
+	case KindInt:
+		return appendInt(dst, v)
+	case KindFloat:
+		return appendFloat(dst, math.Float64frombits(v.num))
+	case KindStr:
+		return appendReprText(dst, v.text)
+	case KindList:
+		dst = append(dst, '[')
+		for i, item := range v.list {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = AppendRepr(dst, item)
+		}
+		return append(dst, ']')
+	case KindDict:
+		dst = append(dst, '{')
+		for i, item := range v.dict.Items() {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendReprText(dst, item.Key)
+			dst = append(dst, ": "...)
+			dst = AppendRepr(dst, item.Value)
+		}
+		return append(dst, '}')
+	default:
+		return dst
+	}
+}
+
+func appendInt(dst []byte, v Value) []byte {
+	if v.text != "" {
+		return append(dst, v.text...)
+	}
+	return strconv.AppendInt(dst, int64(v.num), 10)
+}
+
+// FormatFloat returns repr(f): the shortest digits that read back as f, with an exponent below 1e-4 and from 1e16.
+func FormatFloat(f float64) string { return string(appendFloat(nil, f)) }
+
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, nanName...)
+	case math.IsInf(f, 1):
+		return append(dst, infName...)
+	case math.IsInf(f, -1):
+		return append(append(dst, '-'), infName...)
+	}
+	if size := math.Abs(f); size != 0 && (size < 1e-4 || size >= 1e16) {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	if bytes.IndexByte(dst[start:], '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// appendReprText appends the quoted text, in single quotes unless it has one and no double quote.
+func appendReprText(dst []byte, s string) []byte {
+	quote := byte('\'')
+	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
+		quote = '"'
+	}
+	dst = append(dst, quote)
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := decodeRune(s[i:])
+			if printable(r) {
+				dst = utf8.AppendRune(dst, r)
+			} else {
+				dst = appendEscape(dst, r)
+			}
+			i += size
+			continue
+		}
+		i++
+		switch {
+		case c == quote || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c < ' ' || c == 0x7f:
+			dst = appendEscape(dst, rune(c))
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, quote)
+}
+
+func appendEscape(dst []byte, r rune) []byte {
+	switch {
+	case r < 0x100:
+		return appendHex(append(dst, `\x`...), r, 2)
+	case r < 0x10000:
+		return appendHex(append(dst, `\u`...), r, 4)
+	default:
+		return appendHex(append(dst, `\U`...), r, 8)
+	}
+}
+
+func appendHex(dst []byte, r rune, width int) []byte {
+	for shift := 4 * (width - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[r>>shift&0xf])
+	}
+	return dst
+}
+
+// printable says whether Python 3.9 prints a code point as it is.
+func printable(r rune) bool {
+	low, high := 0, len(nonPrintable)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if nonPrintable[middle][1] < r {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low == len(nonPrintable) || r < nonPrintable[low][0]
+}
+
+// decodeRune is utf8.DecodeRuneInString for WTF-8: lone surrogates come out as themselves.
+func decodeRune(s string) (r rune, size int) {
+	r, size = utf8.DecodeRuneInString(s)
+	if r != utf8.RuneError || size > 1 || len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 || s[1] > 0xBF || s[2]&0xC0 != 0x80 {
+		return r, size
+	}
+	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
+}
+
+// appendRune is utf8.AppendRune for WTF-8.
+func appendRune(dst []byte, r rune) []byte {
+	if r < surrogateFirst || r > surrogateLast {
+		return utf8.AppendRune(dst, r)
+	}
+	return append(dst, 0xED, 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
+}
+
+func isHigh(r rune) bool { return r >= surrogateFirst && r <= highLast }
+
+func isLow(r rune) bool { return r > highLast && r <= surrogateLast }

@@ -1,0 +1,101 @@
+package python
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// vectorLines decodes each line of a vector file below the tools folder into a fresh T.
+func vectorLines[T any](t *testing.T, name string, visit func(line int, c T)) {
+	t.Helper()
+	cases := 0
+	vectortest.Lines(t, vectortest.Dir(t, "tools/"+name), func(line int, raw []byte) {
+		var c T
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatalf("%s line %d: %v", name, line, err)
+		}
+		visit(line, c)
+		cases++
+	})
+	t.Logf("%s: %d cases", name, cases)
+}
+
+func TestReprVectors(t *testing.T) {
+	t.Parallel()
+	type vector struct {
+		JSON json.RawMessage
+		Repr string
+	}
+	vectorLines(t, "repr.jsonl", func(line int, c vector) {
+		v, err := ParseJSON([]byte(c.JSON))
+		if err != nil {
+			t.Errorf("line %d: ParseJSON(%s): %v", line, c.JSON, err)
+			return
+		}
+		if got := Repr(v); got != c.Repr {
+			t.Errorf("line %d: Repr = %s, want %s", line, got, c.Repr)
+		}
+		back, err := ParseLiteral(c.Repr)
+		if err != nil || !same(back, v) {
+			t.Errorf("line %d: ParseLiteral(%s) = %s, %v", line, c.Repr, Repr(back), err)
+		}
+		for _, text := range []string{JSON(v), ASCIIJSON(v)} {
+			again, err := ParseJSON(text)
+			if err != nil || !same(again, v) {
+				t.Errorf("line %d: ParseJSON(%s) = %s, %v", line, text, Repr(again), err)
+			}
+		}
+	})
+}
+
+func TestNonPrintableVectors(t *testing.T) {
+	t.Parallel()
+	escaped := make(map[rune]bool)
+	type vector struct{ First, Last rune }
+	vectorLines(t, "nonprintable.jsonl", func(_ int, c vector) {
+		for r := c.First; r <= c.Last; r++ {
+			escaped[r] = true
+		}
+	})
+	for r := rune(0); r <= 0x10FFFF; r++ {
+		if got, want := printable(r), !escaped[r]; got != want {
+			t.Errorf("printable(%#x) = %v, want %v", r, got, want)
+		}
+	}
+}
+
+func TestDictLiteralVectors(t *testing.T) {
+	t.Parallel()
+	type vector struct {
+		Arguments, Literal, Content, Exception string
+		ExceptionType                          string `json:"exception_type"`
+	}
+	vectorLines(t, "dict_literal.jsonl", func(line int, c vector) {
+		v, err := ParseJSON(c.Arguments)
+		if c.ExceptionType != "" {
+			if err == nil || err.Error() != c.Exception {
+				t.Errorf("line %d: ParseJSON(%q) error = %v, want %s", line, c.Arguments, err, c.Exception)
+			}
+			return
+		}
+		if err != nil {
+			t.Errorf("line %d: ParseJSON(%q): %v", line, c.Arguments, err)
+			return
+		}
+		if got := ComposeCall("call_1", "search_contacts", v); got != c.Content {
+			t.Errorf("line %d: ComposeCall = %q, want %q", line, got, c.Content)
+		}
+		if v.Kind() == KindStr {
+			return
+		}
+		if got := Repr(v); got != c.Literal {
+			t.Errorf("line %d: Repr = %s, want %s", line, got, c.Literal)
+		}
+		id, tool, args, ok := ParseCall(c.Content)
+		if !ok || id != "call_1" || tool != "search_contacts" || !same(args, v) {
+			t.Errorf("line %d: ParseCall(%q) = %q, %q, %s, %v", line, c.Content, id, tool, Repr(args), ok)
+		}
+	})
+}

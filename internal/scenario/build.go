@@ -1,0 +1,250 @@
+package scenario
+
+import (
+	"strconv"
+	"strings"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// defaultMaxMessages is the limit of a scenario that gives none.
+	defaultMaxMessages = 30
+	// endTool ends the conversation; it belongs to the user.
+	endTool = "end_conversation"
+	// endCallID is the id of the call that a user script ends with.
+	endCallID = "call_end"
+)
+
+// builder turns one document into a scenario and remembers which value each part came from.
+type builder struct {
+	*reader
+	worlds      map[string]*startWorld
+	worldBroken bool
+	// places maps paths of the canonical form, as Validate writes them, to values.
+	places map[string]*value
+}
+
+// mark remembers where a part of the canonical form comes from.
+func (b *builder) mark(path string, v *value) {
+	if v != nil {
+		b.places[path] = v
+	}
+}
+
+// placeOf returns the value of the part at a path, or of the nearest part that it belongs to.
+func (b *builder) placeOf(path string, whole *value) *value {
+	for path != "" {
+		if v, ok := b.places[path]; ok {
+			return v
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return whole
+}
+
+// scenario builds a document's scenario; nil if it is no mapping.
+func (b *builder) scenario(doc *value) *scenariov1.Scenario {
+	v := b.object(doc, "name", "notes", "world", "clock", "tables", "seed", "categories", "max_messages", "tools",
+		"without_tools", "augmentations", "system", "user", "messages", "oracle", "recordings",
+		"milestones", "minefields", "guardrails")
+	if v == nil {
+		return nil
+	}
+	for _, key := range []string{"name", "categories"} {
+		b.require(v, key)
+	}
+	setup := &setupv1.Setup{
+		Name:         b.text(v.get("name")),
+		Categories:   b.texts(v.get("categories")),
+		MaxMessages:  defaultMaxMessages,
+		Tools:        b.tools(v),
+		Messages:     b.messages(v),
+		OracleScript: b.script(v.get("oracle"), "setup.oracle_script"),
+		Recordings:   b.recordings(v.get("recordings")),
+	}
+	if limit := v.get("max_messages"); limit != nil {
+		setup.MaxMessages = int32(b.integer(limit, 1, 10000))
+	}
+	if seed := v.get("seed"); seed != nil {
+		setup.Seed = b.integer(seed, -1<<53, 1<<53)
+	}
+	start := b.start(v)
+	setup.Clock, setup.Tables = start.clock, start.versions()
+	if user := v.get("user"); user != nil && user.shape == shapeMapping {
+		setup.UserScript = b.script(user.get("script"), "setup.user_script")
+	}
+	setup.UserScript = endScript(setup.GetUserScript())
+	for i := range setup.GetCategories() {
+		b.mark("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
+	}
+	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
+	b.markFields(v)
+	return &scenariov1.Scenario{Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start)}
+}
+
+// markFields remembers the fields that become a part of the same kind.
+func (b *builder) markFields(v *value) {
+	for path, key := range map[string]string{
+		"setup.name": "name", "setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
+		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
+		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
+	} {
+		b.mark(path, v.get(key))
+	}
+}
+
+// start returns the world that the scenario starts in.
+func (b *builder) start(v *value) *startWorld {
+	start := emptyWorld()
+	if name := v.get("world"); b.want(name, shapeText) {
+		if base, ok := b.worlds[name.text]; ok {
+			start = base.clone()
+			b.worldBroken = base.broken
+		} else {
+			names := make([]string, 0, len(b.worlds))
+			for known := range b.worlds {
+				names = append(names, known)
+			}
+			b.fail(name, "there is no worlds/%s.yaml%s", name.text, suggest(name.text, sorted(names)))
+		}
+	}
+	b.clock(v.get("clock"), start.clock)
+	b.tables(v.get("tables"), start)
+	return start
+}
+
+// tools reads which tools the agent gets. The user's tool always belongs to them.
+func (b *builder) tools(v *value) *setupv1.ToolSelection {
+	selection := &setupv1.ToolSelection{Allow: b.texts(v.get("tools")), Deny: b.texts(v.get("without_tools"))}
+	for i := range selection.GetAllow() {
+		b.mark("setup.tools.allow["+strconv.Itoa(i)+"]", v.get("tools").list[i])
+	}
+	for i := range selection.GetDeny() {
+		b.mark("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
+	}
+	hasEnd := false
+	for _, name := range selection.GetAllow() {
+		hasEnd = hasEnd || name == endTool
+	}
+	if len(selection.GetAllow()) > 0 && !hasEnd {
+		selection.Allow = append(selection.GetAllow(), endTool)
+	}
+	for _, item := range b.items(v.get("augmentations")) {
+		if !b.want(item, shapeText) {
+			continue
+		}
+		number := setupv1.Augmentation_value[augmentationPrefix+item.text]
+		if number == 0 {
+			b.fail(item, "unknown augmentation %q%s", item.text, suggest(item.text, augmentationNames()))
+			continue
+		}
+		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
+	}
+	return selection
+}
+
+// recordings reads answers of external services.
+func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
+	var out []*setupv1.RecordedAnswer
+	for _, item := range b.items(v) {
+		if b.object(item, "url", "params", "response") == nil {
+			continue
+		}
+		for _, key := range []string{"url", "params", "response"} {
+			b.require(item, key)
+		}
+		answer := &setupv1.RecordedAnswer{Url: b.text(item.get("url"))}
+		if params := item.get("params"); b.want(params, shapeMapping) {
+			answer.ParamsJson = jsonText(params)
+		}
+		if response := item.get("response"); response != nil {
+			answer.ResponseJson = jsonText(response)
+		}
+		out = append(out, answer)
+	}
+	return out
+}
+
+// script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
+func (b *builder) script(v *value, path string) []*worldv1.Turn {
+	var turns []*worldv1.Turn
+	calls := 0
+	for _, item := range b.items(v) {
+		if b.object(item, "say", "calls", "end") == nil {
+			continue
+		}
+		at := path + "[" + strconv.Itoa(len(turns)) + "]"
+		b.mark(at, item)
+		turn := &worldv1.Turn{}
+		if len(item.fields) != 1 {
+			b.fail(item, "has %d fields, expected one of say, calls, end", len(item.fields))
+		}
+		turn.Say = b.text(item.get("say"))
+		if end := item.get("end"); b.want(end, shapeBool) {
+			if !end.boolean {
+				b.fail(end, "is false; leave the turn out")
+			}
+			turn.Calls = endTurn().GetCalls()
+		}
+		for _, call := range b.items(item.get("calls")) {
+			calls++
+			where := at + ".calls[" + strconv.Itoa(len(turn.GetCalls())) + "]"
+			if made := b.call(call, where); made != nil {
+				if made.GetId() == "" {
+					made.Id = "call_" + strconv.Itoa(calls)
+				}
+				turn.Calls = append(turn.Calls, made)
+			}
+		}
+		if list := item.get("calls"); list != nil && list.shape == shapeList && len(list.list) == 0 {
+			b.fail(list, "is empty, expected at least one call")
+		}
+		turns = append(turns, turn)
+	}
+	return turns
+}
+
+// call reads one call; nil if it is no mapping.
+func (b *builder) call(v *value, path string) *worldv1.ToolCall {
+	if b.object(v, "id", "tool", "arguments") == nil {
+		return nil
+	}
+	b.require(v, "tool")
+	b.mark(path, v)
+	b.mark(path+".id", v.get("id"))
+	b.mark(path+".tool", v.get("tool"))
+	b.mark(path+".arguments_json", v.get("arguments"))
+	call := &worldv1.ToolCall{Id: b.text(v.get("id")), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
+	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
+		call.ArgumentsJson = jsonText(arguments)
+	}
+	return call
+}
+
+// endScript makes sure that a user script ends the conversation.
+func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
+	if len(turns) > 0 {
+		for _, call := range turns[len(turns)-1].GetCalls() {
+			if call.GetTool() == endTool {
+				return turns
+			}
+		}
+	}
+	return append(turns, endTurn())
+}
+
+func endTurn() *worldv1.Turn {
+	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: endCallID, Tool: endTool, ArgumentsJson: "{}"}}}
+}
+
+// evaluation reads both graphs.
+func (b *builder) evaluation(v *value, start *startWorld) *evaluationv1.Evaluation {
+	return &evaluationv1.Evaluation{
+		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), "evaluation.milestones", start),
+		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), "evaluation.minefields", start),
+	}
+}

@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// The categories that follow from a scenario's augmentations.
+const (
+	noDistractionTools = "NO_DISTRACTION_TOOLS"
+	allToolsAvailable  = "ALL_TOOLS_AVAILABLE"
+)
+
+// AuthorCategories returns the categories that an author chooses from, in the usual order. The result is the caller's own.
+func AuthorCategories() []string {
+	return []string{
+		"STATE_DEPENDENCY", "CANONICALIZATION", "SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", "SINGLE_USER_TURN",
+		"MULTIPLE_USER_TURN", "INSUFFICIENT_INFORMATION", "COREFERENCE", "DISAMBIGUATION",
+	}
+}
+
+// AugmentationCategories returns the categories that follow from augmentations: the level of distraction, then the
+// scramblings in the given order. Without a level it is NO_DISTRACTION_TOOLS.
+func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
+	level := noDistractionTools
+	var scrambled []string
+	for _, a := range augmentations {
+		switch name := augmentationText(a); {
+		case a == setupv1.Augmentation_AUGMENTATION_ALL_TOOLS:
+			level = allToolsAvailable
+		case strings.HasSuffix(name, "_DISTRACTION_TOOLS"):
+			level = name
+		default:
+			scrambled = append(scrambled, name)
+		}
+	}
+	return append([]string{level}, scrambled...)
+}
+
+const augmentationPrefix = "AUGMENTATION_"
+
+func augmentationText(a setupv1.Augmentation) string {
+	return strings.TrimPrefix(a.String(), augmentationPrefix)
+}
+
+func augmentationNames() []string {
+	var names []string
+	for number, name := range setupv1.Augmentation_name {
+		if number != 0 {
+			names = append(names, strings.TrimPrefix(name, augmentationPrefix))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// knownCategories returns every category a canonical scenario may have.
+func knownCategories() []string {
+	known := append(AuthorCategories(), noDistractionTools, allToolsAvailable)
+	for _, name := range augmentationNames() {
+		if name != "ALL_TOOLS" {
+			known = append(known, name)
+		}
+	}
+	return known
+}

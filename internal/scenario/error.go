@@ -1,0 +1,51 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Position is a place in a file of a catalogue.
+type Position struct {
+	// File is the path below the catalogue's directory, with slashes.
+	File string
+	// Line and Column count from 1; a column is a character, not a byte.
+	Line, Column int
+}
+
+// Error is one mistake in a file of a catalogue.
+type Error struct {
+	// File, Line and Column say where, as in Position.
+	File         string
+	Line, Column int
+	// Field is the path of the field in the document, e.g. milestones[1].expect.wifi; empty for the document as a whole.
+	Field string
+	// Reason says what is wrong and what was expected.
+	Reason string
+}
+
+// Error returns one line, `file:line:column: field: reason`.
+func (e *Error) Error() string {
+	field := e.Field
+	if field == "" {
+		field = "document"
+	}
+	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, field, e.Reason)
+}
+
+// Errors are all mistakes of a catalogue, by file, line and column. It is never empty.
+type Errors []*Error
+
+// Error returns one line per mistake.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i := range e {
+		lines[i] = e[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneLine replaces what would break an error's single line.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,340 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// startReference is how authors name the first user message.
+	startReference = "start"
+	// startNode is its number.
+	startNode = -1
+
+	snapshotPrefix = "SNAPSHOT_MEASURE_"
+	columnPrefix   = "COLUMN_MEASURE_"
+)
+
+// graphBuilder builds one graph.
+type graphBuilder struct {
+	*builder
+	start *startWorld
+	names []string
+}
+
+// graph reads a list of milestones or minefields.
+func (b *builder) graph(v, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
+	g := &graphBuilder{builder: b, start: start}
+	items := b.items(v)
+	for _, item := range items {
+		g.names = append(g.names, b.nodeName(item))
+	}
+	graph := &evaluationv1.Graph{}
+	for i, item := range items {
+		at := path + ".nodes[" + strconv.Itoa(i) + "]"
+		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
+		graph.Edges = append(graph.Edges, g.edges(item, i, path+".edges", len(graph.GetEdges()))...)
+	}
+	return graph
+}
+
+// nodeName returns the name that a node gives itself; other mistakes are left to node.
+func (b *builder) nodeName(v *value) string {
+	if v.shape != shapeMapping || v.get("name") == nil || v.get("name").shape != shapeText {
+		return ""
+	}
+	return v.get("name").text
+}
+
+func constraintFields(more ...string) []string {
+	return append([]string{"table", "expect", "measure", "reference", "overrides", "fill_to", "extractor", "call", "says"}, more...)
+}
+
+// node reads one milestone: a list of constraints, or one constraint in place.
+func (g *graphBuilder) node(v, guardrails *value, path string) *evaluationv1.Node {
+	g.mark(path, v)
+	node := &evaluationv1.Node{}
+	if g.object(v, constraintFields("name", "after", "guardrails", "constraints")...) == nil {
+		return node
+	}
+	node.Name = g.text(v.get("name"))
+	g.mark(path+".name", v.get("name"))
+	if own := v.get("guardrails"); own != nil {
+		guardrails = own
+	}
+	g.guardrails(guardrails, node)
+	list := v.get("constraints")
+	if list == nil {
+		node.Constraints = append(node.Constraints, g.constraint(v, path+".constraints[0]"))
+		return node
+	}
+	for _, key := range constraintFields() {
+		if other := v.get(key); other != nil {
+			g.fail(other, "cannot stand beside constraints; make it one of them")
+		}
+	}
+	g.mark(path+".constraints", list)
+	for i, item := range g.items(list) {
+		if g.object(item, constraintFields()...) != nil {
+			node.Constraints = append(node.Constraints, g.constraint(item, path+".constraints["+strconv.Itoa(i)+"]"))
+		}
+	}
+	return node
+}
+
+// guardrails reads which tables automatic guardrails may guard.
+func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
+	if g.object(v, "only", "except") == nil {
+		return
+	}
+	if only := v.get("only"); only != nil {
+		node.RestrictGuardrails = true
+		for _, item := range g.items(only) {
+			node.GuardrailTables = append(node.GuardrailTables, g.table(item))
+		}
+	}
+	for _, item := range g.items(v.get("except")) {
+		node.UnguardedTables = append(node.UnguardedTables, g.table(item))
+	}
+}
+
+// edges reads what comes before node number i: the nodes it names, or else the one written before it.
+func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluationv1.Edge {
+	var edges []*evaluationv1.Edge
+	add := func(before int, at *value) {
+		g.mark(path+"["+strconv.Itoa(count+len(edges))+"]", at)
+		edges = append(edges, &evaluationv1.Edge{Before: int32(before), After: int32(i)})
+	}
+	if v.shape != shapeMapping || v.get("after") == nil {
+		if i > 0 {
+			add(i-1, v)
+		}
+		return edges
+	}
+	for _, item := range g.items(v.get("after")) {
+		if !g.want(item, shapeText) {
+			continue
+		}
+		if before := g.nodeNumber(item); before >= 0 {
+			add(before, item)
+		}
+	}
+	return edges
+}
+
+// nodeNumber returns the number of the node that a text names, or -1 after recording a mistake.
+func (g *graphBuilder) nodeNumber(v *value) int {
+	at := slices.Index(g.names, v.text)
+	if v.text == "" || at < 0 {
+		named := slices.DeleteFunc(slices.Clone(g.names), func(name string) bool { return name == "" })
+		g.fail(v, "nothing here is named %q%s", v.text, suggest(v.text, named))
+		return -1
+	}
+	return at
+}
+
+// constraint reads one constraint in one of its forms: a call, something the agent says, or rows of a table.
+func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constraint {
+	g.mark(path, v)
+	c := &evaluationv1.Constraint{Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT}
+	call, says := v.get("call"), v.get("says")
+	if call != nil || says != nil {
+		g.exclusive(v, call, says)
+		c.Table = worldv1.TableName_TABLE_NAME_SANDBOX
+	} else {
+		g.require(v, "table")
+		c.Table = g.table(v.get("table"))
+		g.mark(path+".table", v.get("table"))
+	}
+	if measure := v.get("measure"); g.want(measure, shapeText) {
+		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
+	}
+	g.mark(path+".measure", v.get("measure"))
+	if reference := v.get("reference"); g.want(reference, shapeText) {
+		g.mark(path+".reference", reference)
+		if reference.text == startReference {
+			c.Reference = proto.Int32(startNode)
+		} else if number := g.nodeNumber(reference); number >= 0 {
+			c.Reference = proto.Int32(int32(number))
+		}
+	}
+	switch {
+	case call != nil:
+		c.Target = g.callTarget(call, path, c)
+	case says != nil:
+		c.Target = []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
+			roleCell("sender", worldv1.Role_ROLE_AGENT), roleCell("recipient", worldv1.Role_ROLE_USER),
+			{Column: "content", Value: world.Text(g.text(says))},
+		}}}
+	default:
+		c.Target = g.target(v.get("expect"), c.GetTable(), path)
+	}
+	c.Overrides = append(c.Overrides, g.overrides(v.get("overrides"), path)...)
+	c.FillTo, c.Extractor = g.text(v.get("fill_to")), g.text(v.get("extractor"))
+	g.mark(path+".fill_to", v.get("fill_to"))
+	g.mark(path+".extractor", v.get("extractor"))
+	return c
+}
+
+// exclusive records fields that say the same thing twice.
+func (g *graphBuilder) exclusive(v, call, says *value) {
+	if call != nil && says != nil {
+		g.fail(says, "cannot stand beside call; write two constraints")
+	}
+	for _, key := range []string{"table", "expect"} {
+		if other := v.get(key); other != nil {
+			g.fail(other, "cannot stand beside call or says, which stand for a row of SANDBOX")
+		}
+	}
+}
+
+func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
+	return &evaluationv1.TargetCell{Column: column, Value: world.Text(world.RoleText(role))}
+}
+
+// callTarget reads a successful call, or a list of calls of which one is wanted.
+func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
+	if !g.want(v, shapeMapping, shapeList) {
+		return nil
+	}
+	var trace string
+	if v.shape == shapeMapping {
+		trace = g.trace(v, c)
+	} else {
+		var traces []string
+		for _, item := range v.list {
+			traces = append(traces, g.trace(item, c))
+		}
+		trace = "[" + strings.Join(traces, ", ") + "]"
+	}
+	g.mark(path+".target[0].cells[2]", v)
+	return []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
+		roleCell("sender", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT), roleCell("recipient", worldv1.Role_ROLE_AGENT),
+		{Column: "tool_trace", Value: world.Text(trace)},
+	}}}
+}
+
+// trace reads a wanted trace as JSON text; its tolerances become an override of the constraint.
+func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
+	if g.object(v, "tool", "arguments", "tolerances") == nil {
+		return "null"
+	}
+	g.require(v, "tool")
+	arguments := "{}"
+	if given := v.get("arguments"); g.want(given, shapeMapping) {
+		arguments = jsonText(given)
+	}
+	if tolerances := g.tolerances(v.get("tolerances")); len(tolerances) > 0 {
+		c.Overrides = append(c.Overrides, &evaluationv1.ColumnOverride{
+			Column: "tool_trace", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE, Tolerances: tolerances,
+		})
+	}
+	return `{"tool_name": ` + jsonString(g.text(v.get("tool"))) + `, "arguments": ` + arguments + `}`
+}
+
+// target reads one wanted row or a list of them.
+func (g *graphBuilder) target(v *value, table worldv1.TableName, path string) []*evaluationv1.TargetRow {
+	if !g.want(v, shapeMapping, shapeList) {
+		return nil
+	}
+	items := v.list
+	if v.shape == shapeMapping {
+		items = []*value{v}
+	}
+	var rows []*evaluationv1.TargetRow
+	for i, item := range items {
+		row := &evaluationv1.TargetRow{}
+		rowPath := path + ".target[" + strconv.Itoa(i) + "]"
+		g.mark(rowPath, item)
+		if g.want(item, shapeMapping) {
+			for j, f := range item.fields {
+				cellPath := rowPath + ".cells[" + strconv.Itoa(j) + "]"
+				g.mark(cellPath+".column", f.place)
+				g.mark(cellPath, f.value)
+				row.Cells = append(row.Cells, &evaluationv1.TargetCell{Column: f.key, Value: g.targetCell(f, table)})
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// targetCell reads a wanted cell. Whether the column exists is left to Validate.
+func (g *graphBuilder) targetCell(f field, table worldv1.TableName) *worldv1.Value {
+	schema, _ := world.SchemaOf(table)
+	at := schema.Column(f.key)
+	switch {
+	case f.key == "tool_trace" && (f.value.shape == shapeMapping || f.value.shape == shapeList):
+		return world.Text(jsonText(f.value))
+	case at < 0 || schema.Columns[at].Kind == world.KindTexts:
+		if f.value.shape == shapeText {
+			return world.Text(f.value.text)
+		}
+		return world.Null()
+	default:
+		return g.cell(f.value, schema.Columns[at].Kind, g.start.zone())
+	}
+}
+
+// overrides reads column measures: a name, or a mapping with tolerances.
+func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOverride {
+	var out []*evaluationv1.ColumnOverride
+	if !g.want(v, shapeMapping) {
+		return nil
+	}
+	for i, f := range v.fields {
+		g.mark(path+".overrides["+strconv.Itoa(i)+"]", f.place)
+		override := &evaluationv1.ColumnOverride{Column: f.key}
+		measure := f.value
+		if measure.shape == shapeMapping {
+			g.object(measure, "measure", "tolerances")
+			g.require(measure, "measure")
+			override.Tolerances = g.tolerances(measure.get("tolerances"))
+			measure = measure.get("measure")
+		}
+		if g.want(measure, shapeText) {
+			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+		}
+		out = append(out, override)
+	}
+	return out
+}
+
+// tolerances reads absolute tolerances by column or argument.
+func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
+	var out []*evaluationv1.Tolerance
+	if !g.want(v, shapeMapping) {
+		return nil
+	}
+	for _, f := range v.fields {
+		absolute := g.number(f.value)
+		if absolute < 0 {
+			g.fail(f.value, "is %s, expected a tolerance of 0 or more", f.value.text)
+		}
+		out = append(out, &evaluationv1.Tolerance{Name: f.key, Absolute: absolute})
+	}
+	return out
+}
+
+// measure looks a measure up by its lower-case name.
+func (g *graphBuilder) measure(v *value, prefix string, numbers map[string]int32) int32 {
+	number := numbers[prefix+strings.ToUpper(v.text)]
+	if number == 0 || v.text != strings.ToLower(v.text) {
+		var names []string
+		for name, n := range numbers {
+			if n != 0 {
+				names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
+			}
+		}
+		g.fail(v, "unknown measure %q%s", v.text, suggest(v.text, sorted(names)))
+		return 0
+	}
+	return number
+}

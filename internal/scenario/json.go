@@ -1,0 +1,67 @@
+package scenario
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// jsonText writes a value as JSON text as a model would: fields in written order, a space after commas and colons.
+func jsonText(v *value) string {
+	var out strings.Builder
+	writeJSON(&out, v)
+	return out.String()
+}
+
+func writeJSON(out *strings.Builder, v *value) {
+	switch v.shape {
+	case shapeNull:
+		out.WriteString("null")
+	case shapeBool:
+		if v.boolean {
+			out.WriteString("true")
+		} else {
+			out.WriteString("false")
+		}
+	case shapeNumber:
+		out.WriteString(v.text)
+	case shapeText:
+		out.WriteString(jsonString(v.text))
+	case shapeList:
+		out.WriteByte('[')
+		for i, item := range v.list {
+			if i > 0 {
+				out.WriteString(", ")
+			}
+			writeJSON(out, item)
+		}
+		out.WriteByte(']')
+	case shapeMapping:
+		out.WriteByte('{')
+		for i, f := range v.fields {
+			if i > 0 {
+				out.WriteString(", ")
+			}
+			out.WriteString(jsonString(f.key) + ": ")
+			writeJSON(out, f.value)
+		}
+		out.WriteByte('}')
+	}
+}
+
+// jsonString quotes a text; only what JSON demands is escaped.
+func jsonString(text string) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil { // a string always encodes
+		return `""`
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// sorted sorts names in place and returns them.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}

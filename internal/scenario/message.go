@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// setupText is the first message of every conversation. It is a comment, so that running it changes nothing.
+	setupText = "# The session is ready: its world is loaded and its tools can be called."
+
+	// systemText configures the agent of a scenario that gives no text of its own.
+	systemText = "You are the assistant on the user's phone and act through the tools you are given. Call tools only with " +
+		"values that the user told you or that another tool returned. Where a value you need is missing or a request can be " +
+		"meant in several ways, ask the user."
+
+	// userText opens what the simulated user is told.
+	userText = "You play a person who uses their phone. The other side is the phone's assistant, which can call tools; you " +
+		"are never the assistant yourself.\n" +
+		"- Write as people write to an assistant: short and plain.\n" +
+		"- Say only what follows from what you want and know. If you are asked for anything else, say that you do not know it.\n" +
+		"- Do not offer details before you are asked for them.\n" +
+		"- The assistant may switch services and the low battery mode of the phone if that helps.\n" +
+		"- Once the assistant says that it has done what you want, or that it cannot be done, call end_conversation and say " +
+		"nothing more. Do the same if it has got nowhere after five attempts.\n"
+)
+
+// conversation collects starting messages.
+type conversation struct{ messages []*worldv1.Message }
+
+func (c *conversation) add(from, to worldv1.Role, content string, visibleTo ...worldv1.Role) *worldv1.Message {
+	m := &worldv1.Message{
+		Index: int32(len(c.messages)), Sender: from, Recipient: to, Content: proto.String(content),
+		ConversationActive: proto.Bool(true), VisibleTo: visibleTo,
+	}
+	c.messages = append(c.messages, m)
+	return m
+}
+
+// messages builds the starting messages, from the fields system and user or as they are given.
+func (b *builder) messages(v *value) []*worldv1.Message {
+	if given := v.get("messages"); given != nil {
+		for _, key := range []string{"system"} {
+			if other := v.get(key); other != nil {
+				b.fail(other, "cannot stand beside messages, which says everything")
+			}
+		}
+		if user := b.object(v.get("user"), "script"); user != nil {
+			b.items(user.get("script"))
+		}
+		return b.givenMessages(given)
+	}
+	var c conversation
+	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
+	text := systemText
+	if system := v.get("system"); system != nil {
+		text = b.text(system)
+	}
+	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
+	b.require(v, "user")
+	user := b.object(v.get("user"), "goal", "knowledge", "demonstrations", "says", "script")
+	if user == nil {
+		return c.messages
+	}
+	b.require(user, "goal")
+	b.require(user, "says")
+	b.demonstrations(user.get("demonstrations"), &c)
+	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge"))))
+	c.add(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
+	return c.messages
+}
+
+// instruction tells the simulated user what to want and what it knows.
+func instruction(goal string, knowledge []string) string {
+	var text strings.Builder
+	text.WriteString(userText)
+	text.WriteString("\nWhat you want: " + strings.TrimSpace(goal))
+	if len(knowledge) > 0 {
+		text.WriteString("\nWhat you know:")
+	}
+	for _, item := range knowledge {
+		text.WriteString("\n- " + strings.TrimSpace(item))
+	}
+	return text.String()
+}
+
+// demonstrations adds an example conversation that only the simulated user sees.
+func (b *builder) demonstrations(v *value, c *conversation) {
+	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
+	for _, item := range b.items(v) {
+		if b.object(item, "user", "agent", "end") == nil {
+			continue
+		}
+		if len(item.fields) != 1 {
+			b.fail(item, "has %d fields, expected one of user, agent, end", len(item.fields))
+			continue
+		}
+		switch said := item.fields[0].value; item.fields[0].key {
+		case "user":
+			c.add(user, agent, b.text(said), user)
+		case "agent":
+			c.add(agent, user, b.text(said), user)
+		case "end":
+			b.want(said, shapeBool)
+			c.add(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+		}
+	}
+}
+
+// givenMessages reads starting messages as they are.
+func (b *builder) givenMessages(v *value) []*worldv1.Message {
+	var c conversation
+	for _, item := range b.items(v) {
+		if b.object(item, "from", "to", "content", "visible_to") == nil {
+			continue
+		}
+		for _, key := range []string{"from", "to", "content"} {
+			b.require(item, key)
+		}
+		at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
+		b.mark(at, item)
+		b.mark(at+".recipient", item.get("to"))
+		b.mark(at+".sender", item.get("from"))
+		m := c.add(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")))
+		for _, role := range b.items(item.get("visible_to")) {
+			m.VisibleTo = append(m.VisibleTo, b.role(role))
+		}
+	}
+	return c.messages
+}

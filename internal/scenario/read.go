@@ -1,0 +1,179 @@
+package scenario
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// want records a value of the wrong shape and returns false, or returns true. A missing value is no mistake.
+func (r *reader) want(v *value, shapes ...shape) bool {
+	if v == nil {
+		return false
+	}
+	if slices.Contains(shapes, v.shape) {
+		return true
+	}
+	names := make([]string, len(shapes))
+	for i, s := range shapes {
+		names[i] = s.String()
+	}
+	hint := ""
+	if v.shape != shapeText && slices.Contains(shapes, shapeText) && v.shape != shapeList && v.shape != shapeMapping {
+		hint = " (quote it)"
+	}
+	r.fail(v, "is %s, expected %s%s", v.shape, strings.Join(names, " or "), hint)
+	return false
+}
+
+// object checks that a value is a mapping with no other fields than the allowed ones. It returns nil for anything but a
+// mapping.
+func (r *reader) object(v *value, allowed ...string) *value {
+	if !r.want(v, shapeMapping) {
+		return nil
+	}
+	for i := range v.fields {
+		if !slices.Contains(allowed, v.fields[i].key) {
+			r.fail(v.fields[i].place, "unknown field%s", suggest(v.fields[i].key, allowed))
+		}
+	}
+	return v
+}
+
+// require records a missing field.
+func (r *reader) require(v *value, key string) {
+	if v != nil && v.get(key) == nil {
+		r.fail(v, "has no %q, which is required", key)
+	}
+}
+
+func (r *reader) text(v *value) string {
+	if !r.want(v, shapeText) {
+		return ""
+	}
+	return v.text
+}
+
+func (r *reader) number(v *value) float64 {
+	if !r.want(v, shapeNumber) {
+		return 0
+	}
+	return v.number
+}
+
+// integer reads a whole number between two bounds.
+func (r *reader) integer(v *value, low, high int64) int64 {
+	if !r.want(v, shapeNumber) {
+		return 0
+	}
+	if v.number != math.Trunc(v.number) || v.number < float64(low) || v.number > float64(high) {
+		r.fail(v, "is %s, expected a whole number from %d to %d", v.text, low, high)
+		return 0
+	}
+	return int64(v.number)
+}
+
+// items returns the items of a list.
+func (r *reader) items(v *value) []*value {
+	if !r.want(v, shapeList) {
+		return nil
+	}
+	return v.list
+}
+
+// texts reads a list of texts.
+func (r *reader) texts(v *value) []string {
+	var out []string
+	for _, item := range r.items(v) {
+		if r.want(item, shapeText) {
+			out = append(out, item.text)
+		}
+	}
+	return out
+}
+
+// table reads the name of a table.
+func (r *reader) table(v *value) worldv1.TableName {
+	if !r.want(v, shapeText) {
+		return 0
+	}
+	return r.tableName(v, v.text)
+}
+
+// tableName looks a table up and records an unknown one at a place.
+func (r *reader) tableName(at *value, text string) worldv1.TableName {
+	name, ok := world.TableByText(text)
+	if !ok {
+		r.fail(at, "unknown table %q%s", text, suggest(text, tableNames()))
+	}
+	return name
+}
+
+// role reads the name of a role.
+func (r *reader) role(v *value) worldv1.Role {
+	if !r.want(v, shapeText) {
+		return 0
+	}
+	role, ok := world.RoleByText(v.text)
+	if !ok {
+		r.fail(v, "unknown role %q%s", v.text, suggest(v.text, roleNames()))
+	}
+	return role
+}
+
+// cell reads a cell of a column. Times are given in POSIX seconds or as local date and time.
+func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.Value {
+	switch {
+	case v.shape == shapeNull:
+		return world.Null()
+	case v.shape == shapeBool && kind == world.KindBool:
+		return world.Bool(v.boolean)
+	case v.shape == shapeNumber && kind == world.KindNumber:
+		return world.Number(v.number)
+	case v.shape == shapeText && kind == world.KindText:
+		return world.Text(v.text)
+	case v.shape == shapeText && kind == world.KindNumber:
+		if seconds, ok := localTime(v.text, zone); ok {
+			return world.Number(seconds)
+		}
+		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30:00", v.text)
+		return world.Null()
+	}
+	hint := ""
+	if kind == world.KindText && (v.shape == shapeNumber || v.shape == shapeBool) {
+		hint = " (quote it)"
+	}
+	r.fail(v, "is %s, expected a %s%s", v.shape, kind, hint)
+	return world.Null()
+}
+
+// localTime reads a local date and time as POSIX seconds.
+func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	at, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone)
+	if err != nil {
+		return 0, false
+	}
+	return float64(at.UnixMilli()) / 1000, true
+}
+
+func tableNames() []string {
+	var names []string
+	for _, schema := range world.Schemas() {
+		names = append(names, world.TableText(schema.Name))
+	}
+	return names
+}
+
+func roleNames() []string {
+	return []string{
+		world.RoleText(worldv1.Role_ROLE_SYSTEM), world.RoleText(worldv1.Role_ROLE_USER),
+		world.RoleText(worldv1.Role_ROLE_AGENT), world.RoleText(worldv1.Role_ROLE_EXECUTION_ENVIRONMENT),
+	}
+}

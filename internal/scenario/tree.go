@@ -1,0 +1,297 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+const (
+	// maxFile bounds one file in bytes.
+	maxFile = 1 << 20
+	// maxDepth bounds how deep a document nests.
+	maxDepth = 40
+)
+
+// shape is what a node of a document holds.
+type shape uint8
+
+const (
+	shapeNull shape = iota + 1
+	shapeBool
+	shapeNumber
+	shapeText
+	shapeList
+	shapeMapping
+)
+
+// String returns the word used in messages to people.
+func (s shape) String() string {
+	switch s {
+	case shapeNull:
+		return "nothing"
+	case shapeBool:
+		return "a boolean"
+	case shapeNumber:
+		return "a number"
+	case shapeText:
+		return "a text"
+	case shapeList:
+		return "a list"
+	case shapeMapping:
+		return "a mapping"
+	default:
+		return "shape(" + strconv.Itoa(int(s)) + ")"
+	}
+}
+
+// value is a node of a document: plain data with the place where it was written.
+type value struct {
+	shape  shape
+	path   string
+	line   int
+	column int
+
+	boolean bool
+	number  float64
+	// text is the content of a text, and the JSON spelling of a number.
+	text   string
+	list   []*value
+	fields []field
+}
+
+// field is an entry of a mapping, in written order.
+type field struct {
+	key   string
+	place *value // shapeNull; where the key stands
+	value *value
+}
+
+// get returns the value of a field, or nil.
+func (v *value) get(key string) *value {
+	for i := range v.fields {
+		if v.fields[i].key == key {
+			return v.fields[i].value
+		}
+	}
+	return nil
+}
+
+// reader turns one file into values and collects its mistakes.
+type reader struct {
+	file   string
+	errors Errors
+}
+
+// fail records a mistake at a value.
+func (r *reader) fail(at *value, format string, args ...any) {
+	r.errors = append(r.errors, &Error{
+		File: r.file, Line: at.line, Column: at.column, Field: at.path, Reason: oneLine(fmt.Sprintf(format, args...)),
+	})
+}
+
+// documents parses a file. Empty documents are left out.
+func (r *reader) documents(data []byte) []*value {
+	top := &value{line: 1, column: 1}
+	switch {
+	case len(data) > maxFile:
+		r.fail(top, "the file has %d bytes; at most %d are read", len(data), maxFile)
+		return nil
+	case !utf8.Valid(data):
+		r.fail(top, "the file is not UTF-8 text")
+		return nil
+	}
+	file, err := parse(string(data))
+	if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var docs []*value
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		docs = append(docs, r.convert(doc.Body, "", 0))
+	}
+	return docs
+}
+
+// parse runs the YAML parser. A document that makes it panic is a mistake of the document.
+func parse(text string) (file *ast.File, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			file, err = nil, fmt.Errorf("not readable as YAML: %v", cause)
+		}
+	}()
+	tokens := lexer.Tokenize(text)
+	if deep := tooDeep(tokens); deep != nil {
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Token: deep}
+	}
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+// tooDeep returns the token at which nesting passes maxDepth, before a recursive parser sees it. Block collections nest
+// by indentation or by indicators that follow one another on a line.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, line, indicators := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, indicators = t.Position.Line, 0
+		}
+		switch t.Type { //nolint:exhaustive // the other tokens do not nest
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			indicators++
+		}
+		if flow > maxDepth || indicators > maxDepth || flow == 0 && t.Position.IndentNum > 10*maxDepth {
+			return t
+		}
+	}
+	return nil
+}
+
+// syntax records what the parser says.
+func (r *reader) syntax(err error) {
+	at := &value{line: 1, column: 1}
+	var syntax *yaml.SyntaxError
+	if !errors.As(err, &syntax) {
+		r.fail(at, "%v", err)
+		return
+	}
+	if syntax.Token != nil && syntax.Token.Position != nil {
+		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
+	}
+	r.fail(at, "not readable as YAML: %s", syntax.Message)
+}
+
+// place returns an empty value at a node.
+func place(node ast.Node, path string) *value {
+	v := &value{shape: shapeNull, path: path, line: 1, column: 1}
+	if t := node.GetToken(); t != nil && t.Position != nil {
+		v.line, v.column = t.Position.Line, t.Position.Column
+	}
+	return v
+}
+
+// convert turns a node of the parser into a value.
+func (r *reader) convert(node ast.Node, path string, depth int) *value {
+	v := place(node, path)
+	if depth > maxDepth {
+		r.fail(v, "nested deeper than %d levels", maxDepth)
+		return v
+	}
+	switch n := node.(type) {
+	case *ast.NullNode:
+	case *ast.BoolNode:
+		v.shape, v.boolean = shapeBool, n.Value
+	case *ast.StringNode:
+		v.shape, v.text = shapeText, n.Value
+	case *ast.LiteralNode:
+		v.shape, v.text = shapeText, n.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode:
+		r.convertNumber(v, node)
+	case *ast.InfinityNode, *ast.NanNode:
+		r.fail(v, "is not a finite number")
+	case *ast.SequenceNode:
+		v.shape = shapeList
+		for i, item := range n.Values {
+			v.list = append(v.list, r.convert(item, path+"["+strconv.Itoa(i)+"]", depth+1))
+		}
+	case *ast.MappingNode:
+		r.convertMapping(v, n.Values, depth)
+	case *ast.MappingValueNode:
+		r.convertMapping(v, []*ast.MappingValueNode{n}, depth)
+	case *ast.AnchorNode, *ast.AliasNode:
+		r.fail(v, "anchors and aliases are not read; write the value out")
+	case *ast.TagNode:
+		r.fail(v, "tags are not read; quote a text, write anything else plainly")
+	default:
+		r.fail(v, "%s is not read here", strings.ToLower(node.Type().String()))
+	}
+	return v
+}
+
+// convertNumber keeps the spelling where JSON has the same.
+func (r *reader) convertNumber(v *value, node ast.Node) {
+	spelling := node.GetToken().Value
+	v.shape = shapeNumber
+	switch n := node.(type) {
+	case *ast.IntegerNode:
+		switch whole := n.Value.(type) {
+		case int64:
+			v.number, v.text = float64(whole), strconv.FormatInt(whole, 10)
+		case uint64:
+			v.number, v.text = float64(whole), strconv.FormatUint(whole, 10)
+		default:
+			r.fail(v, "%s is not a number that can be kept", spelling)
+		}
+	case *ast.FloatNode:
+		v.number = n.Value
+		if math.IsInf(v.number, 0) || math.IsNaN(v.number) {
+			r.fail(v, "%s is not a finite number", spelling)
+			v.number = 0
+		}
+		v.text = strconv.FormatFloat(v.number, 'g', -1, 64)
+		if isJSONNumber(spelling) {
+			v.text = spelling
+		} else if !strings.ContainsAny(v.text, ".e") {
+			v.text += ".0"
+		}
+	}
+}
+
+// convertMapping turns the entries of a mapping into fields.
+func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth int) {
+	v.shape = shapeMapping
+	if len(entries) > 0 && v.line == entries[0].GetToken().Position.Line {
+		// A block mapping's own token is its first colon; its place is its first key.
+		if key := place(entries[0].Key, ""); key.line == v.line && key.column < v.column {
+			v.column = key.column
+		}
+	}
+	for _, entry := range entries {
+		at := place(entry.Key, v.path)
+		key, ok := entry.Key.(*ast.StringNode)
+		if !ok {
+			r.fail(at, "a key must be a text, not %s", strings.ToLower(entry.Key.Type().String()))
+			continue
+		}
+		at.path = joinPath(v.path, key.Value)
+		if v.get(key.Value) != nil {
+			r.fail(at, "is written twice; keep one")
+			continue
+		}
+		v.fields = append(v.fields, field{key: key.Value, place: at, value: r.convert(entry.Value, at.path, depth+1)})
+	}
+}
+
+// joinPath appends a key to a field path.
+func joinPath(path, key string) string {
+	key = oneLine(key)
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// isJSONNumber says whether a spelling is a number in JSON too.
+func isJSONNumber(text string) bool {
+	rest := strings.TrimPrefix(text, "-")
+	whole, fraction, hasFraction := strings.Cut(rest, ".")
+	if whole == "" || len(whole) > 1 && whole[0] == '0' || hasFraction && fraction == "" {
+		return false
+	}
+	return strings.Trim(whole+fraction, "0123456789") == ""
+}

@@ -1,0 +1,136 @@
+// Package evaluator follows message logs and snapshots and scores each trajectory once it is complete. It alone reads
+// milestones and minefields.
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+)
+
+// queueLength bounds the trajectories that wait for a scorer; followers wait when it is full.
+const queueLength = 256
+
+// Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the bus: after a restart it
+// reads the streams again and goes on with the rollouts that have no result.
+func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("evaluator: %w", err)
+	}
+	logger := m.Logger(mesh.Evaluator)
+	judge := newJudge(m.Bus(), logger)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	tasks := []func(context.Context) error{
+		func(ctx context.Context) error {
+			return m.Serve(ctx, mesh.Evaluator, func(registrar grpc.ServiceRegistrar) {
+				evaluatorv1.RegisterEvaluatorServiceServer(registrar, &server{bus: m.Bus(), judge: judge})
+			})
+		},
+		func(ctx context.Context) error { return follow(ctx, cfg, m.Bus(), judge) },
+	}
+	errs := make([]error, len(tasks))
+	var group sync.WaitGroup
+	for i, task := range tasks {
+		group.Go(func() {
+			defer stop()
+			errs[i] = task(ctx)
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("evaluator: %w", err)
+	}
+	return nil
+}
+
+// follow reads all shards and scores what becomes complete.
+func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge) error {
+	var done []string
+	if err := b.ResultIDs(ctx, "", func(id string) { done = append(done, id) }); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	assembler := assemble.New(done)
+	complete := make(chan *assemble.Trajectory, queueLength)
+	submit := func(trajectory *assemble.Trajectory) {
+		if trajectory == nil {
+			return
+		}
+		select {
+		case complete <- trajectory:
+		case <-ctx.Done():
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	errs := make(chan error, 2*b.Shards()+cfg.Scorers)
+	run := func(task func() error) {
+		group.Go(func() {
+			if err := task(); err != nil {
+				errs <- err
+				stop()
+			}
+		})
+	}
+	for shard := range b.Shards() {
+		run(func() error {
+			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
+				trajectory, err := assembler.Log(id, seq, entry, trace.SpanContextFromContext(ctx))
+				if err != nil {
+					// One broken log must not stop the others.
+					judge.logger.Error("log entry ignored", "error", err)
+				}
+				submit(trajectory)
+				return nil
+			})
+		})
+		run(func() error {
+			return b.FollowSnapshots(ctx, shard, func(_ context.Context, snapshot *busv1.Snapshot) error {
+				submit(assembler.Snapshot(snapshot))
+				return nil
+			})
+		})
+	}
+	for range cfg.Scorers {
+		run(func() error { return decideAll(ctx, judge, assembler, complete) })
+	}
+	group.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// decideAll stores the results of complete trajectories until ctx is done.
+func decideAll(ctx context.Context, judge *judge, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case trajectory := <-complete:
+			if err := judge.decide(ctx, trajectory); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+			assembler.Done(trajectory.Rollout.GetId())
+		}
+	}
+}

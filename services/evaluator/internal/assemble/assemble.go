@@ -1,0 +1,180 @@
+// Package assemble puts the log and the snapshots of each rollout together again, in whatever order and however often they
+// arrive, and says when a trajectory is complete. It does no input or output.
+package assemble
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrLog says that a log cannot have been written by this program.
+var ErrLog = errors.New("broken rollout log")
+
+// Trajectory is a complete trajectory.
+type Trajectory struct {
+	Rollout *busv1.Rollout
+	// Messages have indices from 0 without gaps, with the final value of conversation_active.
+	Messages []*worldv1.Message
+	// Tables are the distinct versions, by table, then index.
+	Tables []*worldv1.Table
+	// MaxMessages is the rollout's message limit.
+	MaxMessages int32
+	// End is how it ended.
+	End *busv1.End
+	// Span is where the last entry was written.
+	Span trace.SpanContext
+}
+
+type key struct {
+	table worldv1.TableName
+	index int32
+}
+
+// pending is what is known of a rollout that has no result yet.
+type pending struct {
+	rollout  *busv1.Rollout
+	messages []*worldv1.Message
+	limit    int32
+	tables   map[key]*worldv1.Table
+	needed   map[key]bool
+	end      *busv1.End
+	span     trace.SpanContext
+	lastSeq  uint64
+}
+
+// Assembler collects rollouts. Safe for concurrent use.
+type Assembler struct {
+	mu      sync.Mutex
+	pending map[string]*pending
+	done    map[string]struct{}
+}
+
+// New returns an assembler that takes the given rollouts for done.
+func New(done []string) *Assembler {
+	a := &Assembler{pending: make(map[string]*pending), done: make(map[string]struct{}, len(done))}
+	for _, id := range done {
+		a.done[id] = struct{}{}
+	}
+	return a
+}
+
+// Done forgets a rollout: its result is stored.
+func (a *Assembler) Done(rolloutID string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.pending, rolloutID)
+	a.done[rolloutID] = struct{}{}
+}
+
+// of returns the state of a rollout, nil if it is done.
+func (a *Assembler) of(rolloutID string) *pending {
+	if _, ok := a.done[rolloutID]; ok {
+		return nil
+	}
+	p := a.pending[rolloutID]
+	if p == nil {
+		p = &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool)}
+		a.pending[rolloutID] = p
+	}
+	return p
+}
+
+// Log takes the log entry with the given stream sequence and returns the trajectory if that completes it, nil otherwise. Entries
+// of one rollout must arrive in order; one that was there before is ignored.
+func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.of(rolloutID)
+	if p == nil || seq <= p.lastSeq {
+		return nil, nil
+	}
+	p.lastSeq = seq
+	if start := entry.GetStart(); start != nil {
+		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
+		p.messages = slices.Clone(start.GetMessages())
+		p.need(start.GetVersions())
+	}
+	if p.rollout == nil {
+		return nil, fmt.Errorf("rollout %s: %w: no start", rolloutID, ErrLog)
+	}
+	if turn := entry.GetTurn(); turn != nil {
+		if err := p.turn(turn); err != nil {
+			return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+		}
+	}
+	if entry.GetEnd() != nil {
+		p.end, p.span = entry.GetEnd(), span
+	}
+	return p.complete(), nil
+}
+
+// Snapshot takes a snapshot and returns the trajectory if that completes it, nil otherwise.
+func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.of(snapshot.GetSessionId())
+	if p == nil {
+		return nil
+	}
+	before := len(p.tables)
+	for _, table := range snapshot.GetTables() {
+		p.tables[key{table.GetName(), table.GetIndex()}] = table
+	}
+	if len(p.tables) == before {
+		return nil
+	}
+	return p.complete()
+}
+
+func (p *pending) need(versions []*worldv1.TableVersion) {
+	for _, version := range versions {
+		p.needed[key{version.GetName(), version.GetIndex()}] = true
+	}
+}
+
+func (p *pending) turn(turn *busv1.Turn) error {
+	if turn.Deactivated != nil {
+		index := int(turn.GetDeactivated())
+		if index < 0 || index >= len(p.messages) {
+			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(p.messages))
+		}
+		ended := proto.CloneOf(p.messages[index])
+		ended.ConversationActive = proto.Bool(false)
+		p.messages[index] = ended
+	}
+	p.messages = append(p.messages, turn.GetMessages()...)
+	p.need(turn.GetVersions())
+	return nil
+}
+
+// complete returns the trajectory if the log has ended and every version it names is there.
+func (p *pending) complete() *Trajectory {
+	if p.end == nil {
+		return nil
+	}
+	for k := range p.needed {
+		if p.tables[k] == nil {
+			return nil
+		}
+	}
+	t := &Trajectory{Rollout: p.rollout, Messages: p.messages, MaxMessages: p.limit, End: p.end, Span: p.span}
+	for k, table := range p.tables {
+		// Versions that the log does not know come from an execution whose answers never got on the bus.
+		if int(k.index) < len(p.messages) {
+			t.Tables = append(t.Tables, table)
+		}
+	}
+	slices.SortFunc(t.Tables, func(a, b *worldv1.Table) int {
+		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
+	})
+	return t
+}

@@ -1,0 +1,190 @@
+// Package translate turns what travels on the wire into what the scoring engine works on, and its results back.
+package translate
+
+import (
+	"fmt"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
+)
+
+// Evaluation is a compiled evaluation. It is immutable and safe for concurrent use.
+type Evaluation struct {
+	Milestones, Minefields *score.Graph
+}
+
+// Compile compiles both graphs of an evaluation. Its error joins *score.DefinitionError values.
+func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
+	milestones, err := score.Compile(definition("milestones", evaluation.GetMilestones()))
+	if err != nil {
+		return nil, err
+	}
+	minefields, err := score.Compile(definition("minefields", evaluation.GetMinefields()))
+	if err != nil {
+		return nil, err
+	}
+	return &Evaluation{Milestones: milestones, Minefields: minefields}, nil
+}
+
+func definition(name string, graph *evaluationv1.Graph) score.Definition {
+	d := score.Definition{Name: name}
+	for _, node := range graph.GetNodes() {
+		d.Nodes = append(d.Nodes, score.Node{Constraints: constraints(node.GetConstraints()), Guard: guard(node)})
+	}
+	for _, edge := range graph.GetEdges() {
+		d.Edges = append(d.Edges, score.Edge{Before: int(edge.GetBefore()), After: int(edge.GetAfter())})
+	}
+	return d
+}
+
+func guard(node *evaluationv1.Node) score.Guard {
+	switch {
+	case node.GetRestrictGuardrails():
+		return score.Guard{Mode: score.GuardOnly, Tables: tableNames(node.GetGuardrailTables())}
+	case len(node.GetUnguardedTables()) > 0:
+		return score.Guard{Mode: score.GuardExcept, Tables: tableNames(node.GetUnguardedTables())}
+	default:
+		return score.Guard{}
+	}
+}
+
+func tableNames(names []worldv1.TableName) []score.Table {
+	tables := make([]score.Table, len(names))
+	for i, name := range names {
+		tables[i] = table(name)
+	}
+	return tables
+}
+
+// table maps a table name; score.Table has the same order.
+func table(name worldv1.TableName) score.Table { return score.Table(name) }
+
+func constraints(list []*evaluationv1.Constraint) []score.Constraint {
+	var translated []score.Constraint
+	for _, c := range list {
+		constraint := score.Constraint{
+			Table:     table(c.GetTable()),
+			Measure:   score.SnapshotMeasure(c.GetMeasure()),
+			FillTo:    c.GetFillTo(),
+			Extractor: c.GetExtractor(),
+		}
+		if c.Reference != nil {
+			reference := int(c.GetReference())
+			constraint.Reference = &reference
+		}
+		for _, row := range c.GetTarget() {
+			cells := make([]score.Cell, len(row.GetCells()))
+			for i, cell := range row.GetCells() {
+				cells[i] = score.Cell{Column: cell.GetColumn(), Value: value(cell.GetValue())}
+			}
+			constraint.Target = append(constraint.Target, cells)
+		}
+		for _, override := range c.GetOverrides() {
+			o := score.Override{Column: override.GetColumn(), Measure: score.ColumnMeasure(override.GetMeasure())}
+			for _, tolerance := range override.GetTolerances() {
+				o.Tolerances = append(o.Tolerances, score.Tolerance{Name: tolerance.GetName(), Absolute: tolerance.GetAbsolute()})
+			}
+			constraint.Overrides = append(constraint.Overrides, o)
+		}
+		translated = append(translated, constraint)
+	}
+	return translated
+}
+
+func value(v *worldv1.Value) score.Value {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return score.Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return score.Number(kind.Number)
+	case *worldv1.Value_Text:
+		return score.String(kind.Text)
+	default:
+		return score.Null()
+	}
+}
+
+// Trajectory translates messages, which must have indices from 0 without gaps, and table versions, which must be sorted
+// by index within each table.
+func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
+	t := &score.Trajectory{Messages: make([]score.Message, len(messages))}
+	for i, m := range messages {
+		if int(m.GetIndex()) != i {
+			return nil, fmt.Errorf("message %d has index %d", i, m.GetIndex())
+		}
+		t.Messages[i] = message(m)
+	}
+	for _, version := range tables {
+		name := table(version.GetName())
+		if name <= score.Sandbox || int(name) >= len(t.Tables) {
+			return nil, fmt.Errorf("a version of table %s", version.GetName())
+		}
+		columns := len(name.Columns())
+		rows := make([][]score.Value, len(version.GetRows()))
+		for i, row := range version.GetRows() {
+			if len(row.GetCells()) != columns {
+				return nil, fmt.Errorf("row %d of %s at %d has %d cells, expected %d", i, name, version.GetIndex(), len(row.GetCells()), columns)
+			}
+			rows[i] = make([]score.Value, columns)
+			for j, cell := range row.GetCells() {
+				rows[i][j] = value(cell)
+			}
+		}
+		t.Tables[name] = append(t.Tables[name], score.Version{Index: int(version.GetIndex()), Rows: rows})
+	}
+	return t, nil
+}
+
+func message(m *worldv1.Message) score.Message {
+	translated := score.Message{
+		Sender:       score.Role(m.GetSender()),
+		Recipient:    score.Role(m.GetRecipient()),
+		Content:      text(m.Content),
+		ToolCallID:   text(m.ToolCallId),
+		FunctionName: text(m.FunctionName),
+		Exception:    text(m.Exception),
+	}
+	if m.ConversationActive != nil {
+		translated.Active = score.Bool(m.GetConversationActive())
+	}
+	if len(m.GetToolTrace()) > 0 {
+		translated.ToolTrace = m.GetToolTrace()
+	}
+	for _, role := range m.GetVisibleTo() {
+		translated.VisibleTo = append(translated.VisibleTo, score.Role(role))
+	}
+	return translated
+}
+
+func text(s *string) score.Value {
+	if s == nil {
+		return score.Null()
+	}
+	return score.String(*s)
+}
+
+// Result writes a score into the wire form; rollout and end are the caller's.
+func Result(scored score.Result, messages int) *busv1.Result {
+	return &busv1.Result{
+		MilestoneSimilarity: scored.Milestones.Similarity,
+		MinefieldSimilarity: scored.Minefields.Similarity,
+		Similarity:          scored.Similarity,
+		TurnCount:           int32(scored.TurnCount),
+		Milestones:          matches(scored.Milestones),
+		Minefields:          matches(scored.Minefields),
+		MilestoneCount:      int32(len(scored.Milestones.Matches)),
+		MessageCount:        int32(messages),
+	}
+}
+
+func matches(graph score.GraphResult) []*busv1.Match {
+	var list []*busv1.Match
+	for node, match := range graph.Matches {
+		if match.Matched {
+			list = append(list, &busv1.Match{Node: int32(node), Index: int32(match.Index), Similarity: match.Similarity})
+		}
+	}
+	return list
+}

@@ -1,0 +1,124 @@
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
+)
+
+// compiledCacheSize bounds how many compiled evaluations stay in memory.
+const compiledCacheSize = 4096
+
+// errInput says that an evaluation or a trajectory cannot be scored.
+var errInput = errors.New("cannot be scored")
+
+// judge scores trajectories. Safe for concurrent use.
+type judge struct {
+	bus      *bus.Bus
+	logger   *slog.Logger
+	compiled *lru.Cache[string, *translate.Evaluation]
+}
+
+func newJudge(b *bus.Bus, logger *slog.Logger) *judge {
+	compiled, err := lru.New[string, *translate.Evaluation](compiledCacheSize)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &judge{bus: b, logger: logger, compiled: compiled}
+}
+
+// decide scores a complete trajectory and stores its result unless there is one.
+func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) error {
+	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
+	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
+	defer span.End()
+	result, err := j.result(ctx, trajectory)
+	if errors.Is(err, errInput) {
+		// Nothing will make this trajectory scorable: say so as its result instead of trying for ever.
+		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
+		result, err = &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}}, nil
+	}
+	if err != nil {
+		return err
+	}
+	result.Rollout = trajectory.Rollout
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
+			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))
+	}
+	_, err = j.bus.PublishResult(ctx, result)
+	return err
+}
+
+func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
+	result := &busv1.Result{}
+	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
+	if err != nil {
+		return nil, err
+	}
+	switch trajectory.End.GetReason() {
+	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		scored, err := evaluate(evaluation, trajectory.Messages, trajectory.Tables)
+		if err != nil {
+			return nil, err
+		}
+		result = translate.Result(scored, len(trajectory.Messages))
+	case busv1.EndReason_END_REASON_MODEL_FAILURE:
+		result.TurnCount = trajectory.MaxMessages
+	}
+	result.End = trajectory.End
+	result.MilestoneCount = int32(evaluation.Milestones.Len())
+	result.MessageCount = int32(len(trajectory.Messages))
+	return result, nil
+}
+
+// evaluation returns a stored evaluation in compiled form.
+func (j *judge) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
+	if compiled, ok := j.compiled.Get(digest); ok {
+		return compiled, nil
+	}
+	evaluation, err := j.bus.Evaluation(ctx, digest)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("%w: its evaluation was never stored", errInput)
+	}
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := translate.Compile(evaluation)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	j.compiled.Add(digest, compiled)
+	return compiled, nil
+}
+
+func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tables []*worldv1.Table) (score.Result, error) {
+	trajectory, err := translate.Trajectory(messages, tables)
+	if err != nil {
+		return score.Result{}, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return score.Score(trajectory, evaluation.Milestones, evaluation.Minefields), nil
+}
+
+// check compiles an evaluation without keeping it.
+func check(evaluation *evaluationv1.Evaluation) (*translate.Evaluation, error) {
+	compiled, err := translate.Compile(evaluation)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return compiled, nil
+}

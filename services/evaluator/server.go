@@ -1,0 +1,79 @@
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
+)
+
+// server implements EvaluatorService.
+type server struct {
+	evaluatorv1.UnimplementedEvaluatorServiceServer
+	bus   *bus.Bus
+	judge *judge
+}
+
+// statusOf maps what the logic returns to gRPC codes.
+func statusOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bus.ErrNotFound):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, errInput):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, err.Error())
+	default:
+		return status.Error(codes.Internal, err.Error())
+	}
+}
+
+// PutEvaluations implements EvaluatorService. Nothing is stored unless all of them can be scored.
+func (s *server) PutEvaluations(ctx context.Context, req *evaluatorv1.PutEvaluationsRequest) (*evaluatorv1.PutEvaluationsResponse, error) {
+	for _, named := range req.GetEvaluations() {
+		if _, err := check(named.GetEvaluation()); err != nil {
+			return nil, statusOf(fmt.Errorf("scenario %s: %w", named.GetScenario(), err))
+		}
+	}
+	response := &evaluatorv1.PutEvaluationsResponse{}
+	for _, named := range req.GetEvaluations() {
+		digest, err := s.bus.PutEvaluation(ctx, named.GetEvaluation())
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		response.Digests = append(response.Digests, digest)
+	}
+	return response, nil
+}
+
+// GetScore implements EvaluatorService.
+func (s *server) GetScore(ctx context.Context, req *evaluatorv1.GetScoreRequest) (*evaluatorv1.GetScoreResponse, error) {
+	result, err := s.bus.Result(ctx, req.GetRolloutId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &evaluatorv1.GetScoreResponse{Result: result}, nil
+}
+
+// ScoreTrajectory implements EvaluatorService.
+func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajectoryRequest) (*evaluatorv1.ScoreTrajectoryResponse, error) {
+	compiled, err := check(req.GetEvaluation())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	scored, err := evaluate(compiled, req.GetMessages(), req.GetTables())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &evaluatorv1.ScoreTrajectoryResponse{Result: translate.Result(scored, len(req.GetMessages()))}, nil
+}
