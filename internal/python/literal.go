@@ -254,20 +254,17 @@ func hasBasePrefix(s string) bool {
 
 // underscoresFit says whether every underscore stands between two digits (or after a base prefix).
 func underscoresFit(s string) bool {
+	based := hasBasePrefix(s)
+	between := func(c byte) bool { return isDigit(c) || based && c|0x20 >= 'a' && c|0x20 <= 'f' }
 	for i := range len(s) {
 		if s[i] != '_' {
 			continue
 		}
-		afterPrefix := i == 2 && hasBasePrefix(s)
-		if i == 0 || i == len(s)-1 || !afterPrefix && !isHexDigit(s[i-1]) || !isHexDigit(s[i+1]) {
+		if i == 0 || i == len(s)-1 || !between(s[i+1]) || !between(s[i-1]) && (!based || i != 2) {
 			return false
 		}
 	}
 	return true
-}
-
-func isHexDigit(c byte) bool {
-	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // numberOf converts a number's text without sign and underscores.

@@ -17,6 +17,8 @@ const (
 	highLast       = 0xDBFF
 )
 
+//go:generate go run gen.go -source $TOOLSANDBOX_VECTORS/tools/nonprintable.jsonl
+
 // Repr returns repr(v).
 func Repr(v Value) string {
 	if v.kind == KindInt && v.text != "" {

@@ -1,0 +1,36 @@
+package fuzzy
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Match is a choice found by Extract.
+type Match struct {
+	Index int
+	Score float64 // 0 to 100
+}
+
+// Extract returns the choices whose WRatio with the query reaches the cutoff, both texts after default processing: best
+// first, equal ones in their order, at most limit. choice returns the i-th of n texts; ok is false for a null, which
+// never matches.
+func Extract(query string, n int, choice func(i int) (text string, ok bool), cutoff float64, limit int) []Match {
+	wanted := Prepare(query)
+	var (
+		s       scorer
+		text    Text
+		matches []Match
+	)
+	for i := range n {
+		raw, ok := choice(i)
+		if !ok {
+			continue
+		}
+		text.fill(raw, true)
+		if score := s.weighted(wanted, &text, cutoff); score >= cutoff {
+			matches = append(matches, Match{Index: i, Score: score})
+		}
+	}
+	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
+	return matches[:min(len(matches), max(limit, 0))]
+}

@@ -1,0 +1,99 @@
+package fuzzy
+
+import "math"
+
+// window is a range of offsets at which the shorter text is laid on the longer one; both ends are scored.
+type window struct{ first, last int }
+
+// partialRatio returns the best ratio of the shorter text and any part of the longer one that is as long, or shorter at
+// either end; 0 below the cutoff.
+func (s *scorer) partialRatio(a, b []rune, cutoff float64) float64 {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	switch {
+	case cutoff > best:
+		return 0
+	case len(a) == 0:
+		if len(b) == 0 {
+			return best
+		}
+		return 0
+	}
+	score := s.partial(a, b, cutoff)
+	if score != best && len(a) == len(b) {
+		score = max(score, s.partial(b, a, max(cutoff, score)))
+	}
+	return score
+}
+
+// partial is partialRatio for texts that are not empty, a not the longer one.
+func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
+	s.part.set(a)
+	score := 0.0
+	if len(b) > len(a) {
+		whole := s.windows(len(a), b, cutoff)
+		if whole == best {
+			return best
+		}
+		if whole >= cutoff {
+			score, cutoff = whole, whole
+		}
+	}
+	for i := 1; i < len(a); i++ {
+		if s.part.has(b[i-1]) {
+			score, cutoff = s.improve(b[:i], score, cutoff)
+		}
+	}
+	for i := len(b) - len(a); i < len(b) && score != best; i++ {
+		if s.part.has(b[i]) {
+			score, cutoff = s.improve(b[i:], score, cutoff)
+		}
+	}
+	return score
+}
+
+// improve scores one part of the longer text.
+func (s *scorer) improve(part []rune, score, cutoff float64) (newScore, newCutoff float64) {
+	if r := similarity(s.part.distance(part), s.part.size+len(part), cutoff); r > score {
+		return r, r
+	}
+	return score, cutoff
+}
+
+// windows scores the parts of b of the given size, except the last. It halves ranges of offsets and drops those whose
+// ends show that nothing between them can be better: neighbours differ by two edits at most. The result is negative if no
+// part reaches the cutoff.
+func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
+	maximum := 2 * size
+	limit := int(math.Ceil(float64(maximum) * min(1, 1-cutoff/best+imprecision)))
+	closest := math.MaxInt32
+	s.distances = s.distances[:0]
+	for range len(b) - size {
+		s.distances = append(s.distances, -1)
+	}
+	at := func(i int) int {
+		if s.distances[i] < 0 {
+			s.distances[i] = s.part.distance(b[i : i+size])
+			if s.distances[i] < limit {
+				limit, closest = s.distances[i], s.distances[i]
+			}
+		}
+		return s.distances[i]
+	}
+	s.open = append(s.open[:0], window{0, len(b) - size - 1})
+	for next := 0; next < len(s.open) && closest > 0; next++ {
+		w := s.open[next]
+		first, last := at(w.first), at(w.last)
+		span := w.last - w.first
+		if span <= 1 {
+			continue
+		}
+		known := max(first, last) - min(first, last)
+		if min(first, last)-(span-known/2)/2*2 < limit {
+			middle := w.first + span/2
+			s.open = append(s.open, window{w.first, middle}, window{middle, w.last})
+		}
+	}
+	return (1 - float64(closest)/float64(maximum)) * best
+}

@@ -1,0 +1,129 @@
+package fuzzy
+
+import "math/bits"
+
+const (
+	wordBits  = 64
+	asciiSize = 128
+)
+
+// pattern is a text laid out for the bit-parallel longest common subsequence: per code point the set of its positions.
+type pattern struct {
+	size  int
+	first block
+	rest  []block
+}
+
+// block holds the positions of 64 places of the pattern.
+type block struct {
+	ascii [asciiSize]uint64
+	other []positions
+}
+
+type positions struct {
+	r    rune
+	bits uint64
+}
+
+func (b *block) add(r rune, bit uint64) {
+	if uint32(r) < asciiSize {
+		b.ascii[r] |= bit
+		return
+	}
+	for i := range b.other {
+		if b.other[i].r == r {
+			b.other[i].bits |= bit
+			return
+		}
+	}
+	b.other = append(b.other, positions{r, bit})
+}
+
+func (b *block) get(r rune) uint64 {
+	if uint32(r) < asciiSize {
+		return b.ascii[r]
+	}
+	for i := range b.other {
+		if b.other[i].r == r {
+			return b.other[i].bits
+		}
+	}
+	return 0
+}
+
+// set lays out a text and reuses p's memory.
+func (p *pattern) set(text []rune) {
+	p.size = len(text)
+	p.first.ascii = [asciiSize]uint64{}
+	p.first.other = p.first.other[:0]
+	p.rest = p.rest[:0]
+	for i, r := range text {
+		b := &p.first
+		if n := i / wordBits; n > len(p.rest) {
+			p.rest = append(p.rest, block{})
+		}
+		if i >= wordBits {
+			b = &p.rest[i/wordBits-1]
+		}
+		b.add(r, 1<<(i%wordBits))
+	}
+}
+
+// has says whether r occurs in the pattern.
+func (p *pattern) has(r rune) bool {
+	if p.first.get(r) != 0 {
+		return true
+	}
+	for i := range p.rest {
+		if p.rest[i].get(r) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// distance returns the number of insertions and deletions between the pattern and a text.
+func (p *pattern) distance(text []rune) int { return p.size + len(text) - 2*p.common(text) }
+
+// common returns the length of the longest common subsequence of the pattern and a text. A zero bit of the state stands
+// for a place where the subsequence grows.
+func (p *pattern) common(text []rune) int {
+	if len(p.rest) > 0 {
+		return p.commonLong(text)
+	}
+	state := ^uint64(0)
+	for _, r := range text {
+		u := state & p.first.get(r)
+		state = (state + u) | (state - u)
+	}
+	return bits.OnesCount64(^state)
+}
+
+func (p *pattern) commonLong(text []rune) int {
+	var few [16]uint64
+	states := few[:]
+	if n := len(p.rest) + 1; n <= len(few) {
+		states = few[:n]
+	} else {
+		states = make([]uint64, n)
+	}
+	for i := range states {
+		states[i] = ^uint64(0)
+	}
+	for _, r := range text {
+		u := states[0] & p.first.get(r)
+		sum, carry := bits.Add64(states[0], u, 0)
+		states[0] = sum | (states[0] - u)
+		for i := range p.rest {
+			state := states[i+1]
+			u := state & p.rest[i].get(r)
+			sum, carry = bits.Add64(state, u, carry)
+			states[i+1] = sum | (state - u)
+		}
+	}
+	n := 0
+	for _, state := range states {
+		n += bits.OnesCount64(^state)
+	}
+	return n
+}

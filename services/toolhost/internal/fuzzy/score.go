@@ -1,0 +1,216 @@
+package fuzzy
+
+import "slices"
+
+const (
+	best = 100.0
+
+	// imprecision is the slack between a cutoff of similarity and the one of distance that follows from it.
+	imprecision = 0.00001
+
+	wordsScale = 0.95 // of scores that disregard the order of words
+	partScale  = 0.9  // of scores of a part, up to longParts
+	longScale  = 0.6  // of scores of a part from longParts on
+	wholeUntil = 1.5  // ratio of the lengths from which parts are scored
+	longParts  = 8.0
+)
+
+// Ratio returns the share of both texts that their longest common subsequence covers.
+func Ratio(a, b *Text) float64 { return new(scorer).ratio(a.whole, b.whole, 0) }
+
+// PartialRatio returns the best Ratio of the shorter text and a part of the longer one.
+func PartialRatio(a, b *Text) float64 { return new(scorer).partialRatio(a.whole, b.whole, 0) }
+
+// TokenSortRatio is the Ratio of the texts with their words sorted.
+func TokenSortRatio(a, b *Text) float64 { return new(scorer).ratio(a.sorted, b.sorted, 0) }
+
+// TokenSetRatio compares the words that both texts have, and those with each text's other words.
+func TokenSetRatio(a, b *Text) float64 {
+	if len(a.words) == 0 || len(b.words) == 0 {
+		return 0
+	}
+	s := new(scorer)
+	s.split(a, b)
+	return s.setRatio(0, 0)
+}
+
+// TokenRatio is the greater of TokenSortRatio and TokenSetRatio.
+func TokenRatio(a, b *Text) float64 { return new(scorer).tokenRatio(a, b, 0) }
+
+// PartialTokenSortRatio is the PartialRatio of the texts with their words sorted.
+func PartialTokenSortRatio(a, b *Text) float64 {
+	return new(scorer).partialRatio(a.sorted, b.sorted, 0)
+}
+
+// PartialTokenSetRatio is 100 for texts with a word in common, else the PartialRatio of their sorted distinct words.
+func PartialTokenSetRatio(a, b *Text) float64 {
+	if len(a.words) == 0 || len(b.words) == 0 {
+		return 0
+	}
+	s := new(scorer)
+	if s.split(a, b); len(s.shared) > 0 {
+		return best
+	}
+	return s.partialRatio(s.joinedA, s.joinedB, 0)
+}
+
+// PartialTokenRatio is the greater of PartialTokenSortRatio and PartialTokenSetRatio.
+func PartialTokenRatio(a, b *Text) float64 { return new(scorer).partialTokenRatio(a, b, 0) }
+
+// WRatio returns the best of the other scores, each weighted for how much it disregards. It is 0 if a text is empty.
+func WRatio(a, b *Text) float64 { return new(scorer).weighted(a, b, 0) }
+
+// scorer holds the memory that scoring uses, to be used again for the next pair.
+type scorer struct {
+	pattern, part pattern
+
+	shared, onlyA, onlyB [][]rune // words, by the text that has them
+	joinedA, joinedB     []rune   // onlyA and onlyB with spaces between
+	sharedSize           int      // of the shared words with spaces between
+
+	distances []int
+	open      []window
+}
+
+// similarity returns the score of a distance between texts of the given total length, 0 below the cutoff.
+func similarity(distance, total int, cutoff float64) float64 {
+	score := 1.0
+	if total > 0 {
+		score = 1 - float64(distance)/float64(total)
+	}
+	if score < cutoff/best {
+		return 0
+	}
+	return score * best
+}
+
+// setSimilarity is similarity with the rounding of the scores of word sets.
+func setSimilarity(distance, total int, cutoff float64) float64 {
+	score := best
+	if total > 0 {
+		score = best - best*float64(distance)/float64(total)
+	}
+	if score < cutoff {
+		return 0
+	}
+	return score
+}
+
+func (s *scorer) distance(a, b []rune) int {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	s.pattern.set(a)
+	return s.pattern.distance(b)
+}
+
+func (s *scorer) ratio(a, b []rune, cutoff float64) float64 {
+	return similarity(s.distance(a, b), len(a)+len(b), cutoff)
+}
+
+// split divides the distinct words of both texts into the shared ones and each text's own.
+func (s *scorer) split(a, b *Text) {
+	s.shared, s.onlyA, s.onlyB = s.shared[:0], s.onlyA[:0], s.onlyB[:0]
+	i, j := 0, 0
+	for i < len(a.words) || j < len(b.words) {
+		switch order := compareNext(a.words, b.words, i, j); {
+		case order < 0:
+			s.onlyA = append(s.onlyA, a.words[i])
+			i = skip(a.words, i)
+		case order > 0:
+			s.onlyB = append(s.onlyB, b.words[j])
+			j = skip(b.words, j)
+		default:
+			s.shared = append(s.shared, a.words[i])
+			i, j = skip(a.words, i), skip(b.words, j)
+		}
+	}
+	s.joinedA, s.joinedB = join(s.joinedA[:0], s.onlyA), join(s.joinedB[:0], s.onlyB)
+	s.sharedSize = max(0, len(s.shared)-1)
+	for _, word := range s.shared {
+		s.sharedSize += len(word)
+	}
+}
+
+// compareNext orders the next words of both lists; a list that is at its end comes last.
+func compareNext(a, b [][]rune, i, j int) int {
+	switch {
+	case i == len(a):
+		return 1
+	case j == len(b):
+		return -1
+	default:
+		return slices.Compare(a[i], b[j])
+	}
+}
+
+// skip returns the place of the first word after i that differs from it.
+func skip(words [][]rune, i int) int {
+	next := i + 1
+	for next < len(words) && slices.Equal(words[i], words[next]) {
+		next++
+	}
+	return next
+}
+
+// setRatio compares the word sets that split has found; score is what other ratios have reached.
+func (s *scorer) setRatio(score, cutoff float64) float64 {
+	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
+		return best
+	}
+	space := min(1, s.sharedSize)
+	restA, restB := space+len(s.joinedA), space+len(s.joinedB)
+	sizeA, sizeB := s.sharedSize+restA, s.sharedSize+restB
+	score = max(score, setSimilarity(s.distance(s.joinedA, s.joinedB), sizeA+sizeB, cutoff))
+	if s.sharedSize == 0 {
+		return score
+	}
+	return max(score,
+		setSimilarity(restA, s.sharedSize+sizeA, cutoff),
+		setSimilarity(restB, s.sharedSize+sizeB, cutoff))
+}
+
+func (s *scorer) tokenRatio(a, b *Text, cutoff float64) float64 {
+	if cutoff > best {
+		return 0
+	}
+	s.split(a, b)
+	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
+		return best
+	}
+	return s.setRatio(s.ratio(a.sorted, b.sorted, cutoff), cutoff)
+}
+
+func (s *scorer) partialTokenRatio(a, b *Text, cutoff float64) float64 {
+	if cutoff > best {
+		return 0
+	}
+	if s.split(a, b); len(s.shared) > 0 {
+		return best
+	}
+	score := s.partialRatio(a.sorted, b.sorted, cutoff)
+	if len(a.words) == len(s.onlyA) && len(b.words) == len(s.onlyB) {
+		return score
+	}
+	return max(score, s.partialRatio(s.joinedA, s.joinedB, max(cutoff, score)))
+}
+
+// weighted is WRatio; scores below the cutoff may come out lower, down to 0.
+func (s *scorer) weighted(a, b *Text, cutoff float64) float64 {
+	if cutoff > best || len(a.whole) == 0 || len(b.whole) == 0 {
+		return 0
+	}
+	lengths := float64(max(len(a.whole), len(b.whole))) / float64(min(len(a.whole), len(b.whole)))
+	score := s.ratio(a.whole, b.whole, cutoff)
+	if lengths < wholeUntil {
+		return max(score, s.tokenRatio(a, b, max(cutoff, score)/wordsScale)*wordsScale)
+	}
+	scale := partScale
+	if lengths >= longParts {
+		scale = longScale
+	}
+	cutoff = max(cutoff, score) / scale
+	score = max(score, s.partialRatio(a.whole, b.whole, cutoff)*scale)
+	cutoff = max(cutoff, score) / wordsScale
+	return max(score, s.partialTokenRatio(a, b, cutoff)*wordsScale*scale)
+}

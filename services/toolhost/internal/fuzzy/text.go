@@ -1,0 +1,126 @@
+// Package fuzzy scores how alike two texts are, with the numbers of rapidfuzz 3.9: WRatio and the scorers it is made of,
+// the default processing of texts, and the search for the best matches among many.
+//
+// Scores run from 0 to 100. All functions are pure; a Text may be used concurrently.
+package fuzzy
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+//go:generate go run gen.go -source $TOOLSANDBOX_VECTORS/tools/default_process.jsonl
+
+// toSpace marks the code points that become a space.
+const toSpace rune = utf8.MaxRune + 1
+
+// change says what default processing does with a run of code points.
+type change struct{ first, last, offset rune }
+
+// Text is a text prepared for scoring. Its memory is about eight times that of the text.
+type Text struct {
+	whole  []rune
+	words  [][]rune // sorted
+	sorted []rune   // the sorted words, joined by single spaces
+}
+
+// Prepare returns the text after default processing: every character that is neither letter nor digit becomes a space,
+// the others their lower case, then both ends are trimmed.
+func Prepare(text string) *Text {
+	t := &Text{}
+	t.fill(text, true)
+	return t
+}
+
+// Raw returns the text without processing.
+func Raw(text string) *Text {
+	t := &Text{}
+	t.fill(text, false)
+	return t
+}
+
+// Process returns what default processing makes of a text.
+func Process(text string) string { return string(Prepare(text).whole) }
+
+// fill sets t to the text and reuses its memory.
+func (t *Text) fill(text string, process bool) {
+	t.whole, t.words, t.sorted = t.whole[:0], t.words[:0], t.sorted[:0]
+	for _, r := range text {
+		if process {
+			r = processRune(r)
+		}
+		t.whole = append(t.whole, r)
+	}
+	if process {
+		start, end := 0, len(t.whole)
+		for start < end && t.whole[start] == ' ' {
+			start++
+		}
+		for end > start && t.whole[end-1] == ' ' {
+			end--
+		}
+		t.whole = append(t.whole[:0], t.whole[start:end]...)
+	}
+	start := 0
+	for i := 0; i <= len(t.whole); i++ {
+		if i < len(t.whole) && !isSpace(t.whole[i]) {
+			continue
+		}
+		if i > start {
+			t.words = append(t.words, t.whole[start:i])
+		}
+		start = i + 1
+	}
+	slices.SortFunc(t.words, slices.Compare[[]rune])
+	t.sorted = join(t.sorted, t.words)
+}
+
+func processRune(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+		return r
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
+	case r < utf8.RuneSelf:
+		return ' '
+	}
+	low, high := 0, len(processed)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		if processed[middle].last < r {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(processed) || r < processed[low].first {
+		return r
+	}
+	if processed[low].offset == toSpace {
+		return ' '
+	}
+	return r + processed[low].offset
+}
+
+// isSpace says whether words end at r.
+func isSpace(r rune) bool {
+	switch {
+	case r <= ' ':
+		return r == ' ' || r >= '\t' && r <= '\r' || r >= 0x1C
+	case r < 0x1680:
+		return r == 0x85 || r == 0xA0
+	default:
+		return r == 0x1680 || r >= 0x2000 && r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F || r == 0x3000
+	}
+}
+
+// join appends the words, with single spaces between them, to an empty dst.
+func join(dst []rune, words [][]rune) []rune {
+	for i, word := range words {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, word...)
+	}
+	return dst
+}
