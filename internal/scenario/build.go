@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ const (
 type builder struct {
 	*reader
 	worlds      map[string]*startWorld
-	worldBroken bool
+	worldBroken bool // the world could not be had; its mistakes are reported elsewhere
 	// places maps paths of the canonical form, as Validate writes them, to values.
 	places map[string]*value
 }
@@ -44,6 +45,26 @@ func (b *builder) placeOf(path string, whole *value) *value {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
 	return whole
+}
+
+// report records the problems of the built scenario, except those that follow from mistakes recorded while building it.
+func (b *builder) report(problems []Problem, doc *value, known Errors) {
+	for _, problem := range problems {
+		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
+		at := b.placeOf(problem.Path, doc)
+		follows := b.worldBroken && aboutWorld || slices.ContainsFunc(known, func(e *Error) bool {
+			return within(e.Field, at.path) || e.Field != "" && within(at.path, e.Field)
+		})
+		if !follows {
+			b.fail(at, "%s", problem.Reason)
+		}
+	}
+}
+
+// within says whether a field path is another one or a part of it.
+func within(part, whole string) bool {
+	rest, ok := strings.CutPrefix(part, whole)
+	return ok && (whole == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // scenario builds a document's scenario; nil if it is no mapping.
@@ -109,6 +130,7 @@ func (b *builder) start(v *value) *startWorld {
 			for known := range b.worlds {
 				names = append(names, known)
 			}
+			b.worldBroken = true
 			b.fail(name, "there is no worlds/%s.yaml%s", name.text, suggest(name.text, sorted(names)))
 		}
 	}

@@ -119,10 +119,13 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 		return edges
 	}
 	for _, item := range g.items(v.get("after")) {
-		if !g.want(item, shapeText) {
-			continue
+		before := i - 1 // after a mistake the written order stands in, so that nothing else seems wrong
+		if g.want(item, shapeText) {
+			if number := g.nodeNumber(item); number >= 0 {
+				before = number
+			}
 		}
-		if before := g.nodeNumber(item); before >= 0 {
+		if before >= 0 {
 			add(before, item)
 		}
 	}

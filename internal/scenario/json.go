@@ -15,7 +15,7 @@ func jsonText(v *value) string {
 
 func writeJSON(out *strings.Builder, v *value) {
 	switch v.shape {
-	case shapeNull:
+	case shapeNull, shapeBroken:
 		out.WriteString("null")
 	case shapeBool:
 		if v.boolean {

@@ -44,10 +44,8 @@ func (c *conversation) add(from, to worldv1.Role, content string, visibleTo ...w
 // messages builds the starting messages, from the fields system and user or as they are given.
 func (b *builder) messages(v *value) []*worldv1.Message {
 	if given := v.get("messages"); given != nil {
-		for _, key := range []string{"system"} {
-			if other := v.get(key); other != nil {
-				b.fail(other, "cannot stand beside messages, which says everything")
-			}
+		if system := v.get("system"); system != nil {
+			b.fail(system, "cannot stand beside messages; make it one of them")
 		}
 		if user := b.object(v.get("user"), "script"); user != nil {
 			b.items(user.get("script"))

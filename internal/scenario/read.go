@@ -12,7 +12,7 @@ import (
 
 // want records a value of the wrong shape and returns false, or returns true. A missing value is no mistake.
 func (r *reader) want(v *value, shapes ...shape) bool {
-	if v == nil {
+	if v == nil || v.shape == shapeBroken {
 		return false
 	}
 	if slices.Contains(shapes, v.shape) {
@@ -128,7 +128,7 @@ func (r *reader) role(v *value) worldv1.Role {
 // cell reads a cell of a column. Times are given in POSIX seconds or as local date and time.
 func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.Value {
 	switch {
-	case v.shape == shapeNull:
+	case v.shape == shapeNull, v.shape == shapeBroken:
 		return world.Null()
 	case v.shape == shapeBool && kind == world.KindBool:
 		return world.Bool(v.boolean)

@@ -82,11 +82,7 @@ func readFile(name string, data []byte, worlds map[string]*startWorld, opts Opti
 		if built == nil {
 			continue
 		}
-		if len(r.errors) == before && !b.worldBroken {
-			for _, problem := range Validate(built, opts) {
-				r.fail(b.placeOf(problem.Path, doc), "%s", problem.Reason)
-			}
-		}
+		b.report(Validate(built, opts), doc, slices.Clone(r.errors[before:]))
 		loaded = append(loaded, Loaded{built, Position{name, doc.line, doc.column}})
 	}
 	return loaded, r.errors

@@ -32,6 +32,8 @@ const (
 	shapeText
 	shapeList
 	shapeMapping
+	// shapeBroken stands for a node whose mistake has been recorded.
+	shapeBroken
 )
 
 // String returns the word used in messages to people.
@@ -49,6 +51,8 @@ func (s shape) String() string {
 		return "a list"
 	case shapeMapping:
 		return "a mapping"
+	case shapeBroken:
+		return "unreadable"
 	default:
 		return "shape(" + strconv.Itoa(int(s)) + ")"
 	}
@@ -185,11 +189,17 @@ func place(node ast.Node, path string) *value {
 	return v
 }
 
+// breaks records a mistake at a value and makes everything that reads it be silent.
+func (r *reader) breaks(v *value, format string, args ...any) {
+	v.shape = shapeBroken
+	r.fail(v, format, args...)
+}
+
 // convert turns a node of the parser into a value.
 func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	v := place(node, path)
 	if depth > maxDepth {
-		r.fail(v, "nested deeper than %d levels", maxDepth)
+		r.breaks(v, "nested deeper than %d levels", maxDepth)
 		return v
 	}
 	switch n := node.(type) {
@@ -203,7 +213,7 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	case *ast.IntegerNode, *ast.FloatNode:
 		r.convertNumber(v, node)
 	case *ast.InfinityNode, *ast.NanNode:
-		r.fail(v, "is not a finite number")
+		r.breaks(v, "is not a finite number")
 	case *ast.SequenceNode:
 		v.shape = shapeList
 		for i, item := range n.Values {
@@ -214,11 +224,11 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	case *ast.MappingValueNode:
 		r.convertMapping(v, []*ast.MappingValueNode{n}, depth)
 	case *ast.AnchorNode, *ast.AliasNode:
-		r.fail(v, "anchors and aliases are not read; write the value out")
+		r.breaks(v, "anchors and aliases are not read; write the value out")
 	case *ast.TagNode:
-		r.fail(v, "tags are not read; quote a text, write anything else plainly")
+		r.breaks(v, "tags are not read; quote a text, write anything else plainly")
 	default:
-		r.fail(v, "%s is not read here", strings.ToLower(node.Type().String()))
+		r.breaks(v, "%s is not read here", strings.ToLower(node.Type().String()))
 	}
 	return v
 }
@@ -235,12 +245,12 @@ func (r *reader) convertNumber(v *value, node ast.Node) {
 		case uint64:
 			v.number, v.text = float64(whole), strconv.FormatUint(whole, 10)
 		default:
-			r.fail(v, "%s is not a number that can be kept", spelling)
+			r.breaks(v, "%s is not a number that can be kept", spelling)
 		}
 	case *ast.FloatNode:
 		v.number = n.Value
 		if math.IsInf(v.number, 0) || math.IsNaN(v.number) {
-			r.fail(v, "%s is not a finite number", spelling)
+			r.breaks(v, "%s is not a finite number", spelling)
 			v.number = 0
 		}
 		v.text = strconv.FormatFloat(v.number, 'g', -1, 64)

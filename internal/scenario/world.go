@@ -24,11 +24,11 @@ type startWorld struct {
 // clone returns a copy that may be changed.
 func (w *startWorld) clone() *startWorld {
 	out := &startWorld{
-		clock: proto.Clone(w.clock).(*setupv1.Clock), tables: map[worldv1.TableName][]*worldv1.Row{}, broken: w.broken,
+		clock: proto.CloneOf(w.clock), tables: map[worldv1.TableName][]*worldv1.Row{}, broken: w.broken,
 	}
 	for name, rows := range w.tables {
 		for _, row := range rows {
-			out.tables[name] = append(out.tables[name], proto.Clone(row).(*worldv1.Row))
+			out.tables[name] = append(out.tables[name], proto.CloneOf(row))
 		}
 	}
 	return out

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+)
+
+// agentLine is one player in the output for programs.
+type agentLine struct {
+	Name        string   `json:"name"`
+	Roles       []string `json:"roles"`
+	Description string   `json:"description"`
+}
+
+func newAgents() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "agents",
+		Short:   "List what --agent and --user accept",
+		Example: "  toolsandbox agents\n  toolsandbox agents --json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var lines []agentLine
+			for _, info := range player.List() {
+				line := agentLine{Name: info.GetName(), Description: info.GetDescription()}
+				for _, role := range info.GetRoles() {
+					line.Roles = append(line.Roles, strings.ToLower(world.RoleText(role)))
+				}
+				lines = append(lines, line)
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), lines)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, line := range lines {
+				if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", line.Name, strings.Join(line.Roles, ", "), line.Description); err != nil {
+					return err
+				}
+			}
+			return w.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// writeJSON prints a value for programs.
+func writeJSON(w interface{ Write([]byte) (int, error) }, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

@@ -1,0 +1,85 @@
+// Package cli is the command line of toolsandbox: one file per command.
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a mistake on the command line, 1
+// for anything else.
+func Main(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := launch.Signals(context.Background())
+	defer stop()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, launch.ErrUsage) && isUsage(err) {
+		err = launch.Usage("%w: see --help", err)
+	}
+	return launch.Report(stderr, "toolsandbox", err)
+}
+
+// isUsage recognises cobra's own errors, which have no type.
+func isUsage(err error) bool {
+	for _, prefix := range []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"} {
+		if strings.HasPrefix(err.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "toolsandbox",
+		Short: "Measure how well language-model agents use stateful tools in conversation",
+		Long: `toolsandbox plays conversations between a simulated user and an agent that calls tools, and scores each
+whole trajectory against a graph of milestones that must be reached and minefields that must not.`,
+		Example: `  toolsandbox run --agent oracle --out out
+  toolsandbox run --agent grpc://localhost:9000 --scenarios 'wifi_*' --out mine
+  toolsandbox scenario list
+  toolsandbox agents`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetGlobalNormalizationFunc(dashes)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return launch.Usage("%w: see --help", err) })
+	root.AddCommand(newRun(), newScenario(), newAgents(), newNATS(), newBench())
+	return root
+}
+
+// dashes lets every flag be written with underscores, as the original's are.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// noArguments refuses arguments as a mistake on the command line.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return launch.Usage("unexpected argument %q: see --help", args[0])
+	}
+	return nil
+}
+
+// fromEnvironment sets the flags of a command that are set in the environment.
+func fromEnvironment(cmd *cobra.Command, lookup func(string) (string, bool)) error {
+	changed := make(map[string]bool)
+	cmd.Flags().Visit(func(flag *pflag.Flag) { changed[flag.Name] = true })
+	return launch.Environment(cmd.Flags(), func(name string) (string, bool) {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "TOOLSANDBOX_"), "_", "-"))
+		if changed[flag] {
+			return "", false
+		}
+		return lookup(name)
+	})
+}

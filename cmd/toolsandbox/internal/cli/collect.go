@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// writers is how many trajectories are fetched and written at once.
+const writers = 8
+
+// finished is a rollout whose files are written.
+type finished struct {
+	number  int // in the plan
+	rollout results.Rollout
+}
+
+// collector fetches each finished rollout's trajectory and writes its files.
+type collector struct {
+	spec      sweep.Spec
+	scenarios map[string]*scenariov1.Scenario
+	directory *directory
+	telemetry *telemetry.Telemetry
+
+	ctx      context.Context
+	planned  *sweep.Sweep
+	progress *report.Progress
+	queue    chan *busv1.Result
+	group    sync.WaitGroup
+
+	mu       sync.Mutex
+	finished []finished
+	rows     []report.Row
+	errs     []error
+}
+
+func newCollector(spec sweep.Spec, directory *directory, traces *telemetry.Telemetry) *collector {
+	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, telemetry: traces}
+}
+
+// start makes the collector ready for results.
+func (c *collector) start(ctx context.Context, planned *sweep.Sweep, progress *report.Progress) {
+	// What is done when the run is interrupted is still written: its time is bounded by the calls' own deadlines.
+	c.ctx, c.planned, c.progress = context.WithoutCancel(ctx), planned, progress
+	c.queue = make(chan *busv1.Result, writers)
+	for range writers {
+		c.group.Go(func() {
+			for result := range c.queue {
+				c.collect(result)
+			}
+		})
+	}
+}
+
+// add takes one result. It fails once a file could not be written.
+func (c *collector) add(result *busv1.Result) error {
+	c.mu.Lock()
+	failed := len(c.errs) > 0
+	c.mu.Unlock()
+	if failed {
+		return errors.New("a trajectory could not be written")
+	}
+	c.queue <- result
+	return nil
+}
+
+func (c *collector) collect(result *busv1.Result) {
+	rollout, row, err := c.write(result)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.errs = append(c.errs, err)
+		return
+	}
+	c.finished = append(c.finished, finished{number: number(result.GetRollout().GetId()), rollout: rollout})
+	c.rows = append(c.rows, row)
+	c.progress.Add(row)
+}
+
+// write fetches a rollout's trajectory and writes its files.
+func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
+	id := result.GetRollout().GetId()
+	trajectory, err := c.planned.Trajectory(c.ctx, id)
+	if err != nil {
+		return results.Rollout{}, report.Row{}, err
+	}
+	scenario := c.scenarios[result.GetRollout().GetScenario()]
+	if scenario == nil {
+		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
+	}
+	rollout := results.Rollout{
+		Scenario:  scenario,
+		Result:    result,
+		Messages:  trajectory.GetMessages(),
+		Tables:    trajectory.GetTables(),
+		Directory: c.name(result),
+	}
+	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
+		return results.Rollout{}, report.Row{}, err
+	}
+	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
+	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
+		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
+	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
+	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun)}, nil
+}
+
+// name returns the rollout's directory: the scenario, with the trial where there are several.
+func (c *collector) name(result *busv1.Result) string {
+	name := result.GetRollout().GetScenario()
+	if c.spec.Trials > 1 {
+		name += "_trial_" + strconv.Itoa(int(result.GetRollout().GetTrial()))
+	}
+	return name
+}
+
+// number returns a rollout's place in the plan, which is the last part of its id.
+func number(rolloutID string) int {
+	n, err := strconv.Atoi(rolloutID[strings.LastIndexByte(rolloutID, '.')+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// finish waits for the files and writes the summary of what is done. It does nothing if nothing was started.
+func (c *collector) finish() error {
+	if c.queue == nil {
+		return nil
+	}
+	close(c.queue)
+	c.group.Wait()
+	c.progress.End()
+	if len(c.errs) > 0 {
+		return errors.Join(c.errs...)
+	}
+	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
+	return results.WriteSummary(c.directory.path, c.summary())
+}
+
+func (c *collector) summary() *results.Summary {
+	rollouts := make([]results.Rollout, len(c.finished))
+	for i := range c.finished {
+		rollouts[i] = c.finished[i].rollout
+	}
+	return results.Summarize(rollouts)
+}
+
+func (c *collector) done() int { return len(c.finished) }
+
+func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
+
+// unscored counts the rollouts that the infrastructure failed.
+func (c *collector) unscored() int {
+	n := 0
+	for _, row := range c.rows {
+		if !row.Scored() {
+			n++
+		}
+	}
+	return n
+}

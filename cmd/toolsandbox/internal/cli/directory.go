@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// stateDirectory is where a run keeps what it needs to go on, below its output directory.
+const stateDirectory = ".toolsandbox"
+
+// directory is the output directory of a run.
+type directory struct {
+	path   string
+	resume bool
+}
+
+// runFile says which run a directory belongs to.
+type runFile struct {
+	SweepID string `json:"sweep_id"`
+}
+
+// openDirectory makes the output directory. A directory that holds a run is only accepted to resume it.
+func openDirectory(path string, resume bool) (*directory, error) {
+	d := &directory{path: path, resume: resume}
+	_, stateErr := os.Stat(filepath.Join(path, stateDirectory))
+	_, summaryErr := os.Stat(filepath.Join(path, results.SummaryFile))
+	holdsRun := stateErr == nil || summaryErr == nil
+	switch {
+	case resume && stateErr != nil:
+		return nil, launch.Usage("--resume: no interrupted run in %s", path)
+	case !resume && holdsRun:
+		return nil, launch.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
+	}
+	return d, nil
+}
+
+// data returns the default directory for the services' data.
+func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
+
+// claim notes which sweep the directory belongs to. A directory of another sweep is refused.
+func (d *directory) claim(sweepID string) error {
+	path := filepath.Join(d.path, stateDirectory, "run.json")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.write(path, sweepID)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	var stored runFile
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if stored.SweepID != sweepID {
+		return launch.Usage("--resume: the run in %s was started with other scenarios, players or settings: repeat its flags", d.path)
+	}
+	return nil
+}
+
+func (d *directory) write(path, sweepID string) error {
+	raw, err := json.Marshal(runFile{SweepID: sweepID})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, raw, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+)
+
+// flushLimit bounds sending the last telemetry.
+const flushLimit = time.Second
+
+// runOptions are the flags of run.
+type runOptions struct {
+	catalogue    catalogue
+	engine       engine.Config
+	log          launch.Log
+	telemetry    telemetry.Config
+	agent, user  string
+	out, dataDir string
+	sweepID      string
+	trials       int
+	parallel     int
+	seed         int64
+	compat       bool
+	resume       bool
+	asJSON       bool
+}
+
+func newRun() *cobra.Command {
+	options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	options.log.Level = "warn"
+	cmd := &cobra.Command{
+		Use:   "run --agent AGENT [NAME...]",
+		Short: "Run scenarios with an agent and score them",
+		Long: `run plays scenarios between an agent and a simulated user and scores every trajectory. Without more flags all services
+run in this process and keep their data below the output directory. Every flag can be set in the environment:
+--trace-ratio is TOOLSANDBOX_TRACE_RATIO.`,
+		Example: `  toolsandbox run --agent oracle --out out
+  toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
+  toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
+  toolsandbox run --agent oracle --out out --resume`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd, os.LookupEnv); err != nil {
+				return err
+			}
+			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.register(cmd.Flags())
+	return cmd
+}
+
+func (o *runOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.agent, "agent", "", "who plays the agent: see toolsandbox agents")
+	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
+	o.catalogue.register(flags)
+	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
+	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
+	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the services' data (default: .toolsandbox below --out)")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
+	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
+	flags.Int64Var(&o.seed, "seed", 0, "seed of players that roll dice")
+	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
+	flags.BoolVar(&o.resume, "resume", false, "go on with the interrupted run in --out")
+	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
+	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
+	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
+	o.engine.Network.RegisterClientFlags(flags)
+	o.log.RegisterFlags(flags)
+	o.telemetry.RegisterFlags(flags)
+}
+
+// prepare checks the flags and returns what is to be run.
+func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
+	if o.agent == "" {
+		return sweep.Spec{}, launch.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
+	}
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
+	if err != nil {
+		return sweep.Spec{}, launch.Usage("--agent: %w", err)
+	}
+	user, err := player.Parse(worldv1.Role_ROLE_USER, o.user)
+	if err != nil {
+		return sweep.Spec{}, launch.Usage("--user: %w", err)
+	}
+	if o.trials < 1 || o.trials > 100000 {
+		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
+	}
+	if o.parallel < 1 || o.parallel > 100000 {
+		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+	}
+	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate()); err != nil {
+		return sweep.Spec{}, launch.Usage("%w", err)
+	}
+	chosen, err := o.catalogue.load(args)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	o.engine.Orchestrator.Parallel = o.parallel
+	return sweep.Spec{
+		ID:        o.sweepID,
+		Scenarios: chosen,
+		Agents:    []*agentgwv1.Player{agent},
+		Users:     []*agentgwv1.Player{user},
+		Trials:    o.trials,
+		Seed:      o.seed,
+		Parallel:  o.parallel,
+		Compat:    o.compat,
+	}, nil
+}
+
+// run plays the sweep, and always leaves the files of what is done.
+func (o *runOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	spec, err := o.prepare(args)
+	if err != nil {
+		return err
+	}
+	if o.out == "" {
+		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
+	}
+	directory, err := openDirectory(o.out, o.resume)
+	if err != nil {
+		return err
+	}
+	o.engine.Dir = o.dataDir
+	if o.engine.Dir == "" {
+		o.engine.Dir = directory.data()
+	}
+	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return err
+	}
+	logger := o.log.New(stderr)
+	defer func() {
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+		defer cancel()
+		if closeErr := traces.Close(flush); closeErr != nil {
+			logger.Warn("telemetry was not sent completely", "error", closeErr)
+		}
+	}()
+	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: logger, Telemetry: traces})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	collector := newCollector(spec, directory, traces)
+	watched := o.play(ctx, running, spec, directory, collector, stderr)
+	if err := collector.finish(); err != nil {
+		return errors.Join(watched, err)
+	}
+	if watched != nil {
+		return o.interrupted(ctx, watched, collector)
+	}
+	return o.show(stdout, stderr, collector)
+}
+
+// play creates the sweep and collects its results.
+func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	connections := running.Mesh()
+	planned, err := sweep.Prepare(ctx, connections.Conn(mesh.Orchestrator), connections.Conn(mesh.Evaluator), spec)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	if err := directory.claim(planned.ID()); err != nil {
+		return err
+	}
+	total, err := planned.Create(ctx, o.resume)
+	if errors.Is(err, sweep.ErrRanBefore) {
+		return fmt.Errorf("sweep %s: %w: fetch them with --resume or run anew with another --sweep-id", planned.ID(), err)
+	}
+	if err != nil {
+		return cause(ctx, err)
+	}
+	collector.start(ctx, planned, report.NewProgress(stderr, total))
+	return cause(ctx, planned.Watch(ctx, collector.add))
+}
+
+// cause returns why ctx ended, if a service that failed was the reason.
+func cause(ctx context.Context, err error) error {
+	if reason := context.Cause(ctx); err != nil && reason != nil && !errors.Is(reason, context.Canceled) {
+		return reason
+	}
+	return err
+}
+
+// interrupted says how far the run came and how to go on.
+func (o *runOptions) interrupted(ctx context.Context, err error, collector *collector) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
+}
+
+// show prints the outcome.
+func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error {
+	summary := collector.summary()
+	if o.asJSON {
+		return writeJSON(stdout, summary)
+	}
+	if err := report.Table(stdout, collector.rows, summary.Categories); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile)); err != nil {
+		return err
+	}
+	if failed := collector.unscored(); failed > 0 {
+		return fmt.Errorf("%d of %d rollouts have no score because of the infrastructure: see the table", failed, collector.total())
+	}
+	return nil
+}
+
+// scenarioOf indexes scenarios by name.
+func scenarioOf(scenarios []*scenariov1.Scenario) map[string]*scenariov1.Scenario {
+	index := make(map[string]*scenariov1.Scenario, len(scenarios))
+	for _, s := range scenarios {
+		index[s.GetSetup().GetName()] = s
+	}
+	return index
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// scenarioLine is one scenario in the output for programs.
+type scenarioLine struct {
+	Name       string   `json:"name"`
+	Categories []string `json:"categories"`
+	Tools      []string `json:"tools"`
+	Milestones int      `json:"milestones"`
+	Minefields int      `json:"minefields"`
+}
+
+func newScenario() *cobra.Command {
+	cmd := &cobra.Command{Use: "scenario", Short: "Look at scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(newScenarioList())
+	return cmd
+}
+
+func newScenarioList() *cobra.Command {
+	var from catalogue
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list [NAME...]",
+		Short:   "List scenarios and check them",
+		Example: "  toolsandbox scenario list\n  toolsandbox scenario list --scenario-dir mine --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			loaded, err := from.load(args)
+			if err != nil {
+				return err
+			}
+			var lines []scenarioLine
+			for _, s := range loaded {
+				lines = append(lines, scenarioLine{
+					Name:       s.GetSetup().GetName(),
+					Categories: s.GetSetup().GetCategories(),
+					Tools:      s.GetSetup().GetTools().GetAllow(),
+					Milestones: len(s.GetEvaluation().GetMilestones().GetNodes()),
+					Minefields: len(s.GetEvaluation().GetMinefields().GetNodes()),
+				})
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), lines)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, line := range lines {
+				if _, err := fmt.Fprintf(w, "%s\t%d tools\t%d milestones\t%d minefields\t%s\n", line.Name, len(line.Tools),
+					line.Milestones, line.Minefields, strings.Join(line.Categories, " ")); err != nil {
+					return err
+				}
+			}
+			return w.Flush()
+		},
+	}
+	from.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,202 @@
+// Package sweep runs a sweep on an installation: it stores the evaluations, creates the sweep and follows it to its
+// end, through restarts of the services.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+const (
+	// callTimeout bounds one unary call; it covers the restart of a service.
+	callTimeout = time.Minute
+	// evaluationBatch is how many evaluations travel in one request.
+	evaluationBatch = 500
+	// reconnectDelay is the pause after a lost watch.
+	reconnectDelay = 200 * time.Millisecond
+)
+
+// ErrRanBefore says that the sweep has results from an earlier run.
+var ErrRanBefore = errors.New("this sweep has results already")
+
+// ErrCancelled says that somebody cancelled the sweep.
+var ErrCancelled = errors.New("the sweep was cancelled")
+
+// Spec is what is to be run.
+type Spec struct {
+	// ID names the sweep; empty derives it from everything else, so that the same specification has the same id.
+	ID        string
+	Scenarios []*scenariov1.Scenario
+	Agents    []*agentgwv1.Player
+	Users     []*agentgwv1.Player
+	Trials    int
+	Seed      int64
+	Parallel  int
+	Compat    bool
+}
+
+// Sweep is a sweep that is ready to be created.
+type Sweep struct {
+	request      *orchestratorv1.CreateSweepRequest
+	orchestrator orchestratorv1.OrchestratorServiceClient
+}
+
+// Prepare stores the evaluations and derives the request.
+func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterface, spec Spec) (*Sweep, error) {
+	digests, err := putEvaluations(ctx, evaluatorv1.NewEvaluatorServiceClient(evaluator), spec.Scenarios)
+	if err != nil {
+		return nil, err
+	}
+	request := &orchestratorv1.CreateSweepRequest{SweepId: spec.ID, Spec: &orchestratorv1.SweepSpec{
+		Agents:   spec.Agents,
+		Users:    spec.Users,
+		Trials:   int32(spec.Trials),
+		Seed:     spec.Seed,
+		Parallel: int32(spec.Parallel),
+		Compat:   spec.Compat,
+	}}
+	for i, scenario := range spec.Scenarios {
+		request.Spec.Scenarios = append(request.Spec.Scenarios,
+			&orchestratorv1.SweepScenario{Setup: scenario.GetSetup(), EvaluationDigest: digests[i]})
+	}
+	if request.GetSweepId() == "" {
+		digest, _, err := bus.Digest(request.GetSpec())
+		if err != nil {
+			return nil, err
+		}
+		request.SweepId = digest[:16]
+	}
+	return &Sweep{request: request, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator)}, nil
+}
+
+func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, scenarios []*scenariov1.Scenario) ([]string, error) {
+	var digests []string
+	for from := 0; from < len(scenarios); from += evaluationBatch {
+		request := &evaluatorv1.PutEvaluationsRequest{}
+		for _, scenario := range scenarios[from:min(from+evaluationBatch, len(scenarios))] {
+			request.Evaluations = append(request.Evaluations,
+				&evaluatorv1.NamedEvaluation{Scenario: scenario.GetSetup().GetName(), Evaluation: scenario.GetEvaluation()})
+		}
+		bounded, cancel := context.WithTimeout(ctx, callTimeout)
+		response, err := client.PutEvaluations(bounded, request)
+		cancel()
+		if err != nil {
+			return nil, plain("store evaluations", err)
+		}
+		digests = append(digests, response.GetDigests()...)
+	}
+	return digests, nil
+}
+
+// ID returns the sweep's id.
+func (s *Sweep) ID() string { return s.request.GetSweepId() }
+
+// Create creates the sweep and returns how many rollouts it has. Unless resume is set, a sweep that has results already is
+// ErrRanBefore.
+func (s *Sweep) Create(ctx context.Context, resume bool) (total int, err error) {
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := s.orchestrator.CreateSweep(bounded, s.request)
+	if err != nil {
+		return 0, plain("create sweep", err)
+	}
+	if response.GetDone() > 0 && !resume {
+		return 0, ErrRanBefore
+	}
+	return int(response.GetTotal()), nil
+}
+
+// Watch calls handle once for every result of the sweep, until all are there. A lost connection is made again, and the
+// sweep is created again in case its queueing was cut off.
+func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) error {
+	seen := make(map[string]bool)
+	for {
+		err := s.watch(ctx, func(result *busv1.Result) error {
+			if id := result.GetRollout().GetId(); !seen[id] {
+				seen[id] = true
+				return handle(result)
+			}
+			return nil
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if status.Code(err) != codes.Unavailable {
+			return err
+		}
+		timer := time.NewTimer(reconnectDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+		if _, err := s.Create(ctx, true); err != nil && status.Code(err) != codes.Unavailable {
+			return err
+		}
+	}
+}
+
+func (s *Sweep) watch(ctx context.Context, handle func(*busv1.Result) error) error {
+	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
+	if err != nil {
+		return plain("watch sweep", err)
+	}
+	for {
+		event, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return plain("watch sweep", status.Error(codes.Unavailable, "the stream ended early"))
+		}
+		if err != nil {
+			return plain("watch sweep", err)
+		}
+		if end := event.GetEnd(); end != nil {
+			if end.GetCancelled() {
+				return ErrCancelled
+			}
+			return nil
+		}
+		if result := event.GetResult(); result != nil {
+			if err := handle(result); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Trajectory returns everything that happened in one rollout.
+func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	trajectory, err := s.orchestrator.GetTrajectory(bounded, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
+	if err != nil {
+		return nil, plain("read trajectory "+rolloutID, err)
+	}
+	return trajectory, nil
+}
+
+// callError is a gRPC error in words for people that keeps its code.
+type callError struct {
+	operation string
+	status    *status.Status
+}
+
+func (e *callError) Error() string              { return e.operation + ": " + e.status.Message() }
+func (e *callError) GRPCStatus() *status.Status { return e.status }
+
+func plain(operation string, err error) error {
+	return &callError{operation: operation, status: status.Convert(err)}
+}

@@ -1,0 +1,177 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// indexColumn is the first column of every table in the files.
+const indexColumn = "sandbox_message_index"
+
+// executionContext returns the content of execution_context.json.
+func executionContext(r Rollout) object {
+	tables := object{}
+	for _, schema := range world.Schemas() {
+		var rows []any
+		if schema.Name == worldv1.TableName_TABLE_NAME_SANDBOX {
+			rows = messageRows(schema, r.Messages)
+		} else {
+			rows = tableRows(schema, versionsOf(r.Tables, schema.Name))
+		}
+		tables = append(tables, member{world.TableText(schema.Name), rows})
+	}
+	tools := r.Scenario.GetSetup().GetTools()
+	return object{
+		{"_dbs", tables},
+		{"interactive_console", nil},
+		{"tool_allow_list", orNull(tools.GetAllow())},
+		{"tool_deny_list", orNull(tools.GetDeny())},
+		{"trace_tool", true},
+		{"tool_augmentation_list", augmentations(tools)},
+		{"preferred_tool_backend", "DEFAULT"},
+	}
+}
+
+func orNull(names []string) any {
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+// augmentations lists the scramblings; the levels of distraction show in the allowed tools only.
+func augmentations(tools *setupv1.ToolSelection) []string {
+	out := []string{}
+	for _, a := range tools.GetAugmentations() {
+		if name := strings.TrimPrefix(a.String(), "AUGMENTATION_"); strings.HasSuffix(name, scrambledSuffix) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// versionsOf returns a table's versions by index.
+func versionsOf(tables []*worldv1.Table, name worldv1.TableName) []*worldv1.Table {
+	var out []*worldv1.Table
+	for _, t := range tables {
+		if t.GetName() == name {
+			out = append(out, t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *worldv1.Table) int { return cmp.Compare(a.GetIndex(), b.GetIndex()) })
+	return out
+}
+
+// blankRow is the row of nulls that the original writes where a version starts afresh.
+func blankRow(schema world.Schema, index int32) object {
+	row := object{{indexColumn, index}}
+	for _, column := range schema.Columns {
+		row = append(row, member{column.Name, nil})
+	}
+	return row
+}
+
+// tableRows returns the rows of all versions. A version that only adds rows to the one before has no row of nulls.
+func tableRows(schema world.Schema, versions []*worldv1.Table) []any {
+	rows := []any{}
+	for i, version := range versions {
+		if i == 0 || !extends(versions[i-1], version) {
+			rows = append(rows, blankRow(schema, version.GetIndex()))
+		}
+		for _, row := range version.GetRows() {
+			rows = append(rows, append(object{{indexColumn, version.GetIndex()}}, rowObject(schema, row)...))
+		}
+	}
+	return rows
+}
+
+// rowObject returns a row by column.
+func rowObject(schema world.Schema, row *worldv1.Row) object {
+	var out object
+	for j, column := range schema.Columns {
+		var cell any
+		if j < len(row.GetCells()) {
+			cell = cellValue(row.GetCells()[j])
+		}
+		out = append(out, member{column.Name, cell})
+	}
+	return out
+}
+
+// extends says whether a version has all rows of the one before, in place, and more.
+func extends(before, after *worldv1.Table) bool {
+	count := len(before.GetRows())
+	return len(after.GetRows()) > count && slices.EqualFunc(before.GetRows(), after.GetRows()[:count], func(a, b *worldv1.Row) bool {
+		return proto.Equal(a, b)
+	})
+}
+
+// messageRows returns the messages as rows of SANDBOX.
+func messageRows(schema world.Schema, messages []*worldv1.Message) []any {
+	rows := []any{}
+	if len(messages) > 0 {
+		rows = append(rows, blankRow(schema, 0))
+	}
+	for i, m := range messages {
+		if i > 0 && rewritten(messages, i) {
+			rows = append(rows, blankRow(schema, m.GetIndex()))
+		}
+		rows = append(rows, messageRow(m))
+	}
+	return rows
+}
+
+// rewritten says whether the original wrote a message a second time: its calls left a trace, which is kept with the last
+// call until the answers take it, or ended the conversation.
+func rewritten(messages []*worldv1.Message, i int) bool {
+	environment := worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	if messages[i].GetRecipient() != environment {
+		return false
+	}
+	for _, answer := range messages[i+1:] {
+		if answer.GetSender() != environment {
+			return false
+		}
+		if len(answer.GetToolTrace()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func messageRow(m *worldv1.Message) object {
+	return object{
+		{indexColumn, m.GetIndex()},
+		{"sender", roleValue(m.GetSender())},
+		{"recipient", roleValue(m.GetRecipient())},
+		{"content", m.Content},
+		{"openai_tool_call_id", m.ToolCallId},
+		{"openai_function_name", m.FunctionName},
+		{"conversation_active", m.ConversationActive},
+		{"tool_call_exception", m.Exception},
+		{"tool_trace", orNull(m.GetToolTrace())},
+		{"visible_to", orNull(roleTexts(m.GetVisibleTo()))},
+	}
+}
+
+func roleValue(role worldv1.Role) any {
+	if role == worldv1.Role_ROLE_UNSPECIFIED {
+		return nil
+	}
+	return world.RoleText(role)
+}
+
+func roleTexts(roles []worldv1.Role) []string {
+	var out []string
+	for _, role := range roles {
+		out = append(out, world.RoleText(role))
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package results
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// transcript turns a rollout's messages into chat messages.
+type transcript struct {
+	Rollout
+	milestones, minefields *graphText
+}
+
+// conversation returns the content of conversation.json: the messages the agent could see, in the form of OpenAI's chat
+// interface. Consecutive calls become one message. Each message carries the table versions and the matches of its index.
+func conversation(r Rollout) []any {
+	t := transcript{
+		Rollout:    r,
+		milestones: newGraphText(r.Scenario.GetEvaluation().GetMilestones()),
+		minefields: newGraphText(r.Scenario.GetEvaluation().GetMinefields()),
+	}
+	out := []any{}
+	for i := 0; i < len(r.Messages); i++ {
+		m := r.Messages[i]
+		if !world.VisibleTo(m, worldv1.Role_ROLE_AGENT) {
+			continue
+		}
+		switch sender, recipient := m.GetSender(), m.GetRecipient(); {
+		case sender == worldv1.Role_ROLE_SYSTEM && recipient == worldv1.Role_ROLE_AGENT:
+			out = append(out, t.chat("system", "system_details", m))
+		case sender == worldv1.Role_ROLE_USER && recipient == worldv1.Role_ROLE_AGENT:
+			out = append(out, t.chat("user", "user_details", m))
+		case sender == worldv1.Role_ROLE_AGENT && recipient == worldv1.Role_ROLE_USER:
+			out = append(out, t.chat("assistant", "assistant_details", m))
+		case sender == worldv1.Role_ROLE_AGENT && recipient == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
+			calls := 1
+			for i+calls < len(r.Messages) && isCall(r.Messages[i+calls]) {
+				calls++
+			}
+			out = append(out, t.calls(r.Messages[i:i+calls]))
+			i += calls - 1
+		case sender == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && recipient == worldv1.Role_ROLE_AGENT:
+			out = append(out, t.withDetails(object{
+				{"tool_call_id", m.ToolCallId}, {"role", "tool"}, {"name", m.FunctionName}, {"content", m.Content},
+			}, "tool_details", m))
+		}
+	}
+	return out
+}
+
+func isCall(m *worldv1.Message) bool {
+	return m.GetSender() == worldv1.Role_ROLE_AGENT && m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+}
+
+func (t *transcript) chat(role, details string, m *worldv1.Message) object {
+	return t.withDetails(object{{"role", role}, {"content", m.Content}}, details, m)
+}
+
+// calls returns one message for calls that were made at once.
+func (t *transcript) calls(messages []*worldv1.Message) object {
+	var calls []any
+	for _, m := range messages {
+		calls = append(calls, object{
+			{"id", m.ToolCallId},
+			{"function", object{{"arguments", callArguments(m.GetContent())}, {"name", m.FunctionName}}},
+			{"type", "function"},
+		})
+	}
+	return t.withDetails(object{{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}}, "assistant_details", messages...)
+}
+
+// withDetails appends what happened at the messages' indices, if anything did.
+func (t *transcript) withDetails(chat object, key string, messages ...*worldv1.Message) object {
+	var indices []int32
+	for _, m := range messages {
+		indices = append(indices, m.GetIndex())
+	}
+	var details object
+	if update := t.update(indices); len(update) > 0 {
+		details = append(details, member{"database_update", update})
+	}
+	if found := t.matches(t.milestones, "milestone", t.Result.GetMilestones(), indices); len(found) > 0 {
+		details = append(details, member{"milestone_matches", found})
+	}
+	if found := t.matches(t.minefields, "minefield", t.Result.GetMinefields(), indices); len(found) > 0 {
+		details = append(details, member{"minefield_matches", found})
+	}
+	if len(details) > 0 {
+		chat = append(chat, member{key, details})
+	}
+	return chat
+}
+
+// update returns the table versions stored at the given indices.
+func (t *transcript) update(indices []int32) object {
+	var update object
+	for _, schema := range world.Schemas() {
+		for _, version := range versionsOf(t.Tables, schema.Name) {
+			if !slices.Contains(indices, version.GetIndex()) {
+				continue
+			}
+			rows := []any{}
+			for _, row := range version.GetRows() {
+				rows = append(rows, rowObject(schema, row))
+			}
+			update = append(update, member{world.TableText(schema.Name), rows})
+		}
+	}
+	return update
+}
+
+// matches returns the nodes that were matched at the given indices.
+func (t *transcript) matches(graph *graphText, word string, matches []*busv1.Match, indices []int32) []any {
+	var out []any
+	for _, m := range matches {
+		if !slices.Contains(indices, m.GetIndex()) || int(m.GetNode()) >= len(graph.nodes) || m.GetNode() < 0 {
+			continue
+		}
+		out = append(out, object{
+			{word + "_index", m.GetNode()},
+			{word, graph.node(int(m.GetNode()))},
+			{word + "_similarity", spelled(m.GetSimilarity())},
+		})
+	}
+	return out
+}
+
+// graphText writes the nodes of a graph.
+type graphText struct {
+	nodes []*evaluationv1.Node
+	edges []*evaluationv1.Edge
+}
+
+func newGraphText(g *evaluationv1.Graph) *graphText {
+	return &graphText{nodes: g.GetNodes(), edges: g.GetEdges()}
+}
+
+// node returns a node with the guardrails that are added to it.
+func (g *graphText) node(i int) object {
+	node := g.nodes[i]
+	constraints := []any{}
+	for _, c := range node.GetConstraints() {
+		constraints = append(constraints, constraintText(c))
+	}
+	for _, c := range g.guardrails(i) {
+		constraints = append(constraints, constraintText(c))
+	}
+	var tables []string
+	for _, name := range guardable(node) {
+		tables = append(tables, world.TableText(name))
+	}
+	var excluded []string
+	for _, name := range node.GetUnguardedTables() {
+		excluded = append(excluded, world.TableText(name))
+	}
+	return object{
+		{"snapshot_constraints", constraints},
+		{"guardrail_database_list", append([]string{}, tables...)},
+		{"guardrail_database_exclusion_list", orNull(excluded)},
+	}
+}
+
+// guardable returns the tables that may be guarded at a node, SANDBOX included as the original lists it.
+func guardable(node *evaluationv1.Node) []worldv1.TableName {
+	var tables []worldv1.TableName
+	for _, schema := range world.Schemas() {
+		if (!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), schema.Name)) &&
+			!slices.Contains(node.GetUnguardedTables(), schema.Name) {
+			tables = append(tables, schema.Name)
+		}
+	}
+	return tables
+}
+
+// guardrails returns the constraints that are added to a node: for each node it refers to or follows, each guardable
+// table that no constraint of its own or of those nodes names must not have changed since. The reference to the first
+// user message counts the last node's constraints among them.
+func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
+	var since []int32
+	for _, c := range g.nodes[i].GetConstraints() {
+		if c.Reference != nil {
+			since = append(since, c.GetReference())
+		}
+	}
+	for _, edge := range g.edges {
+		if int(edge.GetAfter()) == i {
+			since = append(since, edge.GetBefore())
+		}
+	}
+	slices.Sort(since)
+	since = slices.Compact(since)
+	named := map[worldv1.TableName]bool{worldv1.TableName_TABLE_NAME_SANDBOX: true}
+	for _, number := range append([]int32{int32(i)}, since...) {
+		if number < 0 {
+			number = int32(len(g.nodes) - 1)
+		}
+		if int(number) >= len(g.nodes) {
+			continue
+		}
+		for _, c := range g.nodes[number].GetConstraints() {
+			named[c.GetTable()] = true
+		}
+	}
+	tables := guardable(g.nodes[i])
+	var out []*evaluationv1.Constraint
+	for _, reference := range since {
+		for _, table := range guardrailOrder() {
+			if slices.Contains(tables, table) && !named[table] {
+				out = append(out, &evaluationv1.Constraint{
+					Table: table, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL, Reference: &reference,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// guardrailOrder is the order in which guardrails are written. The original's follows from hashing and varies; this is
+// the one it has most often.
+func guardrailOrder() []worldv1.TableName {
+	return []worldv1.TableName{
+		worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_REMINDER,
+		worldv1.TableName_TABLE_NAME_MESSAGING, worldv1.TableName_TABLE_NAME_CONTACT,
+	}
+}

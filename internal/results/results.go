@@ -1,0 +1,181 @@
+// Package results writes the files of a run as the original lays them out, so that tools made for those files keep
+// working: result_summary.json and, per rollout, conversation.json, execution_context.json and pretty_print.txt.
+//
+// Its functions keep no state. Every file appears whole or not at all.
+package results
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// The names of the files.
+const (
+	// SummaryFile holds the scores of a run, at the top of its directory.
+	SummaryFile = "result_summary.json"
+	// TrajectoriesDirectory holds one directory per rollout.
+	TrajectoriesDirectory = "trajectories"
+	// ConversationFile holds what the agent saw, as chat messages, with what was matched where.
+	ConversationFile = "conversation.json"
+	// ContextFile holds every message and every version of every table.
+	ContextFile = "execution_context.json"
+	// PrettyFile holds the messages as a table for people.
+	PrettyFile = "pretty_print.txt"
+)
+
+// ErrName means that a name cannot be that of a directory.
+var ErrName = errors.New("not a name for a directory")
+
+// Rollout is everything that is written about one rollout.
+type Rollout struct {
+	// Scenario is what was played.
+	Scenario *scenariov1.Scenario
+	// Result is the score.
+	Result *busv1.Result
+	// Messages are all messages, the starting ones included; message i has index i.
+	Messages []*worldv1.Message
+	// Tables are all stored versions, the starting ones included, in any order.
+	Tables []*worldv1.Table
+	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
+	Directory string
+}
+
+// directory returns the rollout's directory name.
+func (r Rollout) directory() string {
+	if r.Directory != "" {
+		return r.Directory
+	}
+	return r.Scenario.GetSetup().GetName()
+}
+
+// failed says whether the rollout raised, in the original's words: no score comes from its conversation.
+func (r Rollout) failed() bool {
+	switch r.Result.GetEnd().GetReason() {
+	case busv1.EndReason_END_REASON_MODEL_FAILURE, busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
+		return true
+	case busv1.EndReason_END_REASON_UNSPECIFIED, busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		return false
+	default:
+		return false
+	}
+}
+
+// RunDirectory returns the name of a run's directory, e.g. agent_oracle_user_scripted_05_22_2024_10_30_00. The time is
+// written in its own location. What a file name should not hold is replaced by underscores.
+func RunDirectory(agent, user string, at time.Time) string {
+	return "agent_" + plain(agent) + "_user_" + plain(user) + "_" + at.Format("01_02_2006_15_04_05")
+}
+
+// plain keeps letters, digits, dots, dashes and underscores.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+}
+
+// WriteTrajectory writes the files of one rollout into its directory below dir, which is the run's directory, and makes
+// the directories that are missing. A rollout that failed has no conversation.json. The error is ErrName if the
+// rollout's directory name is not a plain one, else that of the file system.
+func WriteTrajectory(dir string, r Rollout) error {
+	name := r.directory()
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
+		return fmt.Errorf("write trajectory %q: %w", name, ErrName)
+	}
+	files := []struct {
+		name  string
+		write func() ([]byte, error)
+	}{
+		{ConversationFile, func() ([]byte, error) { return encode(conversation(r), "  ") }},
+		{ContextFile, func() ([]byte, error) { return encode(executionContext(r), "    ") }},
+		{PrettyFile, func() ([]byte, error) { return prettyPrint(r), nil }},
+	}
+	if r.failed() {
+		files = files[1:]
+	}
+	target := filepath.Join(dir, TrajectoriesDirectory, name)
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return fmt.Errorf("write trajectory: %w", err)
+	}
+	for _, file := range files {
+		data, err := file.write()
+		if err != nil {
+			return fmt.Errorf("write trajectory %s: %w", name, err)
+		}
+		if err := writeFile(filepath.Join(target, file.name), data); err != nil {
+			return fmt.Errorf("write trajectory %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// WriteSummary writes the summary of a run into its directory, which is made if it is missing.
+func WriteSummary(dir string, summary *Summary) error {
+	data, err := encode(summary, "    ")
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := writeFile(filepath.Join(dir, SummaryFile), data); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}
+
+// writeFile replaces a file at once: readers see the old content or the new, also after a crash.
+func writeFile(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if _, err = file.Write(data); err != nil {
+		return err
+	}
+	if err = file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = file.Sync(); err != nil {
+		return err
+	}
+	if err = file.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// syncDirectory makes a rename last.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := d.Sync(); err != nil {
+		_ = d.Close()
+		return err
+	}
+	return d.Close()
+}

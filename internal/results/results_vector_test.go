@@ -1,0 +1,216 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
+
+// TestVectors compares the files of scripted rollouts byte for byte. The order of guardrails in conversation.json follows
+// from hashing in the original, so it is compared after sorting them.
+func TestVectors(t *testing.T) {
+	scenarios := vectorEvaluations(t)
+	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollouts := map[string]Rollout{}
+	for _, folder := range folders {
+		if !folder.IsDir() || folder.Name() == "combined" {
+			continue
+		}
+		t.Run(folder.Name(), func(t *testing.T) {
+			dir := vectortest.Dir(t, filepath.Join("results", folder.Name()))
+			r := loadVector(t, dir, scenarios)
+			rollouts[folder.Name()] = r
+			out := t.TempDir()
+			if err := WriteTrajectory(out, r); err != nil {
+				t.Fatal(err)
+			}
+			if err := WriteSummary(out, Summarize([]Rollout{r})); err != nil {
+				t.Fatal(err)
+			}
+			trajectory := filepath.Join(out, TrajectoriesDirectory, r.directory())
+			if diff := gocmp.Diff(read(t, dir, ContextFile), read(t, trajectory, ContextFile)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", ContextFile, diff)
+			}
+			if diff := gocmp.Diff(withoutTraceback(t, dir), withoutTraceback(t, out)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", SummaryFile, diff)
+			}
+			compareConversation(t, dir, trajectory)
+		})
+	}
+	compareCombined(t, rollouts)
+}
+
+// compareConversation compares conversation.json, which neither may have.
+func compareConversation(t *testing.T, dir, trajectory string) {
+	t.Helper()
+	want, wantErr := os.ReadFile(filepath.Join(dir, ConversationFile))
+	got, gotErr := os.ReadFile(filepath.Join(trajectory, ConversationFile))
+	if (wantErr == nil) != (gotErr == nil) {
+		t.Fatalf("%s: want error %v, got %v", ConversationFile, wantErr, gotErr)
+	}
+	if wantErr != nil || string(want) == string(got) {
+		return
+	}
+	if diff := gocmp.Diff(sortGuardrails(t, want), sortGuardrails(t, got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", ConversationFile, diff)
+	} else {
+		t.Logf("%s differs in the order of guardrails only", ConversationFile)
+	}
+}
+
+// compareCombined compares the summary of all rollouts in one run, in the original's order.
+func compareCombined(t *testing.T, rollouts map[string]Rollout) {
+	t.Helper()
+	dir := vectortest.Dir(t, "results/combined")
+	summary, err := ReadSummary(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ordered []Rollout
+	for _, entry := range summary.Scenarios {
+		ordered = append(ordered, rollouts[entry.Name])
+	}
+	out := t.TempDir()
+	if err := WriteSummary(out, Summarize(ordered)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(withoutTraceback(t, dir), withoutTraceback(t, out)); diff != "" {
+		t.Errorf("combined (-want +got):\n%s", diff)
+	}
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// withoutTraceback returns a summary's text without tracebacks, which name lines of the program. Where there is none it
+// is the file as it stands.
+func withoutTraceback(t *testing.T, dir string) string {
+	t.Helper()
+	summary, err := ReadSummary(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for i := range summary.Scenarios {
+		if summary.Scenarios[i].Traceback != nil {
+			text := "…"
+			summary.Scenarios[i].Traceback, found = &text, true
+		}
+	}
+	if !found {
+		return read(t, dir, SummaryFile)
+	}
+	text, err := encode(summary, "    ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sortGuardrails decodes a conversation and sorts the guardrails of each node.
+func sortGuardrails(t *testing.T, raw []byte) any {
+	t.Helper()
+	var doc []map[string]any
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	key := func(v any) string {
+		c := v.(map[string]any)
+		if c["snapshot_constraint"] != "guardrail_similarity" {
+			return ""
+		}
+		text, err := json.Marshal([]any{c["reference_milestone_node_index"], c["database_namespace"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, chat := range doc {
+		for _, details := range chat {
+			fields, ok := details.(map[string]any)
+			if !ok || fields["milestone_matches"] == nil {
+				continue
+			}
+			for _, match := range fields["milestone_matches"].([]any) {
+				node := match.(map[string]any)["milestone"].(map[string]any)
+				slices.SortStableFunc(node["snapshot_constraints"].([]any), func(a, b any) int { return cmp.Compare(key(a), key(b)) })
+			}
+		}
+	}
+	return doc
+}
+
+// TestGuardrailVectors compares the guardrails of every node of every base scenario.
+func TestGuardrailVectors(t *testing.T) {
+	type guardrail struct {
+		Table     string
+		Reference int32
+	}
+	count := 0
+	for name, s := range vectorEvaluations(t) {
+		for _, g := range []vectorGraph{s.Milestones, s.Minefields} {
+			text := newGraphText(g.proto())
+			for i, node := range g.Nodes {
+				var want, got []guardrail
+				for _, r := range node.Guardrails {
+					want = append(want, guardrail{r.Table, r.Reference})
+				}
+				for _, c := range text.guardrails(i) {
+					got = append(got, guardrail{world.TableText(c.GetTable()), c.GetReference()})
+				}
+				order := func(a, b guardrail) int {
+					return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.Table, b.Table))
+				}
+				slices.SortFunc(want, order)
+				slices.SortFunc(got, order)
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Errorf("%s node %d (-want +got):\n%s", name, i, diff)
+				}
+				count += len(want)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no guardrail compared")
+	}
+}
+
+// TestLiteralVectors turns call messages back into the arguments they were made from.
+func TestLiteralVectors(t *testing.T) {
+	vectortest.Lines(t, vectortest.Dir(t, "tools/dict_literal.jsonl"), func(line int, raw []byte) {
+		var c struct {
+			Arguments     string
+			Content       *string
+			ExceptionType *string `json:"exception_type"`
+		}
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if c.Content == nil || json.Unmarshal([]byte(c.Arguments), &want) != nil {
+			return // no call, or NaN and the like, which only Python's json reads
+		}
+		if text := callArguments(*c.Content); json.Unmarshal([]byte(text), &got) != nil {
+			t.Errorf("line %d: %s gives %s, want %s", line, *c.Content, text, c.Arguments)
+		} else if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("line %d (-want +got):\n%s", line, diff)
+		}
+	})
+}

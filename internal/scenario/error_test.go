@@ -1,0 +1,271 @@
+package scenario
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// testWorld has one row in the tables that need or use one.
+const testWorld = `clock: {now: 2025-01-02T03:04:05, time_zone: Europe/Berlin}
+tables:
+  SETTING:
+    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}
+  CONTACT:
+    - {name: Ada, phone_number: "+493023125000", is_self: true}
+`
+
+// testScenario is correct; the tests below replace or add lines.
+const testScenario = `name: one
+world: base
+categories: [SINGLE_TOOL_CALL]
+tools: [set_wifi_status]
+user:
+  goal: Wifi off.
+  says: Wifi off!
+oracle:
+  - calls: [{tool: set_wifi_status, arguments: {on: false}}]
+  - say: Done.
+milestones:
+  - name: off
+    table: SETTING
+    expect: {wifi: false}
+  - name: told
+    says: Done.
+`
+
+// testOptions knows three tools.
+func testOptions() Options {
+	tools := []string{"set_wifi_status", "add_contact", "end_conversation"}
+	return Options{Known: func(tool string) bool { return slices.Contains(tools, tool) }, Tools: tools}
+}
+
+// edit replaces one text that must occur.
+func edit(t *testing.T, text, old, replacement string) string {
+	t.Helper()
+	if strings.Count(text, old) != 1 {
+		t.Fatalf("%q occurs %d times, want once", old, strings.Count(text, old))
+	}
+	return strings.Replace(text, old, replacement, 1)
+}
+
+func files(scenario, world string) fstest.MapFS {
+	return fstest.MapFS{"a.yaml": {Data: []byte(scenario)}, "worlds/base.yaml": {Data: []byte(world)}}
+}
+
+// checkErrors loads a catalogue and compares the mistakes.
+func checkErrors(t *testing.T, fsys fstest.MapFS, want []string) {
+	t.Helper()
+	loaded, err := Load(fsys, testOptions())
+	var mistakes Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		t.Fatalf("got %v, want Errors", err)
+	}
+	var got []string
+	for _, mistake := range mistakes {
+		got = append(got, mistake.Error())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mistakes (-want +got):\n%s", diff)
+	}
+	if err != nil && loaded != nil {
+		t.Errorf("got %d scenarios beside an error, want none", len(loaded))
+	}
+}
+
+func TestScenarioErrors(t *testing.T) {
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"unknown field", "world: base", "wrld: base",
+			`a.yaml:2:1: wrld: unknown field; did you mean "world"?`},
+		{"unknown nested field", "says: Wifi off!", "say: Wifi off!",
+			"a.yaml:6:3: user: has no \"says\", which is required\na.yaml:7:3: user.say: unknown field; did you mean \"says\"?"},
+		{"missing field", "categories: [SINGLE_TOOL_CALL]\n", "",
+			`a.yaml:1:1: document: has no "categories", which is required`},
+		{"wrong type", "categories: [SINGLE_TOOL_CALL]", "categories: SINGLE_TOOL_CALL",
+			"a.yaml:3:13: categories: is a text, expected a list"},
+		{"number for a text", "goal: Wifi off.", "goal: 5",
+			"a.yaml:6:9: user.goal: is a number, expected a text (quote it)"},
+		{"fraction for a whole number", "name: one", "name: one\nmax_messages: 1.5",
+			"a.yaml:2:15: max_messages: is 1.5, expected a whole number from 1 to 10000"},
+		{"duplicate key", "name: one", "name: one\nname: two",
+			"a.yaml:2:1: name: is written twice; keep one"},
+		{"duplicate nested key", "expect: {wifi: false}", "expect: {wifi: false, wifi: true}",
+			"a.yaml:14:27: milestones[0].expect.wifi: is written twice; keep one"},
+		{"not YAML", "tools: [set_wifi_status]", "tools: [set_wifi_status",
+			"a.yaml:5:1: document: not readable as YAML: ',' or ']' must be specified"},
+		{"anchor", "goal: Wifi off.", "goal: &a Wifi off.",
+			"a.yaml:6:9: user.goal: anchors and aliases are not read; write the value out"},
+		{"tag", "goal: Wifi off.", "goal: !!str 5",
+			"a.yaml:6:9: user.goal: tags are not read; quote a text, write anything else plainly"},
+		{"infinite", "arguments: {on: false}", "arguments: {on: .inf}",
+			"a.yaml:9:53: oracle[0].calls[0].arguments.on: is not a finite number"},
+		{"bad name", "name: one", "name: a/b",
+			`a.yaml:1:7: name: is "a/b", expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit`},
+		{"unknown world", "world: base", "world: bse",
+			`a.yaml:2:8: world: there is no worlds/bse.yaml; did you mean "base"?`},
+		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE_TOOL_CALLS]",
+			`a.yaml:3:14: categories[0]: unknown category "SINGLE_TOOL_CALLS"; did you mean "SINGLE_TOOL_CALL"?`},
+		{"category twice", "[SINGLE_TOOL_CALL]", "[COREFERENCE, COREFERENCE]",
+			"a.yaml:3:27: categories[1]: category COREFERENCE is there twice (those for augmentations are added by themselves)"},
+		{"unknown tool", "tools: [set_wifi_status]", "tools: [set_wifi_status, set_wifi]",
+			`a.yaml:4:26: tools[1]: unknown tool "set_wifi"; expected one of set_wifi_status, add_contact, end_conversation`},
+		{"unknown tool, near", "tools: [set_wifi_status]", "tools: [set_wifi_status, add_contacts]",
+			`a.yaml:4:26: tools[1]: unknown tool "add_contacts"; did you mean "add_contact"?`},
+		{"unknown tool in a call", "{tool: set_wifi_status, arguments", "{tool: set_wify_status, arguments",
+			`a.yaml:9:20: oracle[0].calls[0].tool: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
+		{"tool not given", "{tool: set_wifi_status, arguments", "{tool: add_contact, arguments",
+			`a.yaml:9:20: oracle[0].calls[0].tool: the agent may not call "add_contact": it is not among the scenario's tools`},
+		{"arguments no mapping", "arguments: {on: false}", "arguments: [false]",
+			"a.yaml:9:48: oracle[0].calls[0].arguments: is a list, expected a mapping"},
+		{"call id twice", "- say: Done.\nmilestones", "- calls: [{id: call_1, tool: set_wifi_status}]\nmilestones",
+			`a.yaml:10:18: oracle[1].calls[0].id: call id "call_1" is used twice in this script`},
+		{"empty turn", "- say: Done.\nmilestones", "- say: ''\nmilestones",
+			"a.yaml:10:5: oracle[1]: neither says nor calls anything"},
+		{"unknown augmentation", "name: one", "name: one\naugmentations: [TOOL_NAMES_SCRAMBLED]",
+			`a.yaml:2:17: augmentations[0]: unknown augmentation "TOOL_NAMES_SCRAMBLED"; did you mean "TOOL_NAME_SCRAMBLED"?`},
+		{"negative step", "name: one", "name: one\nclock: {step: -1}",
+			"a.yaml:2:15: clock.step: is -1, expected 0 or more seconds"},
+		{"unknown zone", "name: one", "name: one\nclock: {time_zone: Europe/Berln}",
+			`a.yaml:2:20: clock.time_zone: "Europe/Berln" is no time zone, expected an IANA name like America/Los_Angeles`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checkErrors(t, files(edit(t, testScenario, c.old, c.replacement), testWorld), strings.Split(c.want, "\n"))
+		})
+	}
+}
+
+func TestGraphErrors(t *testing.T) {
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"dangling after", "- name: told", "- name: told\n    after: [of]",
+			`a.yaml:16:13: milestones[1].after[0]: nothing here is named "of"; did you mean "off"?`},
+		{"dangling reference", "says: Done.", "says: Done.\n    reference: of",
+			`a.yaml:17:16: milestones[1].reference: nothing here is named "of"; did you mean "off"?`},
+		{"reference to a later one", "expect: {wifi: false}", "expect: {wifi: false}\n    reference: told",
+			`a.yaml:15:16: milestones[0].reference: "told" does not come before "off", so there would be nothing to refer to; name it in after`},
+		{"cycle", "- name: off", "- name: off\n    after: [told]",
+			"a.yaml:13:13: milestones[0].after[0]: the order goes in a circle: off before told before off"},
+		{"unordered", "- name: told", "- name: told\n    after: []",
+			"a.yaml:12:5: milestones[0]: stands in no order to any other, so it would never be matched\n" +
+				"a.yaml:15:5: milestones[1]: stands in no order to any other, so it would never be matched"},
+		{"duplicate name", "- name: told", "- name: off",
+			`a.yaml:15:11: milestones[1].name: "off" is the name of number 0 too`},
+		{"no constraint", "says: Done.", "constraints: []",
+			"a.yaml:16:18: milestones[1].constraints: has no constraint, so nothing says when it is reached"},
+		{"nothing to expect", "    expect: {wifi: false}\n", "",
+			"a.yaml:12:5: milestones[0]: says nothing to expect: give expect, call or says"},
+		{"bad table", "table: SETTING", "table: SETTINGS",
+			`a.yaml:13:12: milestones[0].table: unknown table "SETTINGS"; did you mean "SETTING"?`},
+		{"bad column", "expect: {wifi: false}", "expect: {wify: false}",
+			`a.yaml:14:14: milestones[0].expect.wify: SETTING has no column "wify"; did you mean "wifi"?`},
+		{"bad value type", "expect: {wifi: false}", "expect: {wifi: 'off'}",
+			"a.yaml:14:20: milestones[0].expect.wifi: is a text, expected a boolean"},
+		{"bad role in a cell", "says: Done.", "table: SANDBOX\n    expect: {sender: AGENTS}",
+			`a.yaml:17:22: milestones[1].expect.sender: unknown role "AGENTS"; did you mean "AGENT"?`},
+		{"other columns", "expect: {wifi: false}", "expect: [{wifi: false}, {cellular: false}]",
+			"a.yaml:14:29: milestones[0].expect[1]: lists other columns than the first row; all rows list the same, in the same order"},
+		{"bad measure", "table: SETTING", "table: SETTING\n    measure: additions",
+			`a.yaml:14:14: milestones[0].measure: unknown measure "additions"; did you mean "addition"?`},
+		{"no reference", "table: SETTING", "table: SETTING\n    measure: addition",
+			"a.yaml:12:5: milestones[0]: has no reference, which addition needs: a name or start"},
+		{"bad override column", "table: SETTING", "table: SETTING\n    overrides: {contents: contains}",
+			`a.yaml:14:17: milestones[0].overrides.contents: SETTING has no column "contents"; expected one of device_id, cellular, wifi, location_service, low_battery_mode, latitude, longitude`},
+		{"bad override measure", "table: SETTING", "table: SETTING\n    overrides: {wifi: exactly}",
+			`a.yaml:14:23: milestones[0].overrides.wifi: unknown measure "exactly"; did you mean "exact"?`},
+		{"bad guardrail", "table: SETTING", "table: SETTING\n    guardrails: {only: [CONTACTS]}",
+			`a.yaml:14:25: milestones[0].guardrails.only[0]: unknown table "CONTACTS"; did you mean "CONTACT"?`},
+		{"unknown tool in a trace", "says: Done.", "call: {tool: set_wifi_state}",
+			`a.yaml:16:11: milestones[1].call: unknown tool "set_wifi_state"; did you mean "set_wifi_status"?`},
+		{"two forms", "says: Done.", "says: Done.\n    table: SANDBOX",
+			"a.yaml:17:12: milestones[1].table: cannot stand beside call or says, which stand for a row of SANDBOX"},
+		{"no extractor", "says: Done.", "table: SANDBOX\n    measure: tool_trace_dependant\n    reference: off\n    fill_to: content\n    expect: {content: '{a}'}",
+			"a.yaml:15:5: milestones[1]: is empty, expected the name of an extractor"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := c.old
+			if old == "says: Done." { // the oracle says it too
+				old = "    says: Done."
+				c.replacement = "    " + c.replacement
+			}
+			checkErrors(t, files(edit(t, testScenario, old, c.replacement), testWorld), strings.Split(c.want, "\n"))
+		})
+	}
+}
+
+func TestMessageErrors(t *testing.T) {
+	given := func(messages string) string {
+		return edit(t, testScenario, "user:\n  goal: Wifi off.\n  says: Wifi off!\n", "messages:\n"+messages)
+	}
+	for _, c := range []struct{ name, messages, want string }{
+		{"fine", "  - {from: SYSTEM, to: AGENT, content: Hi}\n  - {from: USER, to: AGENT, content: Wifi off}\n", ""},
+		{"bad role", "  - {from: USERS, to: AGENT, content: Hi}\n",
+			`a.yaml:6:12: messages[0].from: unknown role "USERS"; did you mean "USER"?`},
+		{"bad role in a list", "  - {from: USER, to: AGENT, content: Hi, visible_to: [BOSS]}\n",
+			`a.yaml:6:55: messages[0].visible_to[0]: unknown role "BOSS"; expected one of SYSTEM, USER, AGENT, EXECUTION_ENVIRONMENT`},
+		{"nobody answers", "  - {from: SYSTEM, to: AGENT, content: Hi}\n",
+			"a.yaml:6:12: messages[0].from: the last starting message is from SYSTEM, which only configures; expected a message that AGENT answers"},
+		{"to the system", "  - {from: USER, to: SYSTEM, content: Hi}\n",
+			"a.yaml:6:22: messages[0].to: nobody answers for SYSTEM"},
+		{"none", "  []\n", "a.yaml:6:3: messages: is empty, expected at least the user's first message"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var want []string
+			if c.want != "" {
+				want = strings.Split(c.want, "\n")
+			}
+			checkErrors(t, files(given(c.messages), testWorld), want)
+		})
+	}
+}
+
+func TestWorldErrors(t *testing.T) {
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"unknown table", "  CONTACT:", "  CONTACTS:",
+			`worlds/base.yaml:5:3: tables.CONTACTS: unknown table "CONTACTS"; did you mean "CONTACT"?`},
+		{"bad column", "name: Ada", "nam: Ada",
+			`worlds/base.yaml:6:8: tables.CONTACT[0].nam: CONTACT has no column "nam"; did you mean "name"?`},
+		{"number for a phone number", `"+493023125000"`, "+493023125000",
+			"worlds/base.yaml:6:33: tables.CONTACT[0].phone_number: is a number, expected a text (quote it)"},
+		{"bad value type", "wifi: true", "wifi: 1",
+			"worlds/base.yaml:4:30: tables.SETTING[0].wifi: is a number, expected a boolean"},
+		{"bad time", "now: 2025-01-02T03:04:05", "now: 2025-01-02",
+			`worlds/base.yaml:1:14: clock.now: is "2025-01-02", expected a number or a local time like 2024-05-22T10:30:00`},
+		{"messages as rows", "  CONTACT:", "  SANDBOX: []\n  CONTACT:",
+			"worlds/base.yaml:5:3: tables.SANDBOX: SANDBOX holds the messages, which are not given as rows"},
+		{"unknown base", "clock:", "extends: bas\nclock:",
+			`worlds/base.yaml:1:10: extends: there is no worlds/bas.yaml; did you mean "base"?`},
+		{"itself", "clock:", "extends: base\nclock:",
+			`worlds/base.yaml:1:10: extends: extends itself by way of "base"`},
+		{"two documents", "clock:", "notes: x\n---\nclock:",
+			"worlds/base.yaml:1:1: document: has 2 documents, expected one world"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checkErrors(t, files(testScenario, edit(t, testWorld, c.old, c.replacement)), []string{c.want})
+		})
+	}
+}
+
+// TestAllErrors expects every mistake of every file at once.
+func TestAllErrors(t *testing.T) {
+	second := edit(t, edit(t, testScenario, "table: SETTING", "table: SETING"), "[SINGLE_TOOL_CALL]", "[NONSENSE]")
+	checkErrors(t, fstest.MapFS{
+		"a.yaml":           {Data: []byte(testScenario + "---\n" + second)},
+		"b.yaml":           {Data: []byte(testScenario)},
+		"c.yaml":           {Data: []byte("- name: list\n")},
+		"d.yaml":           {Data: []byte("\xff")},
+		"worlds/base.yaml": {Data: []byte(testWorld)},
+		"worlds/more.yaml": {Data: []byte("extends: base\ntables:\n  CONTACT: {remove: [{name: Bob}], change: [{where: {name: Ada}}]}\n")},
+	}, []string{
+		`a.yaml:18:1: name: another scenario is called "one" too, at a.yaml:1:1; names must be unique`,
+		`a.yaml:20:14: categories[0]: unknown category "NONSENSE"`,
+		`a.yaml:30:12: milestones[0].table: unknown table "SETING"; did you mean "SETTING"?`,
+		`b.yaml:1:1: name: another scenario is called "one" too, at a.yaml:18:1; names must be unique`,
+		`c.yaml:1:1: document: is a list, expected a mapping`,
+		`d.yaml:1:1: document: the file is not UTF-8 text`,
+		`worlds/more.yaml:3:22: tables.CONTACT.remove[0]: no row of CONTACT is like this`,
+		`worlds/more.yaml:3:45: tables.CONTACT.change[0]: has no "set", which is required`,
+	})
+}

@@ -1,0 +1,232 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Problem is one mistake of a canonical scenario.
+type Problem struct {
+	// Path names the part, e.g. evaluation.milestones.nodes[1].constraints[0].reference.
+	Path string
+	// Reason says what is wrong and what was expected.
+	Reason string
+}
+
+// namePattern is what a name must look like; it is also the name of a folder.
+const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
+
+// checker collects the problems of one scenario.
+type checker struct {
+	opts     Options
+	problems []Problem
+}
+
+func (c *checker) fail(path, format string, args ...any) {
+	c.problems = append(c.problems, Problem{path, fmt.Sprintf(format, args...)})
+}
+
+// Validate checks the meaning of a scenario, wherever it comes from, and returns every problem in the order of the
+// scenario's parts; none if it can be played and scored. The scenario is not changed.
+func Validate(s *scenariov1.Scenario, opts Options) []Problem {
+	c := &checker{opts: opts}
+	setup := s.GetSetup()
+	if !regexp.MustCompile(namePattern).MatchString(setup.GetName()) {
+		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
+			setup.GetName())
+	}
+	c.categories(setup.GetCategories())
+	if setup.GetMaxMessages() < 1 {
+		c.fail("setup.max_messages", "is %d, expected at least 1", setup.GetMaxMessages())
+	}
+	c.clock(setup.GetClock())
+	c.tables(setup.GetTables())
+	c.messages(setup.GetMessages())
+	for i, name := range setup.GetTools().GetAllow() {
+		c.tool(fmt.Sprintf("setup.tools.allow[%d]", i), name)
+	}
+	for i, name := range setup.GetTools().GetDeny() {
+		c.tool(fmt.Sprintf("setup.tools.deny[%d]", i), name)
+	}
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string {
+		if tool != endTool {
+			return fmt.Sprintf("the user cannot call %q, only %s", tool, endTool)
+		}
+		return ""
+	})
+	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
+		return notAllowed(setup.GetTools(), tool)
+	})
+	c.graph("evaluation.milestones", s.GetEvaluation().GetMilestones())
+	c.graph("evaluation.minefields", s.GetEvaluation().GetMinefields())
+	return c.problems
+}
+
+// notAllowed says why an agent may not call a tool, or nothing.
+func notAllowed(tools *setupv1.ToolSelection, tool string) string {
+	switch {
+	case tool == endTool:
+		return fmt.Sprintf("the agent cannot call %s, only the user can", endTool)
+	case slices.Contains(tools.GetDeny(), tool):
+		return fmt.Sprintf("the agent may not call %q: it is taken away", tool)
+	case len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool):
+		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
+	}
+	return ""
+}
+
+func (c *checker) categories(categories []string) {
+	known := knownCategories()
+	if len(categories) == 0 {
+		c.fail("setup.categories", "is empty, expected at least one category")
+	}
+	for i, name := range categories {
+		path := fmt.Sprintf("setup.categories[%d]", i)
+		if !slices.Contains(known, name) {
+			c.fail(path, "unknown category %q%s", name, suggest(name, known))
+		} else if slices.Contains(categories[:i], name) {
+			c.fail(path, "category %s is there twice (those for augmentations are added by themselves)", name)
+		}
+	}
+}
+
+func (c *checker) clock(clock *setupv1.Clock) {
+	if clock == nil || clock.GetTimeZone() == "" {
+		c.fail("setup.clock", "has no time zone; give the world or the scenario a clock with now and time_zone")
+		return
+	}
+	if _, err := time.LoadLocation(clock.GetTimeZone()); err != nil {
+		c.fail("setup.clock.time_zone", "%q is no time zone, expected an IANA name like America/Los_Angeles", clock.GetTimeZone())
+	}
+	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
+		c.fail("setup.clock.now", "is %v, expected a time after 1970", clock.GetNow())
+	}
+	if !(clock.GetStep() >= 0) || math.IsInf(clock.GetStep(), 0) {
+		c.fail("setup.clock.step", "is %v, expected 0 or more seconds", clock.GetStep())
+	}
+}
+
+// tables checks that every table has a version from the first message on, and every row the columns of its table.
+func (c *checker) tables(tables []*worldv1.Table) {
+	seen := map[worldv1.TableName]int32{}
+	for i, table := range tables {
+		path := fmt.Sprintf("setup.tables[%d]", i)
+		schema, ok := world.SchemaOf(table.GetName())
+		if !ok || table.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
+			c.fail(path, "is a version of %s, expected one of the other tables", world.TableText(table.GetName()))
+			continue
+		}
+		last, again := seen[table.GetName()]
+		if again && table.GetIndex() <= last {
+			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.TableText(table.GetName()), last)
+		}
+		seen[table.GetName()] = table.GetIndex()
+		c.rows(path, schema, table.GetRows())
+	}
+	for _, schema := range world.Schemas() {
+		if _, ok := seen[schema.Name]; !ok && schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
+			c.fail("setup.tables", "%s has no version", world.TableText(schema.Name))
+		}
+	}
+}
+
+func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
+	name := world.TableText(schema.Name)
+	if schema.Name == worldv1.TableName_TABLE_NAME_SETTING && len(rows) != 1 {
+		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
+	}
+	for i, row := range rows {
+		at := fmt.Sprintf("%s.rows[%d]", path, i)
+		if len(row.GetCells()) != len(schema.Columns) {
+			c.fail(at, "a row of %s has %d cells, expected %d", name, len(row.GetCells()), len(schema.Columns))
+			continue
+		}
+		for j, cell := range row.GetCells() {
+			if !world.Fits(cell, schema.Columns[j].Kind) {
+				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s must be a %s", name, schema.Columns[j].Name, schema.Columns[j].Kind)
+			}
+		}
+	}
+}
+
+// messages checks that somebody can answer the last message and that indices have no gaps.
+func (c *checker) messages(messages []*worldv1.Message) {
+	if len(messages) == 0 {
+		c.fail("setup.messages", "is empty, expected at least the user's first message")
+		return
+	}
+	for i, m := range messages {
+		path := fmt.Sprintf("setup.messages[%d]", i)
+		if m.GetIndex() != int32(i) {
+			c.fail(path, "has index %d, expected %d", m.GetIndex(), i)
+		}
+		if m.GetSender() == m.GetRecipient() {
+			c.fail(path+".recipient", "%s speaks to itself", world.RoleText(m.GetSender()))
+		}
+		if m.GetRecipient() == worldv1.Role_ROLE_SYSTEM {
+			c.fail(path+".recipient", "nobody answers for SYSTEM")
+		}
+	}
+	last := messages[len(messages)-1]
+	if last.GetSender() == worldv1.Role_ROLE_SYSTEM {
+		c.fail(fmt.Sprintf("setup.messages[%d].sender", len(messages)-1),
+			"the last starting message is from SYSTEM, which only configures; expected a message that %s answers",
+			world.RoleText(last.GetRecipient()))
+	}
+}
+
+func (c *checker) tool(path, name string) {
+	if !c.opts.known(name) {
+		c.fail(path, "unknown tool %q%s", name, suggest(name, c.opts.Tools))
+	}
+}
+
+// script checks turns; refuse says why their speaker may not call a tool.
+func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool string) string) {
+	ids := map[string]bool{}
+	for i, turn := range turns {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if turn.GetSay() == "" && len(turn.GetCalls()) == 0 {
+			c.fail(at, "neither says nor calls anything")
+		}
+		for j, call := range turn.GetCalls() {
+			where := fmt.Sprintf("%s.calls[%d]", at, j)
+			c.tool(where+".tool", call.GetTool())
+			if c.opts.known(call.GetTool()) {
+				if reason := refuse(call.GetTool()); reason != "" {
+					c.fail(where+".tool", "%s", reason)
+				}
+			}
+			switch {
+			case call.GetId() == "":
+				c.fail(where+".id", "is empty")
+			case ids[call.GetId()]:
+				c.fail(where+".id", "call id %q is used twice in this script", call.GetId())
+			}
+			ids[call.GetId()] = true
+			var arguments map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
+				c.fail(where+".arguments_json", "is no JSON object: %s", brief(call.GetArgumentsJson()))
+			}
+		}
+	}
+}
+
+// brief shortens a text for a message.
+func brief(text string) string {
+	const most = 60
+	if runes := []rune(strings.TrimSpace(text)); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,309 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// graph checks one graph: names, order and constraints.
+func (c *checker) graph(path string, graph *evaluationv1.Graph) {
+	nodes := graph.GetNodes()
+	for i, node := range nodes {
+		at := fmt.Sprintf("%s.nodes[%d]", path, i)
+		for j := range i {
+			if node.GetName() != "" && nodes[j].GetName() == node.GetName() {
+				c.fail(at+".name", "%q is the name of number %d too", node.GetName(), j)
+			}
+		}
+		for _, name := range append(slices.Clone(node.GetGuardrailTables()), node.GetUnguardedTables()...) {
+			if _, ok := world.SchemaOf(name); !ok {
+				c.fail(at, "guardrails name an unknown table")
+			}
+		}
+	}
+	before, ok := c.order(path, graph)
+	for i, node := range nodes {
+		at := fmt.Sprintf("%s.nodes[%d]", path, i)
+		if len(node.GetConstraints()) == 0 {
+			c.fail(at+".constraints", "has no constraint, so nothing says when it is reached")
+		}
+		for k, constraint := range node.GetConstraints() {
+			where := fmt.Sprintf("%s.constraints[%d]", at, k)
+			c.constraint(where, constraint)
+			if ok {
+				c.reference(where+".reference", nodes, before, i, constraint)
+			}
+		}
+	}
+}
+
+// order checks the edges. It returns, for each node, the nodes that always come before it; ok is false if the edges say
+// nothing sensible.
+func (c *checker) order(path string, graph *evaluationv1.Graph) (before []map[int]bool, ok bool) {
+	count := len(graph.GetNodes())
+	next := make([][]int, count)
+	mentioned := make([]bool, count)
+	ok = true
+	for i, edge := range graph.GetEdges() {
+		from, to := int(edge.GetBefore()), int(edge.GetAfter())
+		if from < 0 || to < 0 || from >= count || to >= count {
+			c.fail(fmt.Sprintf("%s.edges[%d]", path, i), "leads from %d to %d, expected numbers below %d", from, to, count)
+			ok = false
+			continue
+		}
+		next[from] = append(next[from], to)
+		mentioned[from], mentioned[to] = true, true
+	}
+	if !ok {
+		return nil, false
+	}
+	if circle := findCircle(next); circle != nil {
+		names := make([]string, len(circle))
+		for i, node := range circle {
+			names[i] = nodeText(graph.GetNodes(), node)
+		}
+		at := slices.IndexFunc(graph.GetEdges(), func(edge *evaluationv1.Edge) bool {
+			return int(edge.GetBefore()) == circle[len(circle)-2] && int(edge.GetAfter()) == circle[len(circle)-1]
+		})
+		c.fail(fmt.Sprintf("%s.edges[%d]", path, at), "the order goes in a circle: %s", strings.Join(names, " before "))
+		return nil, false
+	}
+	for i := range mentioned {
+		if !mentioned[i] && count > 1 {
+			c.fail(fmt.Sprintf("%s.nodes[%d]", path, i), "stands in no order to any other, so it would never be matched")
+		}
+	}
+	before = make([]map[int]bool, count)
+	for i := range before {
+		before[i] = map[int]bool{}
+	}
+	for from := range next {
+		for _, to := range reachable(next, from) {
+			before[to][from] = true
+		}
+	}
+	return before, true
+}
+
+// nodeText names a node for people.
+func nodeText(nodes []*evaluationv1.Node, i int) string {
+	if name := nodes[i].GetName(); name != "" {
+		return name
+	}
+	return fmt.Sprintf("number %d", i)
+}
+
+// reachable returns every node that can be reached from one by at least one edge.
+func reachable(next [][]int, from int) []int {
+	seen := make([]bool, len(next))
+	queue := slices.Clone(next[from])
+	var out []int
+	for len(queue) > 0 {
+		node := queue[0]
+		queue = queue[1:]
+		if !seen[node] {
+			seen[node] = true
+			out = append(out, node)
+			queue = append(queue, next[node]...)
+		}
+	}
+	return out
+}
+
+// findCircle returns a shortest way along edges that ends where it began, or nil.
+func findCircle(next [][]int) []int {
+	for start := range next {
+		from := make([]int, len(next)) // the node each one was reached from; -1 is none yet
+		for i := range from {
+			from[i] = -1
+		}
+		queue := []int{start}
+		for len(queue) > 0 && from[start] < 0 {
+			node := queue[0]
+			queue = queue[1:]
+			for _, to := range next[node] {
+				if from[to] < 0 {
+					from[to] = node
+					queue = append(queue, to)
+				}
+			}
+		}
+		if from[start] < 0 {
+			continue
+		}
+		circle := []int{start}
+		for at := from[start]; at != start; at = from[at] {
+			circle = append(circle, at)
+		}
+		circle = append(circle, start)
+		slices.Reverse(circle)
+		return circle
+	}
+	return nil
+}
+
+// reference checks that the reference of a node's constraint is matched by the time the node is tried.
+func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []map[int]bool, i int, constraint *evaluationv1.Constraint) {
+	if constraint.Reference == nil {
+		return
+	}
+	reference := int(constraint.GetReference())
+	switch {
+	case reference == startNode:
+	case reference < startNode || reference >= len(nodes):
+		c.fail(path, "is %d, expected -1 or a number below %d", reference, len(nodes))
+	case !before[i][reference]:
+		c.fail(path, "%q does not come before %q, so there would be nothing to refer to; name it in after",
+			nodeText(nodes, reference), nodeText(nodes, i))
+	}
+}
+
+// constraint checks one constraint by itself.
+func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
+	schema, ok := world.SchemaOf(constraint.GetTable())
+	if !ok {
+		c.fail(path+".table", "names no table")
+		return
+	}
+	c.measure(path, constraint)
+	for i, row := range constraint.GetTarget() {
+		at := fmt.Sprintf("%s.target[%d]", path, i)
+		if len(row.GetCells()) == 0 {
+			c.fail(at, "wants no column, so it says nothing")
+		}
+		c.targetRow(at, schema, row)
+		if first := constraint.GetTarget()[0]; !slices.EqualFunc(first.GetCells(), row.GetCells(), sameColumn) {
+			c.fail(at, "lists other columns than the first row; all rows list the same, in the same order")
+		}
+	}
+	for i, override := range constraint.GetOverrides() {
+		at := fmt.Sprintf("%s.overrides[%d]", path, i)
+		c.column(at, schema, override.GetColumn())
+		if evaluationv1.ColumnMeasure_name[int32(override.GetMeasure())] == "" || override.GetMeasure() == 0 {
+			c.fail(at, "has no measure")
+		}
+		for j := range i {
+			if constraint.GetOverrides()[j].GetColumn() == override.GetColumn() {
+				c.fail(at, "overrides %q twice", override.GetColumn())
+			}
+		}
+	}
+}
+
+func sameColumn(a, b *evaluationv1.TargetCell) bool { return a.GetColumn() == b.GetColumn() }
+
+// measure checks what a measure needs beside its table.
+func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
+	needsReference, needsTarget := true, true
+	switch constraint.GetMeasure() {
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT:
+		needsReference = false
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
+		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
+		if constraint.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX {
+			c.fail(path+".table", "is %s, but tool_trace_dependant compares messages, which are in SANDBOX", world.TableText(constraint.GetTable()))
+		}
+		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
+			c.fail(path+".fill_to", "is %q, expected tool_trace or content", fill)
+		}
+		if constraint.GetExtractor() == "" {
+			c.fail(path+".extractor", "is empty, expected the name of an extractor")
+		}
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL:
+		needsTarget = false
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED:
+		c.fail(path+".measure", "is missing")
+		return
+	default:
+		c.fail(path+".measure", "is unknown")
+		return
+	}
+	if needsReference && constraint.Reference == nil {
+		c.fail(path, "has no reference, which %s needs: a name or start", measureText(constraint.GetMeasure()))
+	}
+	if needsTarget && len(constraint.GetTarget()) == 0 {
+		c.fail(path, "says nothing to expect: give expect, call or says")
+	}
+	if !needsTarget && len(constraint.GetTarget()) > 0 {
+		c.fail(path, "compares with its reference only and takes nothing to expect")
+	}
+}
+
+func measureText(m evaluationv1.SnapshotMeasure) string {
+	return strings.ToLower(strings.TrimPrefix(m.String(), snapshotPrefix))
+}
+
+// targetRow checks the cells of a wanted row.
+func (c *checker) targetRow(path string, schema world.Schema, row *evaluationv1.TargetRow) {
+	for j, cell := range row.GetCells() {
+		at := fmt.Sprintf("%s.cells[%d]", path, j)
+		column := c.column(at+".column", schema, cell.GetColumn())
+		if column < 0 {
+			continue
+		}
+		kind := schema.Columns[column].Kind
+		text, isText := cell.GetValue().GetKind().(*worldv1.Value_Text)
+		switch {
+		case cell.GetColumn() == "tool_trace":
+			c.trace(at, cell.GetValue())
+		case kind == world.KindTexts:
+			c.fail(at, "%s cannot be compared", cell.GetColumn())
+		case !world.Fits(cell.GetValue(), kind):
+			c.fail(at, "%s must be a %s", cell.GetColumn(), kind)
+		case isText && (cell.GetColumn() == "sender" || cell.GetColumn() == "recipient"):
+			if _, ok := world.RoleByText(text.Text); !ok {
+				c.fail(at, "unknown role %q%s", text.Text, suggest(text.Text, roleNames()))
+			}
+		}
+	}
+}
+
+// column returns the position of a column, or -1 after recording that there is none.
+func (c *checker) column(path string, schema world.Schema, name string) int {
+	at := schema.Column(name)
+	if at < 0 {
+		names := make([]string, len(schema.Columns))
+		for i := range names {
+			names[i] = schema.Columns[i].Name
+		}
+		c.fail(path, "%s has no column %q%s", world.TableText(schema.Name), name, suggest(name, names))
+	}
+	return at
+}
+
+// trace checks a wanted tool trace: one object or a list of acceptable ones.
+func (c *checker) trace(path string, value *worldv1.Value) {
+	if value.GetKind() == nil {
+		return
+	}
+	type trace struct {
+		Tool      *string         `json:"tool_name"`
+		Arguments *map[string]any `json:"arguments"`
+	}
+	var traces []trace
+	text := strings.TrimSpace(value.GetText())
+	if !strings.HasPrefix(text, "[") {
+		text = "[" + text + "]"
+	}
+	if err := json.Unmarshal([]byte(text), &traces); err != nil {
+		c.fail(path, "is no tool trace in JSON: %s", brief(value.GetText()))
+		return
+	}
+	if len(traces) == 0 {
+		c.fail(path, "lists no tool trace")
+	}
+	for _, t := range traces {
+		if t.Tool == nil || t.Arguments == nil || *t.Arguments == nil {
+			c.fail(path, "a tool trace needs tool_name and arguments: %s", brief(value.GetText()))
+			continue
+		}
+		c.tool(path, *t.Tool)
+	}
+}

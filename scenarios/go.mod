@@ -1,0 +1,3 @@
+module github.com/toolsandbox/toolsandbox/scenarios
+
+go 1.26

@@ -1,0 +1,196 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve runs an agent in memory. stop ends it and returns what ServeListener returned.
+func serve(t *testing.T, a agent.Agent) (conn *grpc.ClientConn, stop func() error) {
+	t.Helper()
+	listener := bufconn.Listen(1 << 16)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- agent.ServeListener(ctx, listener, a) }()
+	conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-served
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		_ = conn.Close()
+	})
+	return conn, stop
+}
+
+func TestAct(t *testing.T) {
+	one, err := agent.NewToolCall("a", map[string]any{"on": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.ID = "x"
+	tests := map[string]struct {
+		agent agent.Func
+		want  *agentv1.ActResponse
+		code  codes.Code
+		text  string
+	}{
+		"says":         {agent: returning(agent.Say("hi"), nil), want: &agentv1.ActResponse{Text: "hi"}},
+		"says nothing": {agent: returning(agent.Reply{}, nil), want: &agentv1.ActResponse{}},
+		"calls": {
+			agent: returning(agent.Call("a", struct {
+				N int `json:"n"`
+			}{3}), nil),
+			want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "a", ArgumentsJson: `{"n":3}`}}},
+		},
+		"calls without arguments": {
+			agent: returning(agent.Call("a", nil), nil),
+			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "a", ArgumentsJson: "{}"}}},
+		},
+		"calls several": {
+			agent: returning(agent.Calls(one, agent.ToolCall{Name: "b"}), nil),
+			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "a", ArgumentsJson: `{"on":true}`}, {Name: "b"}}},
+		},
+		"cannot write arguments": {
+			agent: returning(agent.Call("a", math.NaN()), nil),
+			code:  codes.Unknown, text: "arguments of a: json: unsupported value: NaN",
+		},
+		"fails":         {agent: returning(agent.Reply{}, errors.New("no model")), code: codes.Unknown, text: "no model"},
+		"asks to retry": {agent: returning(agent.Reply{}, status.Error(codes.Unavailable, "busy")), code: codes.Unavailable, text: "busy"},
+		"panics": {
+			agent: func(context.Context, *agent.Conversation) (agent.Reply, error) { panic("oops") },
+			code:  codes.Internal, text: "agent panicked: oops",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			conn, _ := serve(t, test.agent)
+			got, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{ConversationId: "1"})
+			if status.Code(err) != test.code || status.Convert(err).Message() != test.text {
+				t.Fatalf("error: got %v, want %v %q", err, test.code, test.text)
+			}
+			if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("Act (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func returning(reply agent.Reply, err error) agent.Func {
+	return func(context.Context, *agent.Conversation) (agent.Reply, error) { return reply, err }
+}
+
+func TestConversation(t *testing.T) {
+	var got *agent.Conversation
+	conn, _ := serve(t, agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
+		got = c
+		return agent.Say("ok"), nil
+	}))
+	_, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{
+		ConversationId: "id", Turn: 2,
+		Messages: []*agentv1.Message{
+			{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "s"},
+			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "u"},
+			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{{Id: "c", Name: "n", ArgumentsJson: "{}"}}},
+			{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "None", CallId: "c", ToolName: "n", Failed: true},
+		},
+		Tools: []*agentv1.Tool{{Name: "n", Description: "d", ParametersJson: "{}"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &agent.Conversation{
+		ID: "id", Turn: 2,
+		Messages: []agent.Message{
+			{Speaker: agent.System, Text: "s"},
+			{Speaker: agent.User, Text: "u"},
+			{Speaker: agent.Self, Calls: []agent.ToolCall{{ID: "c", Name: "n", Arguments: []byte("{}")}}},
+			{Speaker: agent.ToolAnswer, Text: "None", CallID: "c", ToolName: "n", Failed: true},
+		},
+		Tools: []agent.Tool{{Name: "n", Description: "d", Parameters: []byte("{}")}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Conversation (-want +got):\n%s", diff)
+	}
+	if last := got.Last(); last.CallID != "c" {
+		t.Errorf("Last: got %v, want the answer to c", last)
+	}
+	if tool, ok := got.Tool("n"); !ok || tool.Description != "d" {
+		t.Errorf("Tool(n): got %v, %v, want it", tool, ok)
+	}
+	if _, ok := got.Tool("m"); ok {
+		t.Error("Tool(m): got one, want none")
+	}
+	if last := new(agent.Conversation).Last(); last.Speaker != "" {
+		t.Errorf("Last of nothing: got %v, want an empty message", last)
+	}
+}
+
+// TestStopIsGraceful stops the agent while a turn is under way; the turn still ends well.
+func TestStopIsGraceful(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	conn, stop := serve(t, agent.Func(func(context.Context, *agent.Conversation) (agent.Reply, error) {
+		close(entered)
+		<-leave
+		return agent.Say("bye"), nil
+	}))
+	health, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil || health.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+		t.Errorf("health: got %v, %v, want SERVING", health, err)
+	}
+	answered := make(chan string, 1)
+	go func() {
+		answer, err := agentv1.NewAgentServiceClient(conn).Act(context.Background(), &agentv1.ActRequest{ConversationId: "1"})
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		answered <- answer.GetText()
+	}()
+	<-entered
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	close(leave)
+	if got := <-answered; got != "bye" {
+		t.Errorf("turn under way: got %q, want %q", got, "bye")
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("stop: got %v, want no error", err)
+	}
+}
+
+func TestServeRefusesAddress(t *testing.T) {
+	if err := agent.Serve(t.Context(), "localhost:none", returning(agent.Reply{}, nil)); err == nil {
+		t.Error("got no error, want one")
+	}
+}

@@ -1,0 +1,27 @@
+// Package agentgw is the agent gateway: it turns a role's view of the conversation into that role's next messages, whoever
+// plays the role.
+package agentgw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot be computed again are
+// kept on the mesh's bus.
+func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
+	server, err := NewServer(cfg, m.Bus())
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	return m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
+		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
+	})
+}

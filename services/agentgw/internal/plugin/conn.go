@@ -1,0 +1,145 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// ErrAddress says that a player's address cannot be dialled as it is written.
+var ErrAddress = errors.New("plug-in address: expected host:port")
+
+// ErrBusy says that the bound on connections is reached and all of them are in use.
+var ErrBusy = errors.New("too many plug-ins at once")
+
+const (
+	// A gRPC server of any language tolerates pings every five minutes; the turn's deadline finds a hanging peer sooner.
+	keepaliveTime    = 6 * time.Minute
+	keepaliveTimeout = 20 * time.Second
+
+	dialBaseDelay  = 100 * time.Millisecond
+	dialMaxDelay   = 2 * time.Second
+	connectTimeout = 5 * time.Second
+)
+
+// retryConfig repeats a call whose connection was lost or refused. gRPC adds a fifth of jitter to each wait.
+const retryConfig = `{
+  "methodConfig": [{
+    "name": [{"service": "toolsandbox.agent.v1.AgentService"}],
+    "retryPolicy": {
+      "maxAttempts": 5,
+      "initialBackoff": "0.1s",
+      "maxBackoff": "2s",
+      "backoffMultiplier": 3,
+      "retryableStatusCodes": ["UNAVAILABLE"]
+    }
+  }]
+}`
+
+// pool keeps one connection per address.
+type pool struct {
+	limit           int
+	maxMessageBytes int
+
+	mu    sync.Mutex
+	conns map[string]*pooled
+	clock uint64
+}
+
+// pooled is one connection and who uses it.
+type pooled struct {
+	conn *grpc.ClientConn
+	uses int
+	used uint64 // the pool's clock when it was last taken
+}
+
+func newPool(limit, maxMessageBytes int) *pool {
+	return &pool{limit: limit, maxMessageBytes: maxMessageBytes, conns: make(map[string]*pooled)}
+}
+
+// take returns the connection to an address. The caller calls release when its call has ended.
+func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entry := p.conns[address]
+	if entry == nil {
+		if err := p.makeRoom(); err != nil {
+			return nil, nil, err
+		}
+		dialled, err := p.dial(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		entry = &pooled{conn: dialled}
+		p.conns[address] = entry
+	}
+	p.clock++
+	entry.used = p.clock
+	entry.uses++
+	return entry.conn, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		entry.uses--
+	}, nil
+}
+
+// makeRoom closes the connection that nobody uses and that was not used for longest, if the pool is full.
+func (p *pool) makeRoom() error {
+	if len(p.conns) < p.limit {
+		return nil
+	}
+	oldest := ""
+	for address, entry := range p.conns {
+		if entry.uses == 0 && (oldest == "" || entry.used < p.conns[oldest].used) {
+			oldest = address
+		}
+	}
+	if oldest == "" {
+		return fmt.Errorf("%w: %d connections are in use", ErrBusy, p.limit)
+	}
+	err := p.conns[oldest].conn.Close()
+	delete(p.conns, oldest)
+	return err
+}
+
+func (p *pool) dial(address string) (*grpc.ClientConn, error) {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		return nil, fmt.Errorf("%w, got %q", ErrAddress, address)
+	}
+	conn, err := grpc.NewClient("dns:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
+		grpc.WithDefaultServiceConfig(retryConfig),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.maxMessageBytes), grpc.MaxCallSendMsgSize(p.maxMessageBytes),
+			grpc.MaxRetryRPCBufferSize(p.maxMessageBytes)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},
+			MinConnectTimeout: connectTimeout,
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	return conn, nil
+}
+
+// close closes all connections; calls on them fail.
+func (p *pool) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for address, entry := range p.conns {
+		errs = append(errs, entry.conn.Close())
+		delete(p.conns, address)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,151 @@
+// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else: it dials the agent, shows it
+// the conversation, and turns its answer into messages. Whatever the agent does costs at most its own rollout.
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrUnavailable says that the plug-in could not be reached, after several tries.
+var ErrUnavailable = errors.New("plug-in cannot be reached")
+
+// ErrTimeout says that the plug-in did not answer within its time.
+var ErrTimeout = errors.New("plug-in did not answer in time")
+
+const (
+	defaultTimeout = time.Minute
+	// maxCalls bounds the calls of one turn.
+	maxCalls = 128
+	// Exception types of failures that have no counterpart in the original.
+	exceptionAnswer = "ValueError"
+	exceptionRemote = "RuntimeError"
+)
+
+// Config bounds what plug-ins can cost.
+type Config struct {
+	// Connections is the largest number of plug-ins that are connected at once.
+	Connections int
+	// MessageBytes bounds one gRPC message to or from a plug-in.
+	MessageBytes int
+	// TurnBytes bounds the messages that one answer becomes.
+	TurnBytes int
+}
+
+// Dialer talks to plug-ins. Safe for concurrent use; whoever makes it closes it.
+type Dialer struct {
+	cfg   Config
+	conns *pool
+}
+
+// NewDialer returns a dialer without connections.
+func NewDialer(cfg Config) *Dialer {
+	return &Dialer{cfg: cfg, conns: newPool(cfg.Connections, cfg.MessageBytes)}
+}
+
+// Close closes all connections; turns that are under way fail with ErrUnavailable.
+func (d *Dialer) Close() error { return d.conns.close() }
+
+// Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the answer. Errors:
+// ErrAddress, ErrBusy, ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, or that of ctx.
+func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
+	if tools == nil {
+		return nil, turn.ErrUnknownTools
+	}
+	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), request(req, tools))
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errRefused):
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, err.Error()), nil
+	case err != nil:
+		return nil, err
+	}
+	return d.compose(req, tools, answer)
+}
+
+// errRefused says that the plug-in ended the conversation or answered what gRPC cannot read.
+var errRefused = errors.New("plug-in failed")
+
+func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address := player.GetAddress()
+	conn, release, err := d.conns.take(address)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	timeout := time.Duration(player.GetTimeoutMs()) * time.Millisecond
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act)
+	if err == nil {
+		return answer, nil
+	}
+	detail := status.Convert(err)
+	switch {
+	case ctx.Err() != nil || detail.Code() == codes.DeadlineExceeded:
+		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
+	case detail.Code() == codes.Unavailable:
+		return nil, fmt.Errorf("%w: %s: %s", ErrUnavailable, address, detail.Message())
+	default:
+		return nil, fmt.Errorf("%w: %s, turn %d: %s: %s", errRefused, address, act.GetTurn(), detail.Code(), detail.Message())
+	}
+}
+
+// compose turns an answer into messages. Calls win over text.
+func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) (*agentgwv1.RespondResponse, error) {
+	if n := len(answer.GetCalls()); n > maxCalls {
+		return d.unusable("%d calls in one turn, expected at most %d", n, maxCalls), nil
+	}
+	if n := proto.Size(answer); n > d.cfg.TurnBytes {
+		return d.unusable("an answer of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
+	}
+	messages, err := messages(req, tools, answer)
+	var mistake *turn.Mistake
+	if errors.As(err, &mistake) {
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	response := &agentgwv1.RespondResponse{Messages: messages}
+	if n := proto.Size(response); n > d.cfg.TurnBytes {
+		return d.unusable("messages of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
+	}
+	return response, nil
+}
+
+func (d *Dialer) unusable(format string, args ...any) *agentgwv1.RespondResponse {
+	return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionAnswer, "plug-in answered "+fmt.Sprintf(format, args...))
+}
+
+func messages(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) ([]*worldv1.Message, error) {
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	if len(answer.GetCalls()) == 0 {
+		return composer.Say(answer.GetText()), nil
+	}
+	calls := make([]turn.Call, len(answer.GetCalls()))
+	for i, stated := range answer.GetCalls() {
+		call, err := tools.ByName(stated.GetId(), stated.GetName(), stated.GetArgumentsJson(), req.GetCompat())
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = call
+	}
+	return composer.Calls(calls)
+}

@@ -1,0 +1,62 @@
+// Package random plays an agent that calls random tools with random arguments of the right types: a floor for every
+// score. What it says is a function of the seed, the turn, the view and the tools.
+package random
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// defaultTurns is the number of turns with calls where the player does not set one.
+	defaultTurns = 5
+	// maxCalls is the largest batch in one turn.
+	maxCalls = 3
+	giveUp   = "That is as far as I got."
+)
+
+// Respond plays the next turn. Safe for concurrent use. The error is turn.ErrUnknownTools.
+func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	player := req.GetPlayer().GetRandom()
+	turns := player.GetTurns()
+	if turns == 0 {
+		turns = defaultTurns
+	}
+	if req.GetTurn() >= turns {
+		return composer.Say(giveUp), nil
+	}
+	if tools == nil {
+		return nil, turn.ErrUnknownTools
+	}
+	list := tools.List()
+	if len(list) == 0 {
+		return composer.Say(giveUp), nil
+	}
+	draw := drawer{
+		Rand:  rand.New(rand.NewPCG(uint64(req.GetSeed())+uint64(player.GetSeed()), place(req))),
+		words: wordsOf(req.GetView()),
+	}
+	calls := make([]turn.Call, 1+draw.IntN(maxCalls))
+	for i := range calls {
+		tool := list[draw.IntN(len(list))]
+		calls[i] = turn.Call{
+			Name: tool.GetName(), ExecutionName: tool.GetExecutionName(),
+			Arguments: draw.arguments(tool.GetParametersJson()),
+		}
+	}
+	return composer.Calls(calls)
+}
+
+// place is the second half of the generator's seed: where in a rollout the turn is, but not in which.
+func place(req *agentgwv1.RespondRequest) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strconv.Itoa(int(req.GetIndex())) + "/" + strconv.Itoa(int(req.GetTurn()))))
+	return h.Sum64()
+}

@@ -1,0 +1,129 @@
+package random
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+const (
+	// maxDepth bounds how deep objects and arrays of a schema are followed.
+	maxDepth = 4
+	maxItems = 3
+)
+
+// drawer draws values that fit a JSON Schema.
+type drawer struct {
+	*rand.Rand
+	words []string
+}
+
+// arguments returns a JSON object that fits a schema of type object; an unreadable schema counts as one without
+// properties.
+func (d drawer) arguments(schema string) string {
+	parsed, err := python.ParseJSON(schema)
+	if err != nil {
+		return "{}"
+	}
+	return python.JSON(d.object(parsed, 0))
+}
+
+// object gives every required property a value and each other one a value in half of the cases.
+func (d drawer) object(schema python.Value, depth int) python.Value {
+	required := texts(field(schema, "required"))
+	result := &python.Dict{}
+	properties, _ := field(schema, "properties").AsDict()
+	for _, property := range properties.Items() {
+		if wanted := required[property.Key]; wanted || d.IntN(2) == 0 {
+			result.Set(property.Key, d.value(property.Value, depth+1))
+		}
+	}
+	names, _ := field(schema, "required").AsList()
+	for _, name := range names {
+		key, ok := name.AsStr()
+		if _, there := result.Get(key); ok && !there {
+			result.Set(key, d.value(python.None(), depth+1))
+		}
+	}
+	return result.Value()
+}
+
+// value draws a value of the schema's type, or of any scalar type if it names none.
+func (d drawer) value(schema python.Value, depth int) python.Value {
+	if choices, _ := field(schema, "enum").AsList(); len(choices) > 0 {
+		return choices[d.IntN(len(choices))]
+	}
+	switch kind := d.kind(field(schema, "type")); {
+	case kind == "boolean":
+		return python.Bool(d.IntN(2) == 0)
+	case kind == "integer":
+		return python.Int(d.integer())
+	case kind == "number":
+		return python.Float(d.number())
+	case kind == "null":
+		return python.None()
+	case kind == "object" && depth < maxDepth:
+		return d.object(schema, depth)
+	case kind == "array" && depth < maxDepth:
+		items := make([]python.Value, d.IntN(maxItems))
+		for i := range items {
+			items[i] = d.value(field(schema, "items"), depth+1)
+		}
+		return python.List(items...)
+	case kind == "object":
+		return python.DictOf()
+	case kind == "array":
+		return python.List()
+	default:
+		return python.Str(d.words[d.IntN(len(d.words))])
+	}
+}
+
+// kind returns a type name: the given one, one of a list of them, or any scalar one.
+func (d drawer) kind(given python.Value) string {
+	if kind, ok := given.AsStr(); ok {
+		return kind
+	}
+	if kinds, _ := given.AsList(); len(kinds) > 0 {
+		kind, _ := kinds[d.IntN(len(kinds))].AsStr()
+		return kind
+	}
+	return [...]string{"string", "boolean", "integer", "number"}[d.IntN(4)]
+}
+
+// integer draws a whole number that the view holds, or a small one.
+func (d drawer) integer() int64 {
+	if seen, err := strconv.ParseInt(d.words[d.IntN(len(d.words))], 10, 64); err == nil {
+		return seen
+	}
+	return d.Int64N(120) - 20
+}
+
+// number draws a number that the view holds, a small one, or one in the range of POSIX times.
+func (d drawer) number() float64 {
+	if seen, err := strconv.ParseFloat(d.words[d.IntN(len(d.words))], 64); err == nil && seen-seen == 0 {
+		return seen
+	}
+	if d.IntN(2) == 0 {
+		return float64(d.IntN(36000)-18000) / 100
+	}
+	return float64(1_600_000_000 + d.IntN(200_000_000))
+}
+
+func field(schema python.Value, key string) python.Value {
+	dict, _ := schema.AsDict()
+	value, _ := dict.Get(key)
+	return value
+}
+
+func texts(list python.Value) map[string]bool {
+	items, _ := list.AsList()
+	set := make(map[string]bool, len(items))
+	for _, item := range items {
+		if text, ok := item.AsStr(); ok {
+			set[text] = true
+		}
+	}
+	return set
+}

@@ -1,0 +1,66 @@
+// Package script plays the roles whose turns are fixed beforehand: scripted players and the one that never helps.
+package script
+
+import (
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// agentEnd is what a scripted agent says when its script is over; the vectors spell it so.
+	agentEnd = "I have nothing to add."
+	// endCallID and endTool are the call with which a scripted user ends the conversation.
+	endCallID = "call_end"
+	endTool   = "end_conversation"
+	noHelp    = "Sorry, this is something I am unable to do for you."
+)
+
+// Respond plays the next turn of a scripted role. tools may be nil for turns without calls and for the user, whose tools
+// are never renamed. The error is turn.ErrUnknownTools or a *turn.Mistake.
+func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	next := nextTurn(req)
+	if next == nil {
+		if req.GetRole() == worldv1.Role_ROLE_AGENT {
+			return composer.Say(agentEnd), nil
+		}
+		return composer.Calls([]turn.Call{{ID: endCallID, Name: endTool, ExecutionName: endTool, Arguments: "{}"}})
+	}
+	if len(next.GetCalls()) == 0 {
+		return composer.Say(next.GetSay()), nil
+	}
+	if tools == nil {
+		if req.GetRole() == worldv1.Role_ROLE_AGENT {
+			return nil, turn.ErrUnknownTools
+		}
+		tools = turn.AnyTools()
+	}
+	calls := make([]turn.Call, len(next.GetCalls()))
+	for i, stated := range next.GetCalls() {
+		call, err := tools.ByExecution(stated.GetId(), stated.GetTool(), stated.GetArgumentsJson(), req.GetCompat())
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = call
+	}
+	return composer.Calls(calls)
+}
+
+// nextTurn returns nil after the script's end.
+func nextTurn(req *agentgwv1.RespondRequest) *worldv1.Turn {
+	scripted := req.GetPlayer().GetScripted()
+	if scripted.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO {
+		return req.GetScripted()
+	}
+	if turns := scripted.GetTurns(); int(req.GetTurn()) < len(turns) {
+		return turns[req.GetTurn()]
+	}
+	return nil
+}
+
+// Refuse plays the agent that never helps.
+func Refuse(req *agentgwv1.RespondRequest) []*worldv1.Message {
+	return turn.Composer{Role: req.GetRole(), Index: req.GetIndex()}.Say(noHelp)
+}

@@ -1,0 +1,97 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Tools are the tools of one role, by both of their names. Nil stands for a set that is not known. It does not change
+// and is safe for concurrent use.
+type Tools struct {
+	list        []*worldv1.Tool
+	byName      map[string]*worldv1.Tool
+	byExecution map[string]*worldv1.Tool
+	open        bool
+}
+
+// NewTools indexes a list of tools, which the result shares. Of several tools with one name the first counts.
+func NewTools(list []*worldv1.Tool) *Tools {
+	t := &Tools{
+		list:        list,
+		byName:      make(map[string]*worldv1.Tool, len(list)),
+		byExecution: make(map[string]*worldv1.Tool, len(list)),
+	}
+	for _, tool := range list {
+		if _, found := t.byName[tool.GetName()]; !found {
+			t.byName[tool.GetName()] = tool
+		}
+		if _, found := t.byExecution[tool.GetExecutionName()]; !found {
+			t.byExecution[tool.GetExecutionName()] = tool
+		}
+	}
+	return t
+}
+
+// AnyTools stands for a request that says nothing about tools: every name is a tool's, and its execution name too.
+func AnyTools() *Tools { return &Tools{open: true} }
+
+// List returns the tools in order. The caller must not change it.
+func (t *Tools) List() []*worldv1.Tool { return t.list }
+
+// ByName resolves a call that names a tool as the role knows it. For a name that the role does not have, compat decides
+// between a *Mistake and a call that the environment refuses: its source never names a real tool.
+func (t *Tools) ByName(id, name, arguments string, compat bool) (Call, error) {
+	if tool, found := t.byName[name]; found {
+		return Call{ID: id, Name: name, ExecutionName: tool.GetExecutionName(), Arguments: arguments}, nil
+	}
+	if compat && !t.open {
+		return Call{}, t.unknown(name)
+	}
+	return Call{ID: id, Name: name, ExecutionName: t.refused(name), Arguments: arguments}, nil
+}
+
+// ByExecution resolves a call that names a tool as the environment knows it. A tool that the role does not have is a
+// *Mistake with compat; otherwise the call goes out under its own name for the environment to refuse.
+func (t *Tools) ByExecution(id, name, arguments string, compat bool) (Call, error) {
+	call := Call{ID: id, Name: name, ExecutionName: name, Arguments: arguments}
+	if t.open {
+		return call, nil
+	}
+	tool, found := t.byExecution[name]
+	switch {
+	case found:
+		call.Name = tool.GetName()
+	case compat:
+		return Call{}, t.unknown(name)
+	}
+	return call, nil
+}
+
+func (t *Tools) unknown(name string) error {
+	names := make([]string, len(t.list))
+	for i, tool := range t.list {
+		names[i] = tool.GetName()
+	}
+	return &Mistake{Exception: exceptionKey, Detail: fmt.Sprintf("tool %q is not among the role's tools: %s", name, strings.Join(names, ", "))}
+}
+
+// refused turns a name that is no tool of the role into an identifier that is no tool at all, e.g. the real name of a
+// tool that the role knows under a scrambled one.
+func (t *Tools) refused(name string) string {
+	identifier := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if identifier == "" || unicode.IsDigit([]rune(identifier)[0]) {
+		identifier = "_" + identifier
+	}
+	for t.byExecution[identifier] != nil {
+		identifier += "_"
+	}
+	return identifier
+}

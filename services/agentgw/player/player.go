@@ -1,0 +1,166 @@
+// Package player names who can play a role: it turns what a user writes after --agent and --user into a player for the
+// gateway's requests, and lists what can be written.
+package player
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// maxName is the longest player name in characters, as the proto has it.
+const maxName = 100
+
+const (
+	agent = worldv1.Role_ROLE_AGENT
+	user  = worldv1.Role_ROLE_USER
+)
+
+// form is one way to name a player.
+type form struct {
+	name        string // as listed: fixed text, then the part that the user chooses in capitals
+	prefix      string // fixed text before the chosen part; empty if nothing is chosen
+	description string
+	roles       []worldv1.Role
+	parse       func(rest string) (*agentgwv1.Player, error)
+}
+
+// forms returns all forms, sorted by name.
+func forms() []form {
+	return []form{
+		{"grpc://HOST:PORT", "grpc://", "Your own agent, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent}, parsePlugin},
+		{"oracle", "", "Plays the scenario's own solution.", []worldv1.Role{agent}, parseScenario},
+		{"random", "", "Calls random tools with random arguments of the right types.", []worldv1.Role{agent}, parseUnseeded},
+		{"random:SEED", "random:", "Like random, with a seed of its own.", []worldv1.Role{agent}, parseRandom},
+		{"scripted", "", "Plays the scenario's own user script.", []worldv1.Role{user}, parseScenario},
+		{"scripted:FILE", "scripted:", "Plays the turns of a YAML or JSON file, the same for every scenario.", []worldv1.Role{user, agent}, parseFile},
+		{"unhelpful", "", "Always says that it cannot help.", []worldv1.Role{agent}, parseUnhelpful},
+	}
+}
+
+// List returns what can be written, sorted by name.
+func List() []*agentgwv1.AgentInfo {
+	var list []*agentgwv1.AgentInfo
+	for _, f := range forms() {
+		list = append(list, &agentgwv1.AgentInfo{Name: f.name, Description: f.description, Roles: f.roles})
+	}
+	return list
+}
+
+// Roles returns the roles that a player can play; none for a player without a kind.
+func Roles(p *agentgwv1.Player) []worldv1.Role {
+	switch p.GetKind().(type) {
+	case *agentgwv1.Player_Scripted:
+		return []worldv1.Role{user, agent}
+	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random, *agentgwv1.Player_Plugin:
+		return []worldv1.Role{agent}
+	default:
+		return nil
+	}
+}
+
+// Parse returns the player that text names, for one role (AGENT or USER). It reads the file that scripted:FILE names. An
+// error says what was expected; for a mistake in a file it starts with file:line:column.
+func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
+	for _, f := range forms() {
+		if rest, ok := f.match(text); ok {
+			if !slices.Contains(f.roles, role) {
+				return nil, fmt.Errorf("player %q cannot play the %s; expected one of %s", text, roleText(role), strings.Join(names(role), ", "))
+			}
+			p, err := f.parse(rest)
+			if err != nil {
+				return nil, fmt.Errorf("player %q: %w", text, err)
+			}
+			p.Name = shorten(text)
+			return p, nil
+		}
+	}
+	known := names(role)
+	hint := ""
+	if near := nearest(text, known); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint)
+}
+
+// match returns the part of text that the user chose, if text has this form.
+func (f form) match(text string) (rest string, ok bool) {
+	if f.prefix == "" {
+		return "", text == f.name
+	}
+	return strings.CutPrefix(text, f.prefix)
+}
+
+func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleText(role)) }
+
+func names(role worldv1.Role) []string {
+	var known []string
+	for _, f := range forms() {
+		if slices.Contains(f.roles, role) {
+			known = append(known, f.name)
+		}
+	}
+	return known
+}
+
+// shorten keeps a name within the proto's bound; of a long path its last part stays.
+func shorten(text string) string {
+	runes := []rune(strings.ToValidUTF8(text, "?"))
+	if len(runes) <= maxName {
+		return string(runes)
+	}
+	if path, ok := strings.CutPrefix(text, "scripted:"); ok {
+		runes = []rune("scripted:" + strings.ToValidUTF8(filepath.Base(path), "?"))
+	}
+	return string(runes[:min(len(runes), maxName)])
+}
+
+func parseScenario(string) (*agentgwv1.Player, error) {
+	return scripted(&agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}), nil
+}
+
+func parseFile(path string) (*agentgwv1.Player, error) {
+	turns, err := readTurns(path)
+	if err != nil {
+		return nil, err
+	}
+	return scripted(&agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: turns}), nil
+}
+
+func scripted(s *agentgwv1.Scripted) *agentgwv1.Player {
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: s}}
+}
+
+func parseUnhelpful(string) (*agentgwv1.Player, error) {
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Unhelpful{Unhelpful: &agentgwv1.Unhelpful{}}}, nil
+}
+
+func parseUnseeded(string) (*agentgwv1.Player, error) {
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Random{Random: &agentgwv1.Random{}}}, nil
+}
+
+func parseRandom(seed string) (*agentgwv1.Player, error) {
+	value, err := strconv.ParseInt(seed, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("seed %q is no whole number of 64 bits", seed)
+	}
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Random{Random: &agentgwv1.Random{Seed: value}}}, nil
+}
+
+func parsePlugin(address string) (*agentgwv1.Player, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return nil, fmt.Errorf("address %q: expected host:port, e.g. localhost:7500", address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return nil, fmt.Errorf("address %q: port %q: expected 1 to 65535", address, port)
+	}
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: address}}}, nil
+}

@@ -1,0 +1,49 @@
+package agentgw_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// TestRun serves the gateway on a mesh of this process and stops it.
+func TestRun(t *testing.T) {
+	m, err := mesh.Open(t.Context(), mesh.DefaultConfig(), t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Errorf("close mesh: %v", err)
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- agentgw.Run(ctx, agentgw.DefaultConfig(), m) }()
+	client := agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway))
+	callCtx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if _, err := client.Respond(callCtx, ask(play(t, agent, "oracle"))); err != nil {
+		t.Errorf("Respond: %v", err)
+	}
+	if _, err := client.Respond(callCtx, &agentgwv1.RespondRequest{}); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "rollout_id") {
+		t.Errorf("empty request: got %v, want InvalidArgument that names rollout_id", err)
+	}
+	cancel()
+	if err := <-ran; err != nil {
+		t.Errorf("Run: got %v, want no error", err)
+	}
+	if err := agentgw.Run(t.Context(), agentgw.Config{}, m); err == nil {
+		t.Error("Run without bounds: got no error, want one")
+	}
+}

@@ -1,0 +1,214 @@
+package agentgw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// errRole says that a player of this kind cannot play the role.
+var errRole = errors.New("player cannot play this role")
+
+// errRecord says that the record of replies could not be read or written.
+var errRecord = errors.New("record of replies")
+
+// Recorder keeps replies that cannot be computed again; *bus.Bus is one.
+type Recorder interface {
+	// Reply returns what is stored for a message of a rollout, bus.ErrNotFound if nothing is.
+	Reply(ctx context.Context, rolloutID string, index int32) ([]byte, error)
+	// RecordReply stores a reply unless there is one, and returns what is stored.
+	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error)
+}
+
+// Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
+type Server struct {
+	agentgwv1.UnimplementedAgentGatewayServiceServer
+	replies Recorder
+	plugins *plugin.Dialer
+	tools   *lru.Cache[string, *turn.Tools]
+	tracer  trace.Tracer
+}
+
+// NewServer returns a server that keeps replies in the given record. It expects requests that satisfy the rules of their
+// proto.
+func NewServer(cfg Config, replies Recorder) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
+	if err != nil {
+		return nil, fmt.Errorf("cache of tool sets: %w", err)
+	}
+	plugins := plugin.NewDialer(plugin.Config{
+		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes,
+	})
+	return &Server{replies: replies, plugins: plugins, tools: tools, tracer: otel.Tracer("agentgw")}, nil
+}
+
+// Close closes the connections to plug-ins.
+func (s *Server) Close() error { return s.plugins.Close() }
+
+// ListAgents implements AgentGatewayService.
+func (s *Server) ListAgents(context.Context, *agentgwv1.ListAgentsRequest) (*agentgwv1.ListAgentsResponse, error) {
+	return &agentgwv1.ListAgentsResponse{Agents: player.List()}, nil
+}
+
+// Respond implements AgentGatewayService.
+func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	ctx, span := s.start(ctx, req)
+	defer span.End()
+	response, err := s.respond(ctx, req)
+	if err != nil {
+		span.SetStatus(otelcodes.Error, err.Error())
+		return nil, status.Error(code(err), err.Error())
+	}
+	if failure := response.GetFailure(); failure != nil {
+		span.SetStatus(otelcodes.Error, failure.GetDetail())
+	}
+	return response, nil
+}
+
+// respond lets the player play. Only what cannot be computed again is recorded.
+func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	if !slices.Contains(player.Roles(req.GetPlayer()), req.GetRole()) {
+		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
+	}
+	tools := s.toolsOf(req)
+	switch req.GetPlayer().GetKind().(type) {
+	case *agentgwv1.Player_Scripted:
+		return played(script.Respond(req, tools))
+	case *agentgwv1.Player_Unhelpful:
+		return played(script.Refuse(req), nil)
+	case *agentgwv1.Player_Random:
+		return played(random.Respond(req, tools))
+	case *agentgwv1.Player_Plugin:
+		return s.recorded(ctx, req, func() (*agentgwv1.RespondResponse, error) {
+			return s.plugins.Respond(ctx, req, tools)
+		})
+	default:
+		return nil, fmt.Errorf("%w: no kind of player is set", errRole)
+	}
+}
+
+// played makes the answer out of a turn: its messages, or the failure that a mistake is.
+func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse, error) {
+	var mistake *turn.Mistake
+	if errors.As(err, &mistake) {
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &agentgwv1.RespondResponse{Messages: messages}, nil
+}
+
+// recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts.
+func (s *Server) recorded(
+	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.RespondResponse, error),
+) (*agentgwv1.RespondResponse, error) {
+	raw, err := s.replies.Reply(ctx, req.GetRolloutId(), req.GetIndex())
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	if err != nil {
+		response, err := ask()
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = proto.Marshal(response); err != nil {
+			return nil, fmt.Errorf("encode reply: %w", err)
+		}
+		if raw, err = s.replies.RecordReply(ctx, req.GetRolloutId(), req.GetIndex(), raw); err != nil {
+			return nil, fmt.Errorf("%w: %w", errRecord, err)
+		}
+	}
+	response := &agentgwv1.RespondResponse{}
+	if err := proto.Unmarshal(raw, response); err != nil {
+		return nil, fmt.Errorf("decode reply %d of %s: %w", req.GetIndex(), req.GetRolloutId(), err)
+	}
+	return response, nil
+}
+
+// toolsOf returns the role's tools, from the request or from an earlier one; nil if they are not known.
+func (s *Server) toolsOf(req *agentgwv1.RespondRequest) *turn.Tools {
+	digest := req.GetToolSetDigest()
+	switch {
+	case digest == "" && len(req.GetTools()) == 0:
+		return turn.AnyTools()
+	case digest == "":
+		return turn.NewTools(req.GetTools())
+	}
+	if known, ok := s.tools.Get(digest); ok {
+		return known
+	}
+	if len(req.GetTools()) == 0 {
+		return nil
+	}
+	tools := turn.NewTools(req.GetTools())
+	s.tools.Add(digest, tools)
+	return tools
+}
+
+// start opens the span of a turn, named and described as OpenTelemetry's conventions for generative AI ask.
+func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (context.Context, trace.Span) {
+	operation := "chat"
+	if req.GetPlayer().GetPlugin() != nil {
+		operation = "invoke_agent"
+	}
+	name := req.GetPlayer().GetName()
+	ctx, span := s.tracer.Start(ctx, operation+" "+name, trace.WithSpanKind(trace.SpanKindClient))
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.String("gen_ai.operation.name", operation),
+			attribute.String("gen_ai.agent.name", name),
+			attribute.String("gen_ai.conversation.id", req.GetRolloutId()),
+			attribute.String("toolsandbox.role", world.RoleText(req.GetRole())),
+			attribute.Int("toolsandbox.message.index", int(req.GetIndex())),
+		)
+	}
+	return ctx, span
+}
+
+// code is the table from errors to gRPC codes. The first row that fits counts.
+func code(err error) codes.Code {
+	for _, row := range []struct {
+		err  error
+		code codes.Code
+	}{
+		{errRecord, codes.Unavailable},
+		{context.Canceled, codes.Canceled},
+		{context.DeadlineExceeded, codes.DeadlineExceeded},
+		{errRole, codes.InvalidArgument},
+		{plugin.ErrAddress, codes.InvalidArgument},
+		{turn.ErrUnknownTools, codes.FailedPrecondition},
+		{plugin.ErrTimeout, codes.DeadlineExceeded},
+		{plugin.ErrUnavailable, codes.Unavailable},
+		{plugin.ErrBusy, codes.ResourceExhausted},
+	} {
+		if errors.Is(err, row.err) {
+			return row.code
+		}
+	}
+	return codes.Internal
+}

@@ -1,0 +1,365 @@
+package agentgw_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	agent       = worldv1.Role_ROLE_AGENT
+	user        = worldv1.Role_ROLE_USER
+	system      = worldv1.Role_ROLE_SYSTEM
+	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve runs a gateway over bufconn and returns a client of it.
+func serve(tb testing.TB, cfg agentgw.Config, replies agentgw.Recorder) agentgwv1.AgentGatewayServiceClient {
+	tb.Helper()
+	server, err := agentgw.NewServer(cfg, replies)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listener := bufconn.Listen(1 << 20)
+	srv := grpc.NewServer(grpc.WaitForHandlers(true))
+	agentgwv1.RegisterAgentGatewayServiceServer(srv, server)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///gateway", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = conn.Close()
+		srv.Stop()
+		if err := <-served; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+		if err := server.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return agentgwv1.NewAgentGatewayServiceClient(conn)
+}
+
+// play returns the player that text names.
+func play(tb testing.TB, role worldv1.Role, text string) *agentgwv1.Player {
+	tb.Helper()
+	p, err := player.Parse(role, text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func message(index int32, from, to worldv1.Role, content string) *worldv1.Message {
+	return &worldv1.Message{Index: index, Sender: from, Recipient: to, Content: &content}
+}
+
+func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Message {
+	m := message(index, from, environment, content)
+	m.ToolCallId, m.FunctionName, m.VisibleTo = &id, &name, []worldv1.Role{from, environment}
+	return m
+}
+
+func say(index int32, from, to worldv1.Role, content string) *worldv1.Message {
+	m := message(index, from, to, content)
+	m.VisibleTo = []worldv1.Role{from, to}
+	return m
+}
+
+func wifiView() []*worldv1.Message {
+	return []*worldv1.Message{
+		message(0, system, agent, "Do not assume anything."),
+		message(1, user, agent, "Turn off wifi and text Fredrik at +12453344098, it is 20.5 degrees"),
+	}
+}
+
+// scrambled are two tools whose names the agent does not see.
+func scrambled() []*worldv1.Tool {
+	return []*worldv1.Tool{
+		{Name: "setting_9", ExecutionName: "set_wifi_status", Description: "Turns wifi on or off.",
+			ParametersJson: `{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`},
+		{Name: "contact_3", ExecutionName: "search_contacts",
+			ParametersJson: `{"type":"object","properties":{"name":{"type":"string"},"latitude":{"type":"number"},"days":{"type":"integer"},"x":{}},"required":["name","hidden"]}`},
+	}
+}
+
+func wifiOff() *worldv1.Turn {
+	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: "call_1", Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+}
+
+const wifiOffSource = "call_1_parameters = {'on': False}\ncall_1_response = set_wifi_status(**call_1_parameters)\nprint(repr(call_1_response))"
+
+// scriptedTest is one turn of a player that needs no I/O.
+type scriptedTest struct {
+	req  *agentgwv1.RespondRequest
+	want *agentgwv1.RespondResponse
+}
+
+func TestRespondOracle(t *testing.T) {
+	unlisted := &worldv1.Turn{Calls: []*worldv1.ToolCall{wifiOff().GetCalls()[0], {Id: "call_2", Tool: "get_cellular_service_status", ArgumentsJson: "{}"}}}
+	unlistedSource := "call_2_parameters = {}\ncall_2_response = get_cellular_service_status(**call_2_parameters)\nprint(repr(call_2_response))"
+	runScripted(t, map[string]scriptedTest{
+		"oracle says": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.Turn{Say: "Done."}, ToolSetDigest: "not-needed"},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "Done.")}},
+		},
+		"oracle calls by the agent's name": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: wifiOff(), Tools: scrambled()},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{call(2, agent, wifiOffSource, "call_1", "setting_9")}},
+		},
+		"oracle without tools": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: wifiOff()},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{call(2, agent, wifiOffSource, "call_1", "set_wifi_status")}},
+		},
+		"oracle ends": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle")},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "I have nothing to add.")}},
+		},
+		"unlisted tool goes out": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: unlisted, Tools: scrambled()},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{
+				call(2, agent, wifiOffSource, "call_1", "setting_9"),
+				call(3, agent, unlistedSource, "call_2", "get_cellular_service_status"),
+			}},
+		},
+		"unlisted tool fails in compatible mode": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: unlisted, Tools: scrambled(), Compat: true},
+			&agentgwv1.RespondResponse{Failure: &agentgwv1.Failure{
+				Class: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "KeyError",
+				Detail: `tool "get_cellular_service_status" is not among the role's tools: setting_9, contact_3`,
+			}},
+		},
+	})
+}
+
+func TestRespondScripted(t *testing.T) {
+	runScripted(t, map[string]scriptedTest{
+		"user says": {
+			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), Scripted: &worldv1.Turn{Say: "ok"}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, user, agent, "ok")}},
+		},
+		"user ends": {
+			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), ToolSetDigest: "unseen", Compat: true},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{call(2, user,
+				"call_end_parameters = {}\ncall_end_response = end_conversation(**call_end_parameters)\nprint(repr(call_end_response))",
+				"call_end", "end_conversation")}},
+		},
+		"inline turn": {
+			&agentgwv1.RespondRequest{Role: user, Turn: 1, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, user, agent, "b")}},
+		},
+		"inline ends": {
+			&agentgwv1.RespondRequest{Role: agent, Turn: 2, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "I have nothing to add.")}},
+		},
+		"unhelpful": {
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "unhelpful")},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "Sorry, this is something I am unable to do for you.")}},
+		},
+	})
+}
+
+func runScripted(t *testing.T, tests map[string]scriptedTest) {
+	t.Helper()
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.req.RolloutId, test.req.Index, test.req.View = "sweep.0", 2, wifiView()
+			got, err := client.Respond(t.Context(), test.req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("Respond (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func inline(turns ...*worldv1.Turn) *agentgwv1.Player {
+	return &agentgwv1.Player{Name: "inline", Kind: &agentgwv1.Player_Scripted{
+		Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: turns},
+	}}
+}
+
+func TestRespondErrors(t *testing.T) {
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	tests := map[string]struct {
+		req  *agentgwv1.RespondRequest
+		want codes.Code
+	}{
+		"unhelpful user":          {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "unhelpful")}, codes.InvalidArgument},
+		"random user":             {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "random")}, codes.InvalidArgument},
+		"plug-in user":            {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "grpc://localhost:1")}, codes.InvalidArgument},
+		"no kind":                 {&agentgwv1.RespondRequest{Role: agent, Player: &agentgwv1.Player{Name: "x"}}, codes.InvalidArgument},
+		"address":                 {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost", 0)}, codes.InvalidArgument},
+		"attached agent":          {&agentgwv1.RespondRequest{Role: agent, Player: plugin("", 0)}, codes.InvalidArgument},
+		"tools unknown, random":   {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "random"), ToolSetDigest: "aa"}, codes.FailedPrecondition},
+		"tools unknown, oracle":   {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), ToolSetDigest: "aa", Scripted: wifiOff()}, codes.FailedPrecondition},
+		"tools unknown, plug-in":  {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost:1", 0), ToolSetDigest: "aa"}, codes.FailedPrecondition},
+		"tools unknown, not used": {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "unhelpful"), ToolSetDigest: "aa"}, codes.OK},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.req.RolloutId, test.req.View = "sweep.0", wifiView()
+			_, err := client.Respond(t.Context(), test.req)
+			if got := status.Code(err); got != test.want {
+				t.Errorf("code: got %v (%v), want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestToolSets(t *testing.T) {
+	cfg := agentgw.DefaultConfig()
+	cfg.ToolSets = 2
+	client := serve(t, cfg, natstest.Start(t))
+	ask := func(digest string, tools []*worldv1.Tool) codes.Code {
+		t.Helper()
+		_, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{
+			RolloutId: "r", Role: agent, Player: play(t, agent, "oracle"), View: wifiView(), Scripted: wifiOff(),
+			ToolSetDigest: digest, Tools: tools,
+		})
+		return status.Code(err)
+	}
+	for _, step := range []struct {
+		digest string
+		tools  []*worldv1.Tool
+		want   codes.Code
+	}{
+		{"a", nil, codes.FailedPrecondition},
+		{"a", scrambled(), codes.OK},
+		{"a", nil, codes.OK},
+		{"b", scrambled(), codes.OK},
+		{"c", scrambled(), codes.OK},
+		{"a", nil, codes.FailedPrecondition}, // two newer sets took its place
+		{"c", nil, codes.OK},
+	} {
+		if got := ask(step.digest, step.tools); got != step.want {
+			t.Errorf("digest %s with %d tools: got %v, want %v", step.digest, len(step.tools), got, step.want)
+		}
+	}
+}
+
+func TestRandomIsDeterministic(t *testing.T) {
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	ask := func(rollout string, turn int32, seed int64, name string) []byte {
+		t.Helper()
+		got, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{
+			RolloutId: rollout, Index: 2, Role: agent, Player: play(t, agent, name), View: wifiView(),
+			Tools: scrambled(), Turn: turn, Seed: seed,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	different := make(map[string]bool)
+	for turn := range int32(5) {
+		first := ask("sweep.1", turn, 7, "random:3")
+		if again := ask("another.2", turn, 7, "random:3"); string(again) != string(first) {
+			t.Errorf("turn %d, another rollout: got %q, want %q", turn, again, first)
+		}
+		if sum := ask("sweep.1", turn, 0, "random:10"); string(sum) != string(first) {
+			t.Errorf("turn %d, same sum of seeds: got %q, want %q", turn, sum, first)
+		}
+		different[string(first)] = true
+		different[string(ask("sweep.1", turn, 8, "random:3"))] = true
+	}
+	if len(different) < 8 {
+		t.Errorf("different answers over 5 turns and 2 seeds: got %d, want at least 8 of 10", len(different))
+	}
+	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "That is as far as I got.")}}
+	for _, turn := range []int32{5, 6} {
+		got := &agentgwv1.RespondResponse{}
+		if err := proto.Unmarshal(ask("sweep.1", turn, 7, "random"), got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("turn %d (-want +got):\n%s", turn, diff)
+		}
+	}
+}
+
+func TestListAgents(t *testing.T) {
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	response, err := client.ListAgents(t.Context(), &agentgwv1.ListAgentsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, info := range response.GetAgents() {
+		got = append(got, fmt.Sprint(info.GetName(), info.GetRoles()))
+	}
+	want := []string{
+		"grpc://HOST:PORT[ROLE_AGENT]", "oracle[ROLE_AGENT]", "random[ROLE_AGENT]", "random:SEED[ROLE_AGENT]",
+		"scripted[ROLE_USER]", "scripted:FILE[ROLE_USER ROLE_AGENT]", "unhelpful[ROLE_AGENT]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ListAgents (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	if err := agentgw.DefaultConfig().Validate(); err != nil {
+		t.Errorf("defaults: got %v, want no error", err)
+	}
+	for name, change := range map[string]func(*agentgw.Config){
+		"tool sets":     func(c *agentgw.Config) { c.ToolSets = 0 },
+		"connections":   func(c *agentgw.Config) { c.PluginConnections = 0 },
+		"message bytes": func(c *agentgw.Config) { c.PluginMessageBytes = 0 },
+		"turn bytes":    func(c *agentgw.Config) { c.PluginTurnBytes = 1 << 30 },
+	} {
+		cfg := agentgw.DefaultConfig()
+		change(&cfg)
+		if err := cfg.Validate(); err == nil {
+			t.Errorf("%s: got no error, want one", name)
+		}
+	}
+}
+
+func BenchmarkRespondOracle(b *testing.B) {
+	client := serve(b, agentgw.DefaultConfig(), natstest.Start(b))
+	req := &agentgwv1.RespondRequest{
+		RolloutId: "r", Index: 2, Role: agent, Player: play(b, agent, "oracle"), View: wifiView(), Scripted: wifiOff(),
+		ToolSetDigest: "a", Tools: scrambled(),
+	}
+	ctx := b.Context()
+	if _, err := client.Respond(ctx, req); err != nil {
+		b.Fatal(err)
+	}
+	req.Tools = nil
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := client.Respond(ctx, req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

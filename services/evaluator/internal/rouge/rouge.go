@@ -1,0 +1,154 @@
+// Package rouge measures how much of a target text a prediction contains: the ROUGE-L F-measure over stemmed tokens, the
+// longest common subsequence weighed between precision and recall.
+//
+// A text is tokenised and stemmed once and may then be compared any number of times. The subsequence is found 64 target
+// tokens at a time: a bit of a word stands for a place in the target, set while that place does not end a longer common
+// subsequence, and one addition with carry moves all places past one token of the prediction.
+package rouge
+
+import (
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Tokens is a text as a list of stems, in order. It is read-only after Tokenize.
+type Tokens []string
+
+// Tokenize lower-cases text, splits it at everything that is no ASCII letter or digit and stems tokens of more than three
+// characters.
+func Tokenize(text string) Tokens {
+	var tokens Tokens
+	word := make([]byte, 0, 32)
+	flush := func() {
+		if len(word) > 3 {
+			word = stem(word)
+		}
+		if len(word) > 0 {
+			tokens = append(tokens, string(word))
+		}
+		word = word[:0]
+	}
+	for i := 0; i < len(text); {
+		letter, size := text[i], 1
+		split := false
+		if letter >= utf8.RuneSelf {
+			letter, size, split = foreign(text[i:])
+		}
+		i += size
+		switch {
+		case letter >= 'a' && letter <= 'z' || letter >= '0' && letter <= '9':
+			word = append(word, letter)
+		case letter >= 'A' && letter <= 'Z':
+			word = append(word, letter+('a'-'A'))
+		default:
+			flush()
+		}
+		if split {
+			flush()
+		}
+	}
+	flush()
+	return tokens
+}
+
+// foreign returns what the first character of text, outside ASCII, adds to a token: the two characters whose lower case
+// begins with an ASCII letter give it, and the dotted capital I then splits; all others give a space.
+func foreign(text string) (letter byte, size int, split bool) {
+	char, size := utf8.DecodeRuneInString(text)
+	switch char {
+	case '\u0130':
+		return 'i', size, true
+	case '\u212A':
+		return 'k', size, false
+	}
+	return ' ', size, false
+}
+
+// Target is a tokenised text to compare predictions with. It is read-only and safe for concurrent use.
+type Target struct {
+	length int
+	words  int
+	// slot gives a token's place in masks, in units of words.
+	slot  map[string]int
+	masks []uint64
+}
+
+// NewTarget prepares text as a target.
+func NewTarget(text string) *Target {
+	tokens := Tokenize(text)
+	target := &Target{length: len(tokens), words: (len(tokens) + 63) / 64, slot: make(map[string]int, len(tokens))}
+	for i, token := range tokens {
+		start, ok := target.slot[token]
+		if !ok {
+			start = len(target.masks)
+			target.slot[token] = start
+			target.masks = append(target.masks, make([]uint64, target.words)...)
+		}
+		target.masks[start+i/64] |= 1 << (i % 64)
+	}
+	return target
+}
+
+// FMeasure returns the ROUGE-L F-measure of prediction, 0 to 1; 0 if either text has no token.
+func (t *Target) FMeasure(prediction Tokens) float64 {
+	if t.length == 0 || len(prediction) == 0 {
+		return 0
+	}
+	common := t.common(prediction)
+	if common == 0 {
+		return 0
+	}
+	precision := float64(common) / float64(len(prediction))
+	recall := float64(common) / float64(t.length)
+	return 2 * precision * recall / (precision + recall)
+}
+
+// common returns the length of the longest common subsequence.
+func (t *Target) common(prediction Tokens) int {
+	if t.words > 1 {
+		return t.commonLong(prediction)
+	}
+	row := ^uint64(0)
+	for _, token := range prediction {
+		if at, ok := t.slot[token]; ok {
+			matched := row & t.masks[at]
+			row = (row + matched) | (row &^ matched)
+		}
+	}
+	return bits.OnesCount64(^row & (^uint64(0) >> (64 - t.length)))
+}
+
+// stackWords is how many words of target a comparison holds without allocation: 1024 tokens.
+const stackWords = 16
+
+// commonLong is common for targets of more than 64 tokens.
+func (t *Target) commonLong(prediction Tokens) int {
+	var space [stackWords]uint64
+	row := space[:]
+	if t.words > stackWords {
+		row = make([]uint64, t.words)
+	}
+	row = row[:t.words]
+	for i := range row {
+		row[i] = ^uint64(0)
+	}
+	for _, token := range prediction {
+		at, ok := t.slot[token]
+		if !ok {
+			continue
+		}
+		carry := uint64(0)
+		for i, mask := range t.masks[at : at+t.words] {
+			matched := row[i] & mask
+			var sum uint64
+			sum, carry = bits.Add64(row[i], matched, carry)
+			row[i] = sum | (row[i] &^ matched)
+		}
+	}
+	last := t.words - 1
+	count := bits.OnesCount64(^row[last] & (^uint64(0) >> (64*t.words - t.length)))
+	for _, word := range row[:last] {
+		count += bits.OnesCount64(^word)
+	}
+	return count
+}

@@ -1,0 +1,137 @@
+package score
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at returns a reference.
+func at(node int) *int { return &node }
+
+// say wants a message with a text.
+func say(text string) Constraint {
+	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{{{"content", String(text)}}}}
+}
+
+// with returns say("x") with changes.
+func with(change func(*Constraint)) Constraint {
+	c := say("x")
+	change(&c)
+	return c
+}
+
+func TestCompileErrors(t *testing.T) {
+	set := func(cells ...Cell) Constraint {
+		return Constraint{Table: Setting, Measure: Snapshot, Target: [][]Cell{cells}}
+	}
+	tests := []struct {
+		name       string
+		constraint Constraint
+		want       DefinitionError
+	}{
+		{"unknown column", set(Cell{"wify", Bool(true)}), DefinitionError{Field: "target[0].wify", Problem: `SETTING has no column "wify"`}},
+		{"wrong type", set(Cell{"wifi", Number(1)}), DefinitionError{Field: "target[0].wifi", Problem: "is a number, must be a boolean"}},
+		{"column twice", set(Cell{"wifi", Bool(true)}, Cell{"wifi", Bool(true)}), DefinitionError{Field: "target[0].wifi", Problem: "given twice"}},
+		{"unknown table", Constraint{Table: 9, Measure: Snapshot}, DefinitionError{Field: "table", Problem: "unknown table 9"}},
+		{"unknown measure", Constraint{Table: Setting}, DefinitionError{Field: "measure", Problem: "unknown measure 0"}},
+		{"unknown role", with(func(c *Constraint) { c.Target = [][]Cell{{{"sender", String("BOSS")}}} }), DefinitionError{Field: "target[0].sender", Problem: `unknown role "BOSS"`}},
+		{"bad trace", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`{"tool_name"`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "invalid JSON"}},
+		{"trace without arguments", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`[{"tool_name": "f"}]`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "trace 0 has no object arguments"}},
+		{"unknown reference", with(func(c *Constraint) { c.Reference = at(3) }), DefinitionError{Field: "reference", Problem: "unknown node 3"}},
+		{"no reference", Constraint{Table: Contact, Measure: Addition}, DefinitionError{Field: "reference", Problem: "addition needs a reference"}},
+		{"own reference", with(func(c *Constraint) { c.Reference = at(1) }), DefinitionError{Field: "reference", Problem: "node 1 refers to itself"}},
+		{"later reference", with(func(c *Constraint) { c.Reference = at(2) }), DefinitionError{Field: "reference", Problem: "node 2 is only matched after node 1"}},
+		{"addition of messages", with(func(c *Constraint) { c.Measure, c.Reference = Addition, at(0) }), DefinitionError{Field: "table", Problem: "addition compares stored tables, not SANDBOX"}},
+		{"unsuitable measure", with(func(c *Constraint) {
+			c.Overrides = []Override{{Column: "conversation_active", Measure: RougeL}}
+		}), DefinitionError{Field: "columns.conversation_active", Problem: `measure "rouge_l" does not compare a boolean`}},
+		{"negative tolerance", with(func(c *Constraint) {
+			c.Overrides = []Override{{Column: "content", Measure: Close, Tolerances: []Tolerance{{"content", math.NaN()}}}}
+		}), DefinitionError{Field: "columns.content", Problem: `tolerance of "content" is NaN, must not be negative`}},
+		{"unknown extractor", with(func(c *Constraint) {
+			c.Measure, c.Reference, c.FillTo = ToolTraceDependant, at(0), "content"
+		}), DefinitionError{Field: "extractor", Problem: `unknown extractor ""`}},
+		{"fills nothing", with(func(c *Constraint) {
+			c.Measure, c.Reference, c.FillTo, c.Extractor = ToolTraceDependant, at(0), "tool_trace", "days_extractor"
+		}), DefinitionError{Field: "fill_to", Problem: "target[0] has no tool_trace"}},
+		{"other columns", with(func(c *Constraint) {
+			c.Target = append(c.Target, []Cell{{"sender", String("USER")}})
+		}), DefinitionError{Field: "target[1]", Problem: "the columns differ from those of target[0]"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Compile(Definition{Name: "milestones", Edges: Chain(3), Nodes: []Node{
+				{Constraints: []Constraint{say("a")}},
+				{Constraints: []Constraint{say("b"), test.constraint}},
+				{Constraints: []Constraint{say("c")}},
+			}})
+			var got *DefinitionError
+			if !errors.As(err, &got) {
+				t.Fatalf("Compile: %v, want a DefinitionError", err)
+			}
+			test.want.Node, test.want.Constraint = 1, 1
+			test.want.Path = "milestones[1].constraints[1]." + test.want.Field
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("Compile (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompileGraphErrors(t *testing.T) {
+	refer := func(node int) []Constraint {
+		return []Constraint{with(func(c *Constraint) { c.Reference = at(node) })}
+	}
+	plain := []Constraint{say("a")}
+	tests := []struct {
+		name       string
+		definition Definition
+		want       string
+	}{
+		{"cycle", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: plain}}, Edges: []Edge{{0, 1}, {1, 0}}},
+			"minefields.edges: cycle through nodes [0 1]"},
+		{"edge to nowhere", Definition{Nodes: []Node{{Constraints: plain}}, Edges: []Edge{{0, 7}}},
+			"minefields.edges: edge 0 refers to an unknown node: 0, 7"},
+		{"no constraint", Definition{Nodes: []Node{{}}}, "minefields[0].constraints: empty"},
+		{"never matched", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: refer(2)}, {Constraints: plain}}, Edges: Chain(2)},
+			"minefields[1].constraints[0].reference: node 2 is never matched: no edge mentions it"},
+		{"references in a circle", Definition{
+			Nodes: []Node{{Constraints: refer(1)}, {Constraints: refer(0)}, {Constraints: plain}}, Edges: []Edge{{0, 2}, {1, 2}},
+		}, "minefields[0].constraints[0].reference: nodes [0 1 2] wait for each other\n" +
+			"minefields[1].constraints[0].reference: nodes [0 1 2] wait for each other"},
+		{"too many", Definition{Nodes: make([]Node, 65)}, "minefields: 65 nodes, at most 64 are allowed"},
+		{"unknown guarded table", Definition{Nodes: []Node{{Constraints: plain, Guard: Guard{Mode: GuardOnly, Tables: []Table{0}}}}},
+			"minefields[0].guard.tables: unknown table 0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.definition.Name = "minefields"
+			_, err := Compile(test.definition)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("Compile: %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestGuardModes(t *testing.T) {
+	for mode, want := range map[GuardMode][]AutomaticGuardrail{
+		GuardAll:    {{Setting, 0}, {Contact, 0}, {Messaging, 0}, {Reminder, 0}},
+		GuardOnly:   {{Contact, 0}},
+		GuardExcept: {{Setting, 0}, {Messaging, 0}, {Reminder, 0}},
+	} {
+		graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
+			{Constraints: []Constraint{say("a")}},
+			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []Table{Sandbox, Contact}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, graph.Guardrails(1)); diff != "" {
+			t.Errorf("mode %d: Guardrails (-want +got):\n%s", mode, diff)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package score
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+)
+
+// constraintCompiler compiles one constraint and notes its mistakes.
+type constraintCompiler struct {
+	check    *checker
+	node, at int
+	nodes    int
+}
+
+// fail notes a mistake in the constraint.
+func (k *constraintCompiler) fail(field, format string, arguments ...any) {
+	k.check.add(k.node, k.at, field, format, arguments...)
+}
+
+// compile checks and prepares a constraint. Its result is only of use if no mistake was noted.
+func (k *constraintCompiler) compile(source *Constraint) constraint {
+	result := constraint{table: source.Table, measure: source.Measure, reference: noReference, fill: -1}
+	if source.Measure == 0 || source.Measure >= snapshotMeasureEnd {
+		k.fail("measure", "unknown measure %d", source.Measure)
+	}
+	k.reference(source, &result)
+	if !source.Table.valid() {
+		k.fail("table", "unknown table %d", source.Table)
+		return result
+	}
+	switch source.Measure {
+	case Addition, Removal, Update:
+		if source.Table == Sandbox {
+			k.fail("table", "%v compares stored tables, not SANDBOX", source.Measure)
+		}
+	case ToolTraceDependant:
+		if source.Table != Sandbox {
+			k.fail("table", "%v compares SANDBOX only", source.Measure)
+			return result
+		}
+		k.dependant(source, &result)
+	}
+	overrides := k.overrides(source)
+	for i, row := range source.Target {
+		result.target = append(result.target, k.row(source, &result, overrides, i, row))
+	}
+	if result.fill >= 0 {
+		for i := range source.Target {
+			if !slices.ContainsFunc(source.Target[i], func(c Cell) bool { return c.Column == source.FillTo }) {
+				k.fail("fill_to", "target[%d] has no %s", i, source.FillTo)
+			}
+		}
+	}
+	result.senders, result.recipients = math.MaxUint8, math.MaxUint8
+	if source.Table == Sandbox && len(result.target) == 1 {
+		for _, c := range result.target[0] {
+			k.prefilter(&result, &c)
+		}
+	}
+	return result
+}
+
+// reference checks the reference.
+func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
+	if source.Reference == nil {
+		if source.Measure != Snapshot {
+			k.fail("reference", "%v needs a reference", source.Measure)
+		}
+		return
+	}
+	result.reference = *source.Reference
+	if result.reference < FirstUserMessage || result.reference >= k.nodes {
+		k.fail("reference", "unknown node %d", result.reference)
+		result.reference = noReference
+	}
+}
+
+// dependant checks what only ToolTraceDependant has.
+func (k *constraintCompiler) dependant(source *Constraint, result *constraint) {
+	found, ok := findExtractor(source.Extractor)
+	if !ok {
+		k.fail("extractor", "unknown extractor %q", source.Extractor)
+	}
+	result.extractor = found
+	if source.FillTo != "tool_trace" && source.FillTo != "content" {
+		k.fail("fill_to", "%q is neither tool_trace nor content", source.FillTo)
+		return
+	}
+	result.fill = Sandbox.columnAt(source.FillTo)
+}
+
+// overrides returns the overrides by column.
+func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
+	result := make(map[int]*Override, len(source.Overrides))
+	for i := range source.Overrides {
+		override := &source.Overrides[i]
+		field := "columns." + override.Column
+		column := source.Table.columnAt(override.Column)
+		if column < 0 {
+			k.fail(field, "%v has no column %q", source.Table, override.Column)
+			continue
+		}
+		if !suits(override.Measure, tableColumns[source.Table][column].Kind) {
+			k.fail(field, "measure %q does not compare a %v", override.Measure, tableColumns[source.Table][column].Kind)
+			continue
+		}
+		for _, tolerance := range override.Tolerances {
+			if !(tolerance.Absolute >= 0) {
+				k.fail(field, "tolerance of %q is %v, must not be negative", tolerance.Name, tolerance.Absolute)
+			}
+		}
+		result[column] = override
+	}
+	return result
+}
+
+// suits reports whether a measure can compare cells of a kind.
+func suits(measure ColumnMeasure, kind Kind) bool {
+	switch measure {
+	case Exact, Close, One:
+		return true
+	case Contains, RougeL:
+		return kind == KindString
+	case ToolTrace:
+		return kind == KindList
+	}
+	return false
+}
+
+// row compiles one target row.
+func (k *constraintCompiler) row(
+	source *Constraint, result *constraint, overrides map[int]*Override, at int, row []Cell,
+) []cell {
+	cells := make([]cell, 0, len(row))
+	var seen uint64
+	for i := range row {
+		field := target(at, row[i].Column)
+		column := source.Table.columnAt(row[i].Column)
+		if column < 0 {
+			k.fail(field, "%v has no column %q", source.Table, row[i].Column)
+			continue
+		}
+		if seen&(1<<column) != 0 {
+			k.fail(field, "given twice")
+		}
+		seen |= 1 << column
+		cells = append(cells, k.cell(source, result, overrides[column], field, column, row[i].Value))
+	}
+	if at > 0 && !sameColumns(source.Target[0], row) {
+		k.fail(strings.TrimSuffix(target(at, ""), "."), "the columns differ from those of target[0]")
+	}
+	slices.SortStableFunc(cells, func(a, b cell) int { return cost(a.measure) - cost(b.measure) })
+	return cells
+}
+
+// sameColumns reports whether two rows list the same columns, in any order.
+func sameColumns(a, b []Cell) bool {
+	names := func(row []Cell) []string {
+		list := make([]string, len(row))
+		for i := range row {
+			list[i] = row[i].Column
+		}
+		slices.Sort(list)
+		return list
+	}
+	return slices.Equal(names(a), names(b))
+}
+
+// cost orders measures by what they cost.
+func cost(measure ColumnMeasure) int {
+	switch measure {
+	case RougeL:
+		return 3
+	case ToolTrace:
+		return 2
+	case Contains:
+		return 1
+	}
+	return 0
+}
+
+// cell compiles one target cell.
+func (k *constraintCompiler) cell(
+	source *Constraint, result *constraint, override *Override, field string, column int, value Value,
+) cell {
+	spec := tableColumns[source.Table][column]
+	c := cell{column: column, measure: spec.Measure, value: value, tolerance: -1}
+	var tolerances map[string]float64
+	if override != nil {
+		c.measure = override.Measure
+		tolerances = make(map[string]float64, len(override.Tolerances))
+		for _, tolerance := range override.Tolerances {
+			tolerances[tolerance.Name] = tolerance.Absolute
+		}
+		if absolute, ok := tolerances[spec.Name]; ok && c.measure == Close {
+			c.tolerance = absolute
+		}
+	}
+	switch source.Measure {
+	case Addition, Removal, Update:
+		if value.IsNull() {
+			c.value = zero(spec.Kind)
+		}
+	}
+	if c.value.IsNull() {
+		return c
+	}
+	if c.measure == One || !k.checkKind(field, spec, &c) {
+		return c
+	}
+	filled := result.measure == ToolTraceDependant && column == result.fill
+	switch c.measure {
+	case ToolTrace:
+		k.trace(field, &c, tolerances)
+		if filled {
+			result.tolerances = tolerances
+		}
+	case RougeL:
+		c.target = rouge.NewTarget(c.value.text)
+	}
+	if filled && column == columnContent {
+		if parsed, ok := parseTemplate(value.text, result.extractor.names); ok {
+			result.template = &parsed
+		}
+	}
+	return c
+}
+
+// checkKind notes a value of the wrong type.
+func (k *constraintCompiler) checkKind(field string, spec Column, c *cell) bool {
+	want := spec.Kind
+	if c.measure == ToolTrace {
+		want = KindString
+	}
+	if c.value.kind != want {
+		k.fail(field, "is a %v, must be a %v", c.value.kind, want)
+		return false
+	}
+	if (spec.Name == "sender" || spec.Name == "recipient") && want == KindString && c.measure == Exact {
+		if _, ok := ParseRole(c.value.text); !ok {
+			k.fail(field, "unknown role %q", c.value.text)
+			return false
+		}
+	}
+	return true
+}
+
+// trace reads a tool trace target.
+func (k *constraintCompiler) trace(field string, c *cell, tolerances map[string]float64) {
+	accepted, err := parseWanted(c.value.text, tolerances)
+	if err != nil {
+		k.fail(field, "%v", err)
+	}
+	c.accepted = accepted
+}
+
+// prefilter notes the roles that a SANDBOX cell accepts.
+func (k *constraintCompiler) prefilter(result *constraint, c *cell) {
+	if c.measure != Exact || c.column != columnSender && c.column != columnRecipient {
+		return
+	}
+	role, _ := ParseRole(c.value.text) // null is role 0
+	if c.column == columnSender {
+		result.senders = 1 << role
+	} else {
+		result.recipients = 1 << role
+	}
+}

@@ -1,0 +1,94 @@
+package score
+
+import "math/bits"
+
+// guard derives the guardrails of node i: for each of its references and direct predecessors, every table that no
+// ordinary constraint of the node, of its references or of its predecessors names.
+//
+// The original looks references up in its list of nodes by position, where −1, the first user message, is the last node
+// of the list: that node's constraints count as naming tables too.
+func (g *Graph) guard(i int, direct uint64, restriction *Guard) []AutomaticGuardrail {
+	candidates := restriction.candidates()
+	var references uint64
+	first := false
+	named := g.nodes[i].names()
+	for _, c := range g.nodes[i].constraints {
+		switch {
+		case c.reference >= 0:
+			references |= 1 << c.reference
+		case c.reference == FirstUserMessage:
+			first = true
+			named = named.union(g.nodes[len(g.nodes)-1].names())
+		}
+	}
+	references |= direct
+	for _, r := range list(references) {
+		named = named.union(g.nodes[r].names())
+	}
+	var guards []AutomaticGuardrail
+	add := func(reference int) {
+		for t := Setting; t < tableEnd; t++ {
+			if candidates.has(t) && !named.has(t) {
+				guards = append(guards, AutomaticGuardrail{Table: t, Reference: reference})
+			}
+		}
+	}
+	if first {
+		add(FirstUserMessage)
+	}
+	for _, r := range list(references) {
+		add(r)
+	}
+	return guards
+}
+
+// candidates returns the tables that may be guarded.
+func (r *Guard) candidates() tableSet {
+	var listed tableSet
+	for _, t := range r.Tables {
+		listed = listed.with(t)
+	}
+	switch r.Mode {
+	case GuardOnly:
+		return guardedTables & listed
+	case GuardExcept:
+		return guardedTables &^ listed
+	}
+	return guardedTables
+}
+
+// names returns the tables that ordinary constraints of the node name.
+func (n *node) names() tableSet {
+	var tables tableSet
+	for i := range n.constraints {
+		if n.constraints[i].measure != Guardrail {
+			tables = tables.with(n.constraints[i].table)
+		}
+	}
+	return tables
+}
+
+// needed returns what node i compares with the state at other nodes' matches.
+func (g *Graph) needed(i int) []need {
+	var tables [maxNodes]tableSet
+	var nodes uint64
+	add := func(reference int, t Table) {
+		if reference >= 0 {
+			nodes |= 1 << reference
+			tables[reference] = tables[reference].with(t)
+		}
+	}
+	for _, c := range g.nodes[i].constraints {
+		if c.measure != Snapshot {
+			add(c.reference, c.table)
+		}
+	}
+	for _, guard := range g.nodes[i].guards {
+		add(guard.Reference, guard.Table)
+	}
+	needs := make([]need, 0, bits.OnesCount64(nodes))
+	for _, r := range list(nodes) {
+		needs = append(needs, need{node: r, tables: tables[r]})
+	}
+	return needs
+}

@@ -1,0 +1,189 @@
+package score
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// original walks all sequences as the original does and returns the first best one.
+type original struct {
+	*matcher
+	value   float64
+	indices []int
+	best    []int
+	bestSum float64
+}
+
+// walk tries all continuations.
+func (o *original) walk(left uint64, last int, sum float64) {
+	if left == 0 {
+		if o.best == nil || sum > o.bestSum {
+			o.best, o.bestSum = slices.Clone(o.indices), sum
+		}
+		return
+	}
+	var candidates []candidate
+	for _, i := range list(left) {
+		if o.graph.nodes[i].before&left != 0 {
+			continue
+		}
+		for index := last; index < len(o.trajectory.Messages); index++ {
+			candidates = append(candidates, candidate{o.node(&o.graph.nodes[i], index), int32(i), int32(index)})
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		switch {
+		case a.similarity > b.similarity:
+			return -1
+		case a.similarity < b.similarity:
+			return 1
+		case a.node != b.node:
+			return int(a.node - b.node)
+		}
+		return int(a.index - b.index)
+	})
+	for _, c := range candidates {
+		o.at[c.node], o.indices[c.node] = int(c.index), int(c.index)
+		o.walk(left&^(1<<c.node), int(c.index), sum+c.similarity)
+	}
+}
+
+// generator makes random cases full of ties. Texts have two tokens of three, so that similarities are 0, 0.5 and 1 and
+// sums are exact.
+type generator struct{ *rand.Rand }
+
+func (g generator) text() Value {
+	return String(fmt.Sprintf("%c %c", 'a'+g.IntN(3), 'a'+g.IntN(3)))
+}
+
+// contact returns one of few rows.
+func (g generator) contact(id int) []Value {
+	return []Value{String(strconv.Itoa(id)), String("n"), String("p"), g.text(), Bool(false)}
+}
+
+func (g generator) trajectory(length int) *Trajectory {
+	t := &Trajectory{Messages: make([]Message, length)}
+	roles := []Role{User, Agent}
+	for i := range t.Messages {
+		from := g.IntN(2)
+		t.Messages[i] = Message{
+			Sender: roles[from], Recipient: roles[1-from], Content: g.text(), VisibleTo: []Role{User, Agent},
+			ToolTrace: []string{fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))},
+		}
+	}
+	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent
+	var rows [][]Value
+	for i := range length {
+		if i > 0 && g.IntN(2) == 0 {
+			continue
+		}
+		switch {
+		case len(rows) > 0 && g.IntN(3) == 0:
+			rows = slices.Clone(rows[1:])
+		default:
+			rows = append(slices.Clone(rows), g.contact(g.IntN(4)))
+		}
+		t.Tables[Contact] = append(t.Tables[Contact], Version{Index: i, Rows: rows})
+	}
+	return t
+}
+
+func (g generator) definition(nodes int) Definition {
+	d := Definition{Name: "milestones"}
+	for after := range nodes {
+		for before := range after {
+			if g.IntN(3) == 0 {
+				d.Edges = append(d.Edges, Edge{before, after})
+			}
+		}
+	}
+	if len(d.Edges) == 0 {
+		d.Edges = Chain(nodes)
+	}
+	mentioned := map[int]bool{0: nodes == 1}
+	for _, edge := range d.Edges {
+		mentioned[edge.Before], mentioned[edge.After] = true, true
+	}
+	for i := range nodes {
+		reference := g.IntN(i+1) - 1
+		if reference >= 0 && !mentioned[reference] {
+			reference = FirstUserMessage
+		}
+		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{g.constraint(reference)}})
+	}
+	return d
+}
+
+func (g generator) constraint(reference int) Constraint {
+	text := []Cell{{"content", g.text()}}
+	relation := [][]Cell{{{"relationship", g.text()}}}
+	switch g.IntN(6) {
+	case 0:
+		return Constraint{Table: Contact, Measure: Addition, Reference: &reference, Target: relation}
+	case 1:
+		return Constraint{Table: Contact, Measure: Removal, Reference: &reference, Target: relation}
+	case 2:
+		return Constraint{
+			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace",
+			Extractor: "result_to_timestamp0_extractor",
+			Target:    [][]Cell{{{"tool_trace", String(`{"tool_name": "t", "arguments": {}}`)}}},
+		}
+	}
+	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{text}}
+}
+
+func TestMatchAgreesWithOriginalSearch(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(7, 11))}
+	for trial := range 4000 {
+		trajectory, definition := g.trajectory(1+g.IntN(6)), g.definition(1+g.IntN(4))
+		graph, err := Compile(definition)
+		if err != nil {
+			t.Fatalf("trial %d: Compile: %v", trial, err)
+		}
+		search := original{matcher: newMatcher(newWorld(trajectory), graph), indices: make([]int, graph.Len())}
+		for i := range search.indices {
+			search.indices[i] = -1
+		}
+		search.walk(graph.matched, search.first, 0)
+		got := newMatcher(newWorld(trajectory), graph).match()
+		if diff := cmp.Diff(search.best, got); diff != "" {
+			t.Fatalf("trial %d: edges %v: matched indices (-want +got):\n%s", trial, definition.Edges, diff)
+		}
+		result := Score(trajectory, graph, nil)
+		if want := search.bestSum / float64(graph.Len()); result.Similarity != want {
+			t.Fatalf("trial %d: similarity %v, want %v", trial, result.Similarity, want)
+		}
+	}
+}
+
+// BenchmarkLongTrajectory scores 500 messages against graphs that nothing fits well, so that bounds cut little.
+func BenchmarkLongTrajectory(b *testing.B) {
+	g := generator{rand.New(rand.NewPCG(13, 17))}
+	trajectory := g.trajectory(500)
+	wide := []Edge{{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}}
+	for name, edges := range map[string][]Edge{"chain": Chain(6), "wide": wide} {
+		definition := Definition{Name: "milestones", Edges: edges}
+		for range 6 {
+			first := FirstUserMessage
+			target := [][]Cell{{{"content", String("a x y z")}}}
+			definition.Nodes = append(definition.Nodes, Node{Constraints: []Constraint{
+				{Table: Sandbox, Measure: Snapshot, Target: target},
+				{Table: Contact, Measure: Addition, Reference: &first, Target: [][]Cell{{{"relationship", g.text()}}}},
+			}})
+		}
+		graph, err := Compile(definition)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Score(trajectory, graph, nil)
+			}
+		})
+	}
+}

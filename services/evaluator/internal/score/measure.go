@@ -1,0 +1,167 @@
+package score
+
+import (
+	"math"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+)
+
+// plain compares a cell with a target by every measure that needs no preparation of the cell; ROUGE-L and tool traces
+// are the world's, as far as neither side is null.
+//
+// The result is NaN where the original's comparison has no result: equality of a null cell and a value.
+func (c *cell) plain(value Value) float64 {
+	switch {
+	case c.measure == One:
+		return 1
+	case c.measure == RougeL || c.measure == ToolTrace:
+		return 0
+	case c.value.IsNull():
+		return truth(value.IsNull())
+	case value.IsNull() && c.measure == Exact:
+		return math.NaN()
+	case value.IsNull():
+		return 0
+	case c.measure == Contains:
+		return truth(strings.Contains(value.text, c.value.text))
+	case c.measure == Close && c.tolerance >= 0 && c.value.kind == KindNumber && value.kind == KindNumber:
+		return truth(c.value.number == value.number || math.Abs(c.value.number-value.number) <= c.tolerance)
+	}
+	return truth(c.value.Equal(value))
+}
+
+// truth is 1 for true.
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// single rounds a similarity to 32 bits, in which the original keeps those of columns.
+func single(similarity float64) float64 { return float64(float32(similarity)) }
+
+// root returns the n-th root of a product of n similarities: their geometric mean. The mean of none is 1.
+func root(product float64, n int) float64 {
+	if n <= 1 || product == 0 || product == 1 {
+		return product
+	}
+	if n == 2 {
+		return math.Sqrt(product)
+	}
+	return math.Pow(product, 1/float64(n))
+}
+
+// row compares a row of a stored table with a target row: the geometric mean over the target's columns. A comparison
+// without a result leaves its column out of the product, as the original does, but where it is the only one there is no
+// mean, and the result is NaN.
+func (w *world) row(target []cell, row []Value) float64 {
+	product := 1.0
+	for i := range target {
+		c := &target[i]
+		value := row[c.column]
+		similarity := 0.0
+		if c.target != nil && !value.IsNull() {
+			similarity = single(c.target.FMeasure(w.tokens(value.text)))
+		} else {
+			similarity = c.plain(value)
+		}
+		if math.IsNaN(similarity) {
+			if len(target) == 1 {
+				return similarity
+			}
+			continue
+		}
+		if product *= similarity; product == 0 {
+			return 0
+		}
+	}
+	return root(product, len(target))
+}
+
+// message compares a message with a target row. accepted and content replace the target's traces and text in the column
+// fill, unless that is −1.
+func (w *world) message(target []cell, index, fill int, accepted []wanted, content string) float64 {
+	message := &w.trajectory.Messages[index]
+	product := 1.0
+	for i := range target {
+		c := &target[i]
+		similarity := 0.0
+		switch {
+		case c.measure == ToolTrace:
+			goldens := c.accepted
+			if c.column == fill {
+				goldens = accepted
+			}
+			similarity = truth(anyFits(goldens, w.calls(index)))
+		case c.column == fill && fill == columnContent && !c.value.IsNull():
+			similarity = w.filledText(c, message.Content, content)
+		case c.target != nil && !message.cell(c.column).IsNull():
+			similarity = single(c.target.FMeasure(w.tokens(message.cell(c.column).text)))
+		default:
+			similarity = c.plain(message.cell(c.column))
+		}
+		if math.IsNaN(similarity) {
+			if len(target) == 1 {
+				return 0
+			}
+			continue
+		}
+		if product *= similarity; product == 0 {
+			return 0
+		}
+	}
+	return root(product, len(target))
+}
+
+// filledText compares a message's content with a completed target text.
+func (w *world) filledText(c *cell, value Value, content string) float64 {
+	completed := cell{measure: c.measure, value: String(content), tolerance: -1}
+	if c.measure != RougeL {
+		return completed.plain(value)
+	}
+	if value.IsNull() {
+		return 0
+	}
+	return single(rouge.NewTarget(content).FMeasure(w.tokens(value.text)))
+}
+
+// dependant compares a message with a target that is completed from the traces of the reference message.
+func (w *world) dependant(c *constraint, index, reference int) float64 {
+	if c.fill == columnContent && c.template == nil {
+		return 0
+	}
+	target := c.target[0]
+	best := 0.0
+	calls := w.calls(reference)
+	for i := range calls {
+		for _, values := range c.extractor.alternatives(calls[i].result) {
+			if c.fill == columnContent {
+				best = max(best, w.message(target, index, c.fill, nil, c.template.fill(values)))
+			} else {
+				best = max(best, w.message(target, index, c.fill, c.completed(values, true), ""),
+					w.message(target, index, c.fill, c.completed(values, false), ""))
+			}
+			if best == 1 {
+				return best
+			}
+		}
+	}
+	return best
+}
+
+// completed returns the traces of the target's tool_trace with extracted values, which win over the given ones if
+// replace is true.
+func (c *constraint) completed(values []named, replace bool) []wanted {
+	for i := range c.target[0] {
+		if cell := &c.target[0][i]; cell.column == columnToolTrace {
+			traces := make([]wanted, len(cell.accepted))
+			for j := range cell.accepted {
+				traces[j] = cell.accepted[j].filled(values, c.tolerances, replace)
+			}
+			return traces
+		}
+	}
+	return nil
+}

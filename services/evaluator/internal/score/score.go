@@ -1,0 +1,89 @@
+package score
+
+// Result is the score of one trajectory.
+type Result struct {
+	// Milestones and Minefields are the results of the two graphs.
+	Milestones, Minefields GraphResult
+	// Similarity is the score: the milestones' similarity, or 0 if the minefields' is not 0.
+	Similarity float64
+	// TurnCount is the number of messages that count as turns.
+	TurnCount int
+}
+
+// GraphResult is the best matching of one graph.
+type GraphResult struct {
+	// Similarity is the mean over all nodes, 0 to 1.
+	Similarity float64
+	// Matches has one entry per node.
+	Matches []Match
+}
+
+// Match is what became of one node.
+type Match struct {
+	// Matched is false if the node took no part; the other fields are then zero.
+	Matched bool
+	// Index is the matched message.
+	Index int
+	// Similarity is the node's similarity there, 0 to 1.
+	Similarity float64
+	// Constraints are the similarities of the node's constraints there, in the author's order, each with the reference
+	// where it was matched.
+	Constraints []float64
+	// Guardrails are the similarities, 0 or 1, of the automatic guardrails, in the order of Graph.Guardrails.
+	Guardrails []float64
+}
+
+// Score matches both graphs in a trajectory. A graph that is nil or has no nodes has similarity 1 as milestones and 0 as
+// minefields. Score only reads its arguments and is safe for concurrent use.
+func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
+	w := newWorld(trajectory)
+	result := Result{
+		Milestones: w.score(milestones, 1),
+		Minefields: w.score(minefields, 0),
+		TurnCount:  trajectory.turns(),
+	}
+	if result.Minefields.Similarity == 0 {
+		result.Similarity = result.Milestones.Similarity
+	}
+	return result
+}
+
+// score matches one graph; its similarity is that of no nodes if it has none.
+func (w *world) score(g *Graph, none float64) GraphResult {
+	if g == nil || len(g.nodes) == 0 {
+		return GraphResult{Similarity: none}
+	}
+	result := GraphResult{Matches: make([]Match, len(g.nodes))}
+	if w.first < 0 {
+		return result
+	}
+	m := newMatcher(w, g)
+	sum := 0.0
+	for i, index := range m.match() {
+		if index < 0 {
+			continue
+		}
+		result.Matches[i] = m.explain(i, index)
+		sum += result.Matches[i].Similarity
+	}
+	result.Similarity = sum / float64(len(g.nodes))
+	return result
+}
+
+// explain returns the match of a node with the similarities that led to it.
+func (m *matcher) explain(i, index int) Match {
+	n := &m.graph.nodes[i]
+	similarities := make([]float64, len(n.constraints)+len(n.guards))
+	match := Match{
+		Matched: true, Index: index, Similarity: m.node(n, index),
+		Constraints: similarities[:len(n.constraints):len(n.constraints)],
+		Guardrails:  similarities[len(n.constraints):],
+	}
+	for j := range n.constraints {
+		match.Constraints[j] = m.constraint(&n.constraints[j], index)
+	}
+	for j, guard := range n.guards {
+		match.Guardrails[j] = truth(m.equal(guard.Table, index, m.resolve(guard.Reference)))
+	}
+	return match
+}

@@ -1,0 +1,85 @@
+package score
+
+import (
+	"math"
+	"slices"
+)
+
+// Kind says what a Value holds.
+type Kind uint8
+
+// The kinds of values.
+const (
+	KindNull Kind = iota
+	KindBool
+	KindNumber
+	KindString
+	KindList
+)
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	return [...]string{"null", "boolean", "number", "text", "list"}[k]
+}
+
+// Value is one cell of a table or of a target. The zero Value is null.
+type Value struct {
+	kind Kind
+	// number also holds booleans, as 0 and 1.
+	number float64
+	text   string
+	list   []string
+}
+
+// Null returns the null value.
+func Null() Value { return Value{} }
+
+// Bool returns a truth value.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: KindBool, number: 1}
+	}
+	return Value{kind: KindBool}
+}
+
+// Number returns a number.
+func Number(n float64) Value { return Value{kind: KindNumber, number: n} }
+
+// String returns a text.
+func String(s string) Value { return Value{kind: KindString, text: s} }
+
+// List returns a list of texts, which must not change afterwards.
+func List(texts ...string) Value { return Value{kind: KindList, list: texts} }
+
+// Kind returns what v holds.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNull reports whether v is null.
+func (v Value) IsNull() bool { return v.kind == KindNull }
+
+// Text returns the text of v and whether v is one.
+func (v Value) Text() (string, bool) { return v.text, v.kind == KindString }
+
+// Float returns the number of v and whether v is one.
+func (v Value) Float() (float64, bool) { return v.number, v.kind == KindNumber }
+
+// Equal reports whether both values have the same kind and content. Null equals null and NaN equals NaN.
+func (v Value) Equal(w Value) bool {
+	if v.kind != w.kind {
+		return false
+	}
+	switch v.kind {
+	case KindBool:
+		return v.number == w.number
+	case KindNumber:
+		return v.number == w.number || math.IsNaN(v.number) && math.IsNaN(w.number)
+	case KindString:
+		return v.text == w.text
+	case KindList:
+		return slices.Equal(v.list, w.list)
+	}
+	return true
+}
+
+// zero returns the value that stands for null of a kind where rows are matched.
+func zero(kind Kind) Value { return Value{kind: kind} }

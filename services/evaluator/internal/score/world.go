@@ -1,0 +1,271 @@
+package score
+
+import (
+	"math"
+
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assign"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+)
+
+// world is a trajectory with everything that scoring derives from it once, on first use.
+type world struct {
+	trajectory *Trajectory
+	// first is the index of the first user message, −1 if there is none.
+	first    int
+	texts    map[string]rouge.Tokens
+	traces   [][]call
+	read     []bool
+	tables   [tableEnd]history
+	solver   assign.Solver
+	costs    []float64
+	selected [][]Value
+}
+
+// history is the stored versions of one table.
+type history struct {
+	versions []Version
+	// at is the version that holds at each message index.
+	at []int32
+	// class numbers equal versions alike: the first that is equal.
+	class []int32
+}
+
+// empty is the history of a table that was never stored.
+var empty = []Version{{}}
+
+// newWorld prepares a trajectory.
+func newWorld(trajectory *Trajectory) *world {
+	w := &world{trajectory: trajectory, first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
+	n := len(trajectory.Messages)
+	w.traces, w.read = make([][]call, n), make([]bool, n)
+	at := make([]int32, 4*n)
+	for t := Setting; t < tableEnd; t++ {
+		h := &w.tables[t]
+		h.versions = trajectory.Tables[t]
+		if len(h.versions) == 0 {
+			h.versions = empty
+		}
+		h.at, at = at[:n:n], at[n:]
+		version := 0
+		for i := range h.at {
+			for version+1 < len(h.versions) && h.versions[version+1].Index <= i {
+				version++
+			}
+			h.at[i] = int32(version)
+		}
+	}
+	return w
+}
+
+// tokens returns a text as tokens for ROUGE-L.
+func (w *world) tokens(text string) rouge.Tokens {
+	tokens, ok := w.texts[text]
+	if !ok {
+		tokens = rouge.Tokenize(text)
+		w.texts[text] = tokens
+	}
+	return tokens
+}
+
+// calls returns the traces of a message; texts that are no trace are left out.
+func (w *world) calls(index int) []call {
+	if !w.read[index] {
+		w.read[index] = true
+		for _, text := range w.trajectory.Messages[index].ToolTrace {
+			if c, ok := parseCall(text); ok {
+				w.traces[index] = append(w.traces[index], c)
+			}
+		}
+	}
+	return w.traces[index]
+}
+
+// classOf returns the class of the version of a table that holds at a message index.
+func (w *world) classOf(t Table, index int) int32 {
+	h := &w.tables[t]
+	if h.class == nil {
+		h.class = make([]int32, len(h.versions))
+		for i := range h.versions {
+			h.class[i] = int32(i)
+			for j := range i {
+				if h.class[j] == int32(j) && equalRows(h.versions[i].Rows, h.versions[j].Rows) {
+					h.class[i] = int32(j)
+					break
+				}
+			}
+		}
+	}
+	return h.class[h.at[index]]
+}
+
+// equalRows reports whether two versions hold the same rows in the same order.
+func equalRows(a, b [][]Value) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equalRow(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalRow reports whether two rows hold the same cells.
+func equalRow(a, b []Value) bool {
+	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
+		return true
+	}
+	for i := range a {
+		if !a[i].Equal(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equal reports whether a table is the same at two message indices.
+func (w *world) equal(t Table, index, reference int) bool {
+	if index == reference {
+		return true
+	}
+	if t == Sandbox {
+		return w.trajectory.Messages[index].equal(&w.trajectory.Messages[reference])
+	}
+	return w.classOf(t, index) == w.classOf(t, reference)
+}
+
+// rows compares rows of a table with target rows: the best geometric mean over all ways to pair them. One pair without a
+// result makes the original's assignment fail, which gives 0.
+func (w *world) rows(target [][]cell, rows [][]Value) float64 {
+	n := len(target)
+	if len(rows) != n {
+		return 0
+	}
+	switch n {
+	case 0:
+		return 1
+	case 1:
+		if similarity := w.row(target[0], rows[0]); similarity > 0 {
+			return similarity
+		}
+		return 0
+	}
+	w.costs = w.costs[:0]
+	for i := range rows {
+		for j := range target {
+			similarity := w.row(target[j], rows[i])
+			if math.IsNaN(similarity) {
+				return 0
+			}
+			// −log of 0 is +Inf, a forbidden pair.
+			w.costs = append(w.costs, -math.Log(similarity))
+		}
+	}
+	columns, ok := w.solver.Solve(n, w.costs)
+	if !ok {
+		return 0
+	}
+	sum := 0.0
+	for i, column := range columns {
+		sum += w.costs[i*n+column]
+	}
+	return math.Exp(-sum / float64(n))
+}
+
+// evaluate returns the similarity of a constraint at a message, with the message index of its reference or −1.
+func (w *world) evaluate(c *constraint, index, reference int) float64 {
+	if c.measure == Guardrail {
+		return truth(w.equal(c.table, index, reference))
+	}
+	if c.table == Sandbox {
+		if !c.admits(&w.trajectory.Messages[index]) || len(c.target) != 1 {
+			return 0
+		}
+		if c.measure == ToolTraceDependant {
+			return w.dependant(c, index, reference)
+		}
+		return w.message(c.target[0], index, -1, nil, "")
+	}
+	h := &w.tables[c.table]
+	rows := h.versions[h.at[index]].Rows
+	if c.measure == Snapshot {
+		return w.rows(c.target, rows)
+	}
+	before := h.versions[h.at[reference]].Rows
+	switch c.measure {
+	case Addition:
+		if !w.difference(c.table, rows, before, true) {
+			return 0
+		}
+	case Removal:
+		if !w.difference(c.table, before, rows, true) {
+			return 0
+		}
+	case Update:
+		if len(rows) != len(before) {
+			return 0
+		}
+		w.difference(c.table, rows, before, false)
+	}
+	return w.rows(c.target, w.selected)
+}
+
+// admits reports whether the message's roles are those of the target.
+func (c *constraint) admits(m *Message) bool {
+	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
+}
+
+// difference selects the rows of more that are not in less, null cells replaced by zero values. If complete is true it
+// reports whether the pairs of equal rows are as many as the rows of less, and selects nothing useful if they are not.
+func (w *world) difference(t Table, more, less [][]Value, complete bool) bool {
+	columns := tableColumns[t]
+	pairs := 0
+	w.selected = w.selected[:0]
+	for _, row := range more {
+		found := false
+		for _, other := range less {
+			if equalFilled(columns, row, other) {
+				pairs++
+				found = true
+			}
+		}
+		if !found {
+			w.selected = append(w.selected, filledRow(columns, row))
+		}
+	}
+	return !complete || pairs == len(less)
+}
+
+// equalFilled compares rows in which null stands for zero values.
+func equalFilled(columns []Column, a, b []Value) bool {
+	for i := range columns {
+		x, y := a[i], b[i]
+		if x.IsNull() {
+			x = zero(columns[i].Kind)
+		}
+		if y.IsNull() {
+			y = zero(columns[i].Kind)
+		}
+		if !x.Equal(y) {
+			return false
+		}
+	}
+	return true
+}
+
+// filledRow returns a row with zero values for null.
+func filledRow(columns []Column, row []Value) []Value {
+	for i := range row {
+		if row[i].IsNull() {
+			filled := make([]Value, len(row))
+			for j := range row {
+				if filled[j] = row[j]; row[j].IsNull() {
+					filled[j] = zero(columns[j].Kind)
+				}
+			}
+			return filled
+		}
+	}
+	return row
+}

@@ -1,0 +1,168 @@
+// Package session is the state of one session: five versioned tables, a counter of row ids and a virtual clock. It is a
+// function of the setup and of the calls that were executed; it reads neither the wall clock nor random numbers.
+package session
+
+import (
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed in place.
+type Row []python.Value
+
+// slots is the size of an array indexed by table name.
+const slots = int(worldv1.TableName_TABLE_NAME_REMINDER) + 1
+
+// table is the newest version of one table.
+type table struct {
+	rows []Row
+	// ever says whether any version had a row.
+	ever bool
+	// written says whether a call of the current execution wrote the table.
+	written bool
+}
+
+// World is the state that calls read and change. Assigning it copies it; copies share rows, which no one changes in
+// place, so a copy is cheap and independent. Methods with a pointer receiver are not safe for concurrent use.
+type World struct {
+	tables [slots]table
+	active bool
+	drawn  int64
+	seed   int64
+	now    float64
+}
+
+// NewWorld returns a world without rows.
+func NewWorld(seed int64, now float64) World { return World{active: true, seed: seed, now: now} }
+
+// Rows returns the rows of a table. Change neither the slice nor the rows.
+func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows }
+
+// Load sets a table's rows as they were stored, without counting as a write.
+func (w *World) Load(name worldv1.TableName, rows []Row) {
+	w.tables[name].rows = rows
+	w.tables[name].ever = w.tables[name].ever || len(rows) > 0
+}
+
+// MarkEver notes that an earlier version of the table had a row.
+func (w *World) MarkEver(name worldv1.TableName) { w.tables[name].ever = true }
+
+// Write replaces a table's rows. It takes ownership of the slice.
+func (w *World) Write(name worldv1.TableName, rows []Row) {
+	w.tables[name] = table{rows: rows, ever: w.tables[name].ever || len(rows) > 0, written: true}
+}
+
+// Touch stores an identical version of the table if it ever had a row: what a removal that finds nothing does.
+func (w *World) Touch(name worldv1.TableName) {
+	if w.tables[name].ever {
+		w.tables[name].written = true
+	}
+}
+
+// Written says whether the table was written since Settle.
+func (w *World) Written(name worldv1.TableName) bool { return w.tables[name].written }
+
+// Settle ends an execution: what follows belongs to a later message.
+func (w *World) Settle() {
+	for i := range w.tables {
+		w.tables[i].written = false
+	}
+}
+
+// Active says whether the conversation goes on.
+func (w *World) Active() bool { return w.active }
+
+// SetActive ends the conversation or revives it.
+func (w *World) SetActive(active bool) { w.active = active }
+
+// Now returns the virtual time in POSIX seconds.
+func (w *World) Now() float64 { return w.now }
+
+// SetNow moves the virtual clock.
+func (w *World) SetNow(now float64) { w.now = now }
+
+// Drawn returns how many row ids were drawn.
+func (w *World) Drawn() int64 { return w.drawn }
+
+// SetDrawn restores the counter of row ids.
+func (w *World) SetDrawn(drawn int64) { w.drawn = drawn }
+
+// NewID draws the next row id. It is used up even if the call fails afterwards.
+func (w *World) NewID() string {
+	name := "row:" + strconv.FormatInt(w.drawn, 10)
+	if w.seed != 0 {
+		name = "row:" + strconv.FormatInt(w.seed, 10) + ":" + strconv.FormatInt(w.drawn, 10)
+	}
+	w.drawn++
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
+}
+
+// Tables lists the tables that a world holds, in table order.
+func Tables() []worldv1.TableName {
+	return []worldv1.TableName{
+		worldv1.TableName_TABLE_NAME_SETTING,
+		worldv1.TableName_TABLE_NAME_CONTACT,
+		worldv1.TableName_TABLE_NAME_MESSAGING,
+		worldv1.TableName_TABLE_NAME_REMINDER,
+	}
+}
+
+// Decode turns stored rows into rows of a world.
+func Decode(rows []*worldv1.Row) []Row {
+	decoded := make([]Row, len(rows))
+	for i, row := range rows {
+		cells := make(Row, len(row.GetCells()))
+		for j, cell := range row.GetCells() {
+			cells[j] = decodeCell(cell)
+		}
+		decoded[i] = cells
+	}
+	return decoded
+}
+
+func decodeCell(cell *worldv1.Value) python.Value {
+	switch kind := cell.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return python.Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return python.Float(kind.Number)
+	case *worldv1.Value_Text:
+		return python.Str(kind.Text)
+	default:
+		return python.None()
+	}
+}
+
+// Encode turns rows into their stored form.
+func Encode(name worldv1.TableName, index int32, rows []Row) *worldv1.Table {
+	encoded := &worldv1.Table{Name: name, Index: index, Rows: make([]*worldv1.Row, len(rows))}
+	for i, row := range rows {
+		cells := make([]*worldv1.Value, len(row))
+		for j, cell := range row {
+			cells[j] = encodeCell(cell)
+		}
+		encoded.Rows[i] = &worldv1.Row{Cells: cells}
+	}
+	return encoded
+}
+
+func encodeCell(cell python.Value) *worldv1.Value {
+	switch cell.Kind() {
+	case python.KindBool:
+		b, _ := cell.AsBool()
+		return world.Bool(b)
+	case python.KindInt, python.KindFloat:
+		f, _ := cell.Number()
+		return world.Number(f)
+	case python.KindStr:
+		s, _ := cell.AsStr()
+		return world.Text(s)
+	default:
+		return world.Null()
+	}
+}

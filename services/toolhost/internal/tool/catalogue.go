@@ -1,0 +1,62 @@
+package tool
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// order is the original's own order of its tools, which is the order in which agents see them and in which ties are broken.
+func order() []string {
+	return []string{
+		"add_contact", "modify_contact", "remove_contact", "search_contacts", "get_cellular_service_status",
+		"search_messages", "send_message_with_phone_number", "convert_currency", "get_current_location",
+		"get_location_service_status", "get_wifi_status", "search_lat_lon", "search_location_around_lat_lon",
+		"search_stock", "search_weather_around_lat_lon", "add_reminder", "modify_reminder", "remove_reminder",
+		"search_reminder", "get_low_battery_mode_status", "set_cellular_service_status", "set_location_service_status",
+		"set_low_battery_mode_status", "set_wifi_status", "end_conversation", "calculate_lat_lon_distance",
+		"datetime_info_to_timestamp", "get_current_timestamp", "search_holiday", "seconds_to_hours_minutes_seconds",
+		"shift_timestamp", "timestamp_diff", "timestamp_to_datetime_info", "unit_conversion",
+	}
+}
+
+// Catalogue is a set of tools. It is immutable and safe for concurrent use.
+type Catalogue struct {
+	tools  []*Tool
+	byName map[string]*Tool
+}
+
+// Builtin returns the tools of this package in the original's order; tools that the original does not have come last, by name.
+func Builtin() *Catalogue {
+	declared := slices.Concat(contactTools(), settingTools(), userTools())
+	place := make(map[string]int, len(order()))
+	for i, name := range order() {
+		place[name] = i
+	}
+	slices.SortStableFunc(declared, func(a, b *Tool) int {
+		i, known := place[a.Name]
+		if !known {
+			i = len(place)
+		}
+		j, known := place[b.Name]
+		if !known {
+			j = len(place)
+		}
+		return i - j
+	})
+	c := &Catalogue{tools: declared, byName: make(map[string]*Tool, len(declared))}
+	for _, t := range declared {
+		t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
+		for _, param := range t.Params {
+			t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})
+		}
+		c.byName[t.Name] = t
+	}
+	return c
+}
+
+// All returns all tools in order. Do not change the slice.
+func (c *Catalogue) All() []*Tool { return c.tools }
+
+// Find returns the tool of that name, nil if there is none.
+func (c *Catalogue) Find(name string) *Tool { return c.byName[name] }

@@ -1,0 +1,139 @@
+package tool
+
+import (
+	"math"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// fuzzyLimit is how many rows one fuzzy filter lets through.
+const fuzzyLimit = 5
+
+// filter compares one column with one argument.
+type filter struct {
+	column, param string
+	// cutoff is the least score of a fuzzy match; 0 compares exactly.
+	cutoff float64
+}
+
+// search finds rows that pass every filter whose argument was given.
+type search struct {
+	table   worldv1.TableName
+	filters []filter
+}
+
+// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a fuzzy one orders the rows by
+// score and lets five through.
+func (s search) run(w *session.World, args Args) (python.Value, error) {
+	if !s.anyGiven(args) {
+		return python.Value{}, raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
+	}
+	rows := w.Rows(s.table)
+	for _, f := range s.filters {
+		if !args.Given(f.param) {
+			continue
+		}
+		var err error
+		if rows, err = s.apply(f, rows, args.Value(f.param)); err != nil {
+			return python.Value{}, err
+		}
+	}
+	return s.dicts(rows), nil
+}
+
+func (s search) anyGiven(args Args) bool {
+	for _, f := range s.filters {
+		if args.Given(f.param) {
+			return true
+		}
+	}
+	return false
+}
+
+// columns returns the filtered columns as Python prints a tuple.
+func (s search) columns() string {
+	names := make([]string, len(s.filters))
+	for i, f := range s.filters {
+		names[i] = python.Repr(python.Str(f.column))
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+func (s search) apply(f filter, rows []session.Row, wanted python.Value) ([]session.Row, error) {
+	at := columnOf(s.table, f.column)
+	if f.cutoff > 0 {
+		return fuzzyRows(rows, at, wanted, f.cutoff)
+	}
+	schema, _ := world.SchemaOf(s.table)
+	if err := comparable(wanted, schema.Columns[at].Kind); err != nil {
+		return nil, err
+	}
+	var kept []session.Row
+	for _, row := range rows {
+		if !row[at].IsNone() && row[at].Equal(wanted) {
+			kept = append(kept, row)
+		}
+	}
+	return kept, nil
+}
+
+// fuzzyRows returns the best matches of a text, best first.
+func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) ([]session.Row, error) {
+	if wanted.IsNone() {
+		return nil, nil
+	}
+	query, ok := wanted.AsStr()
+	if !ok {
+		return nil, raise("TypeError", "sentence must be a String")
+	}
+	matches := fuzzy.Extract(query, len(rows), func(i int) (string, bool) { return rows[i][at].AsStr() }, cutoff, fuzzyLimit)
+	kept := make([]session.Row, len(matches))
+	for i, match := range matches {
+		kept[i] = rows[match.Index]
+	}
+	return kept, nil
+}
+
+// comparable raises what polars raises for a value that cannot be compared with a column.
+func comparable(v python.Value, kind world.Kind) error {
+	if v.Kind() == python.KindDict {
+		// The last line of polars' message is a hint; the exception's type stands on an earlier one.
+		return &python.Exception{Type: "Hint", Text: "Pass `allow_object=True` to accept any value and create a literal of type Object."}
+	}
+	if kind != world.KindText {
+		return nil
+	}
+	switch v.Kind() {
+	case python.KindInt:
+		i, fits := v.AsInt()
+		switch {
+		case !fits:
+			return nil
+		case i < math.MinInt32 || i > math.MaxInt32:
+			return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (i64)")
+		}
+		return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (i32)")
+	case python.KindFloat:
+		return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (f64)")
+	default:
+		return nil
+	}
+}
+
+func (s search) dicts(rows []session.Row) python.Value {
+	schema, _ := world.SchemaOf(s.table)
+	list := make([]python.Value, len(rows))
+	for i, row := range rows {
+		items := make([]python.Item, len(row))
+		for j, cell := range row {
+			items[j] = python.Item{Key: schema.Columns[j].Name, Value: cell}
+		}
+		list[i] = python.DictOf(items...)
+	}
+	return python.List(list...)
+}

@@ -1,0 +1,184 @@
+package tool
+
+import (
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+const settingModule = "setting"
+
+// service is one of the phone's services that can be turned on and off.
+type service struct {
+	column string
+	// title begins the message that low battery mode keeps the service off.
+	title string
+	// lowBatteryFirst checks low battery mode before the argument's type.
+	lowBatteryFirst bool
+}
+
+const lowBatteryColumn = "low_battery_mode"
+
+func services() []service {
+	return []service{
+		{column: "cellular", title: "Cellular service"},
+		{column: "wifi", title: "Wifi"},
+		{column: "location_service", title: "Location service", lowBatteryFirst: true},
+	}
+}
+
+// settingTools declares the tools of the phone's settings.
+func settingTools() []*Tool {
+	on := func(what string) []Param {
+		return []Param{{Name: "on", Type: Bool(), Description: "true turns " + what + " on, false turns it off."}}
+	}
+	getter := func(name, what, column string) *Tool {
+		return &Tool{
+			Name: name, Module: settingModule,
+			Description: "Tells whether " + what + " is on.",
+			Run:         func(w *session.World, _ Args) (python.Value, error) { return readSetting(w, column) },
+		}
+	}
+	setter := func(name, what string, s service) *Tool {
+		return &Tool{
+			Name: name, Module: settingModule, CheckLate: true,
+			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
+			Params:      on(what),
+			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setService(w, args, s) },
+		}
+	}
+	known := services()
+	return []*Tool{
+		setter("set_cellular_service_status", "cellular service", known[0]),
+		getter("get_cellular_service_status", "cellular service", known[0].column),
+		setter("set_wifi_status", "wifi", known[1]),
+		getter("get_wifi_status", "wifi", known[1].column),
+		setter("set_location_service_status", "location service", known[2]),
+		getter("get_location_service_status", "location service", known[2].column),
+		{
+			Name: "set_low_battery_mode_status", Module: settingModule,
+			Description: "Turns low battery mode of the phone on or off. Turning it on turns wifi, cellular and location service off.",
+			Params:      on("low battery mode"),
+			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setLowBattery(w, args) },
+		},
+		getter("get_low_battery_mode_status", "low battery mode", lowBatteryColumn),
+		{
+			Name: "get_current_location", Module: settingModule, Needs: []Need{NeedLocationService},
+			Description: "Returns the latitude and longitude at which the phone is.",
+			Run:         func(w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
+		},
+	}
+}
+
+// setting returns a cell of the only row of the settings; None without a row.
+func setting(w *session.World, column string) python.Value {
+	rows := w.Rows(worldv1.TableName_TABLE_NAME_SETTING)
+	if len(rows) == 0 {
+		return python.None()
+	}
+	return rows[0][world.Setting().Column(column)]
+}
+
+func readSetting(w *session.World, column string) (python.Value, error) {
+	return setting(w, column), nil
+}
+
+// writeSettings stores new values of some columns.
+func writeSettings(w *session.World, changes map[string]python.Value) {
+	old := w.Rows(worldv1.TableName_TABLE_NAME_SETTING)
+	rows := make([]session.Row, len(old))
+	for i, row := range old {
+		changed := append(session.Row(nil), row...)
+		for column, value := range changes {
+			changed[world.Setting().Column(column)] = value
+		}
+		rows[i] = changed
+	}
+	w.Write(worldv1.TableName_TABLE_NAME_SETTING, rows)
+}
+
+// isOn says whether a setting is on; null is off.
+func isOn(w *session.World, column string) bool {
+	on, _ := setting(w, column).AsBool()
+	return on
+}
+
+func setService(w *session.World, args Args, s service) error {
+	lowBattery := func() error {
+		if wanted, _ := args.Value("on").AsBool(); wanted && isOn(w, lowBatteryColumn) {
+			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
+		}
+		return nil
+	}
+	if s.lowBatteryFirst && truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
+		return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
+	}
+	if err := args.Check(); err != nil {
+		return err
+	}
+	if err := lowBattery(); err != nil {
+		return err
+	}
+	if err := unchanged(w, args, s.column); err != nil {
+		return err
+	}
+	writeSettings(w, map[string]python.Value{s.column: args.Value("on")})
+	return nil
+}
+
+// unchanged raises if a setting has the wanted value already.
+func unchanged(w *session.World, args Args, column string) error {
+	if !setting(w, column).Equal(args.Value("on")) {
+		return nil
+	}
+	state := "disabled"
+	if args.Bool("on") {
+		state = "enabled"
+	}
+	return raise("ValueError", column+" already "+state)
+}
+
+func setLowBattery(w *session.World, args Args) error {
+	if err := unchanged(w, args, lowBatteryColumn); err != nil {
+		return err
+	}
+	changes := map[string]python.Value{lowBatteryColumn: args.Value("on")}
+	if args.Bool("on") {
+		for _, s := range services() {
+			changes[s.column] = python.Bool(false)
+		}
+	}
+	writeSettings(w, changes)
+	return nil
+}
+
+func currentLocation(w *session.World) (python.Value, error) {
+	if !isOn(w, "location_service") {
+		return python.Value{}, raise("PermissionError", "Location service is not enabled.")
+	}
+	return python.DictOf(
+		python.Item{Key: "latitude", Value: setting(w, "latitude")},
+		python.Item{Key: "longitude", Value: setting(w, "longitude")},
+	), nil
+}
+
+// truthy is Python's bool(v).
+func truthy(v python.Value) bool {
+	switch v.Kind() {
+	case python.KindNone:
+		return false
+	case python.KindStr:
+		s, _ := v.AsStr()
+		return s != ""
+	case python.KindList:
+		list, _ := v.AsList()
+		return len(list) > 0
+	case python.KindDict:
+		dict, _ := v.AsDict()
+		return dict.Len() > 0
+	default:
+		number, _ := v.Number()
+		return number != 0
+	}
+}
