@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
@@ -72,7 +73,11 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	}
 	switch trajectory.End.GetReason() {
 	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
-		scored, err := evaluate(evaluation, trajectory.Messages, trajectory.Tables)
+		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
+		if err != nil {
+			return nil, err
+		}
+		scored, err := evaluate(evaluation, trajectory.Messages, slices.Concat(setup.GetTables(), trajectory.Tables))
 		if err != nil {
 			return nil, err
 		}

@@ -223,11 +223,15 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 	if err != nil {
 		return nil, err
 	}
+	setup, err := s.bus.Setup(ctx, state.Rollout().GetSetupDigest())
+	if err != nil {
+		return nil, err
+	}
 	return &orchestratorv1.GetTrajectoryResponse{
 		Rollout:          state.Rollout(),
 		Messages:         state.Messages(),
 		StartingMessages: int32(state.Starting()),
-		Tables:           versions(snapshots),
+		Tables:           versions(setup.GetTables(), snapshots),
 		End:              state.End(),
 		Begun:            timestamppb.New(log.Begun),
 		Updated:          timestamppb.New(log.Updated),
@@ -235,8 +239,8 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 }
 
 // versions returns the distinct table versions of a session, by table, then index.
-func versions(snapshots []*busv1.Snapshot) []*worldv1.Table {
-	var tables []*worldv1.Table
+func versions(starting []*worldv1.Table, snapshots []*busv1.Snapshot) []*worldv1.Table {
+	tables := slices.Clone(starting)
 	for _, snapshot := range snapshots {
 		tables = append(tables, snapshot.GetTables()...)
 	}

@@ -24,7 +24,7 @@ type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
-	// Tables are the distinct versions, by table, then index.
+	// Tables are the distinct versions that were stored after the start, by table, then index.
 	Tables []*worldv1.Table
 	// MaxMessages is the rollout's message limit.
 	MaxMessages int32
@@ -45,6 +45,7 @@ type pending struct {
 	messages []*worldv1.Message
 	limit    int32
 	tables   map[key]*worldv1.Table
+	starting []*worldv1.TableVersion // held by the setup
 	needed   map[key]bool
 	end      *busv1.End
 	span     trace.SpanContext
@@ -101,7 +102,7 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
 		p.messages = slices.Clone(start.GetMessages())
-		p.need(start.GetVersions())
+		p.starting = start.GetVersions()
 	}
 	if p.rollout == nil {
 		return nil, fmt.Errorf("rollout %s: %w: no start", rolloutID, ErrLog)
@@ -137,7 +138,11 @@ func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 
 func (p *pending) need(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
-		p.needed[key{version.GetName(), version.GetIndex()}] = true
+		if !slices.ContainsFunc(p.starting, func(s *worldv1.TableVersion) bool {
+			return s.GetName() == version.GetName() && s.GetIndex() == version.GetIndex()
+		}) {
+			p.needed[key{version.GetName(), version.GetIndex()}] = true
+		}
 	}
 }
 
@@ -156,7 +161,7 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	return nil
 }
 
-// complete returns the trajectory if the log has ended and every version it names is there.
+// complete returns the trajectory if the log has ended and every version it names is there, but for those of the start.
 func (p *pending) complete() *Trajectory {
 	if p.end == nil {
 		return nil

@@ -23,6 +23,9 @@ type toolSet struct {
 }
 
 func newToolSet(tools []*worldv1.Tool) toolSet {
+	if len(tools) == 0 {
+		return toolSet{}
+	}
 	h := sha256.New()
 	for _, tool := range tools {
 		for _, text := range []string{tool.GetName(), tool.GetExecutionName(), tool.GetDescription(), tool.GetParametersJson()} {
@@ -44,7 +47,7 @@ func (t *toolSets) respond(ctx context.Context, w *Worker, set toolSet, request 
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.RespondTimeout)
 	defer cancel()
 	request.ToolSetDigest = set.digest
-	if !t.knows(set.digest) {
+	if set.digest != "" && !t.knows(set.digest) {
 		request.Tools = set.tools
 	}
 	response, err := w.peers.Agents.Respond(ctx, request)

@@ -776,7 +776,7 @@ func (x *End) GetDetail() string {
 	return ""
 }
 
-// Snapshot holds the table versions that one execution stored. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>.
+// Snapshot holds the table versions that one execution stored; the starting versions stand in the setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>.
 // May be published more than once with equal content.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

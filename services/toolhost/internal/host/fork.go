@@ -1,0 +1,156 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+)
+
+// Fork makes a session that shares another's history up to a message. Repeating it returns the same.
+func (h *Host) Fork(ctx context.Context, id string, index int32, newID string) (*toolhostv1.Session, error) {
+	defer h.lock(id)()
+	l, err := h.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if index > l.record.GetLastIndex() || index < l.start.lastIndex {
+		return nil, fmt.Errorf("session %s: %w: it can be forked from message %d to %d, not at %d", id, ErrIndex, l.start.lastIndex, l.record.GetLastIndex(), index)
+	}
+	record := &toolhostv1.SessionRecord{
+		SetupName:   l.record.GetSetupName(),
+		SetupDigest: l.record.GetSetupDigest(),
+		LastIndex:   index,
+		ParentId:    id,
+		ForkedAt:    index,
+	}
+	if err := h.stateAt(id, l.record, index, record); err != nil {
+		return nil, err
+	}
+	switch existing, err := h.record(newID); {
+	case err == nil && existing.GetParentId() == id && existing.GetForkedAt() == index && !existing.GetDeleted():
+		return describe(newID, existing), nil
+	case err == nil:
+		return nil, fmt.Errorf("session %s: %w", newID, ErrExists)
+	case !errors.Is(err, ErrNotFound):
+		return nil, err
+	}
+	// The parent learns of the fork first: a count that is too high keeps it longer, one that is too low would lose history.
+	parent := proto.CloneOf(l.record)
+	parent.Forks++
+	if err := h.update(ctx, id, parent); err != nil {
+		return nil, err
+	}
+	meta, err := proto.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", id, err)
+	}
+	if err := h.store.Create(ctx, newID, meta, nil, index); err != nil {
+		return nil, fmt.Errorf("fork session %s: %w", id, err)
+	}
+	return describe(newID, record), nil
+}
+
+// stateAt fills in what holds after the last execution that is not later than index.
+func (h *Host) stateAt(id string, record *toolhostv1.SessionRecord, index int32, into *toolhostv1.SessionRecord) error {
+	for {
+		found := false
+		err := h.store.Outcomes(id, func(at int32, raw []byte) error {
+			if at > index {
+				return nil
+			}
+			outcome := &toolhostv1.OutcomeRecord{}
+			if err := proto.Unmarshal(raw, outcome); err != nil {
+				return err
+			}
+			found, into.IdsDrawn, into.Ended = true, outcome.GetIdsDrawn(), outcome.GetEnded()
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("session %s: %w", id, err)
+		}
+		if found || record.GetParentId() == "" {
+			return nil
+		}
+		id, index = record.GetParentId(), min(index, record.GetForkedAt())
+		if record, err = h.record(id); err != nil {
+			return err
+		}
+	}
+}
+
+// update stores a changed record.
+func (h *Host) update(ctx context.Context, id string, record *toolhostv1.SessionRecord) error {
+	meta, err := proto.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	h.live.Remove(id)
+	if err := h.store.Update(ctx, id, meta); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+// Delete removes a session. What its forks share stays until they are gone too. Deleting a missing session succeeds.
+func (h *Host) Delete(ctx context.Context, id string) error {
+	for id != "" {
+		parent, err := h.deleteOne(ctx, id)
+		if err != nil {
+			return err
+		}
+		id = parent
+	}
+	return nil
+}
+
+// deleteOne deletes one session and returns its parent if that is to go as well.
+func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err error) {
+	unlock := h.lock(id)
+	record, err := h.record(id)
+	if errors.Is(err, ErrNotFound) {
+		unlock()
+		return "", nil
+	}
+	if err != nil {
+		unlock()
+		return "", err
+	}
+	if record.GetForks() > 0 {
+		record.Deleted = true
+		err = h.update(ctx, id, record)
+		unlock()
+		return "", err
+	}
+	h.live.Remove(id)
+	err = h.store.Delete(ctx, id)
+	unlock()
+	if err != nil || record.GetParentId() == "" {
+		return "", err
+	}
+	return h.releaseParent(ctx, record.GetParentId())
+}
+
+// releaseParent counts one fork less and returns the parent's id if nothing keeps it any more.
+func (h *Host) releaseParent(ctx context.Context, id string) (string, error) {
+	defer h.lock(id)()
+	record, err := h.record(id)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	record.Forks = max(record.GetForks()-1, 0)
+	if err := h.update(ctx, id, record); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	if record.GetDeleted() && record.GetForks() == 0 {
+		return id, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// maxScan bounds how many stored entries are looked at for one page of sessions.
+const maxScan = 10_000
+
+// Tables returns the versions that hold at a message; no names means all tables.
+func (h *Host) Tables(ctx context.Context, id string, index int32, names []worldv1.TableName) ([]*worldv1.Table, error) {
+	defer h.lock(id)()
+	l, err := h.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var tables []*worldv1.Table
+	for _, name := range session.Tables() {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		table, err := h.versionAt(id, l.record, l.start, name, index)
+		if err != nil {
+			return nil, fmt.Errorf("read tables of session %s: %w", id, err)
+		}
+		if table != nil {
+			tables = append(tables, table)
+		}
+	}
+	return tables, nil
+}
+
+// Versions returns every version of a session's tables, those shared with parents included, by table, then index.
+func (h *Host) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
+	defer h.lock(id)()
+	l, err := h.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	tables := slices.Clone(l.start.tables)
+	record, until := l.record, l.record.GetLastIndex()
+	for {
+		stored, err := h.store.Load(id)
+		if err != nil {
+			return nil, fmt.Errorf("list versions of session %s: %w", id, err)
+		}
+		for _, version := range stored.Versions {
+			if version.Index > until {
+				continue
+			}
+			table := &worldv1.Table{}
+			if err := proto.Unmarshal(version.Data, table); err != nil {
+				return nil, fmt.Errorf("list versions of session %s: %w", id, err)
+			}
+			tables = append(tables, table)
+		}
+		if record.GetParentId() == "" {
+			break
+		}
+		id, until = record.GetParentId(), min(until, record.GetForkedAt())
+		if record, err = h.record(id); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
+		if a.GetName() != b.GetName() {
+			return int(a.GetName()) - int(b.GetName())
+		}
+		return int(a.GetIndex()) - int(b.GetIndex())
+	})
+	return tables, nil
+}
+
+// Get describes a session.
+func (h *Host) Get(ctx context.Context, id string) (*toolhostv1.Session, error) {
+	defer h.lock(id)()
+	l, err := h.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return describe(id, l.record), nil
+}
+
+func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {
+	return &toolhostv1.Session{
+		Id:          id,
+		SetupName:   record.GetSetupName(),
+		SetupDigest: record.GetSetupDigest(),
+		LastIndex:   record.GetLastIndex(),
+		ParentId:    record.GetParentId(),
+		ForkedAt:    record.GetForkedAt(),
+		IdsDrawn:    record.GetIdsDrawn(),
+	}
+}
+
+// List returns up to limit sessions after the given id and whether there are more.
+func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Session, more bool, err error) {
+	for range maxScan / max(limit, 1) {
+		more, err = h.store.List(prefix, after, limit, func(id string, meta []byte, _ int32) error {
+			after = id
+			if strings.HasPrefix(id, setupPrefix) || len(sessions) == limit {
+				return nil
+			}
+			record := &toolhostv1.SessionRecord{}
+			if err := proto.Unmarshal(meta, record); err != nil {
+				return fmt.Errorf("session %s: %w", id, err)
+			}
+			if !record.GetDeleted() {
+				sessions = append(sessions, describe(id, record))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, false, fmt.Errorf("list sessions: %w", err)
+		}
+		if !more || len(sessions) == limit || strings.HasPrefix(after, setupPrefix) {
+			break
+		}
+	}
+	return sessions, more && !strings.HasPrefix(after, setupPrefix), nil
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// request is one write on its way into a transaction.
+type request struct {
+	// apply makes the changes of the write. refused is a reason that concerns this write alone, and then it changed
+	// nothing; err concerns the whole transaction.
+	apply   func(*writer) (refused, err error)
+	refused error // what apply answered; the committer's alone
+	arrived time.Time
+	done    chan error // receives once, after the commit or its failure
+}
+
+// submit queues a write and waits for its commit.
+func (s *Store) submit(ctx context.Context, apply func(*writer) (refused, err error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if fatal := s.fatal.Load(); fatal != nil {
+		return fatal
+	}
+	r := &request{apply: apply, arrived: time.Now(), done: make(chan error, 1)}
+	select {
+	case <-s.stop:
+		return ErrClosed
+	default:
+	}
+	select {
+	case s.queue <- r:
+	case <-s.stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if len(s.queue) >= s.size {
+		select {
+		case s.full <- struct{}{}:
+		default: // the committer knows
+		}
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.done:
+	}
+	select {
+	case err := <-r.done: // the last batch
+		return err
+	default: // queued when the committer had taken the last batch
+		return ErrClosed
+	}
+}
+
+// run is the committer, the only goroutine that writes. It ends after Close, when the queue is empty.
+func (s *Store) run() {
+	defer close(s.done)
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	batch := make([]*request, 0, s.size)
+	w := &writer{}
+	for {
+		batch = s.collect(batch, timer)
+		if len(batch) == 0 {
+			return
+		}
+		s.flush(w, batch)
+	}
+}
+
+// collect waits for a write, then for the others that share its transaction, and returns them in order of arrival. last
+// is the batch before; its memory is used again. Without a write when the store closes it returns none.
+func (s *Store) collect(last []*request, timer *time.Timer) []*request {
+	alone := len(last) <= 1
+	clear(last)
+	batch := last[:0]
+	select {
+	case r := <-s.queue:
+		batch = append(batch, r)
+	case <-s.stop:
+		return s.drain(batch)
+	}
+	if alone && len(s.queue) == 0 {
+		return batch
+	}
+	if wait := s.delay - time.Since(batch[0].arrived); wait > 0 && len(s.queue) < s.size-1 {
+		// Sleep rather than take the writes one by one: waking up for each costs more than the write itself.
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-s.full:
+		case <-s.stop:
+		}
+		timer.Stop()
+	}
+	return s.drain(batch)
+}
+
+// drain fills batch with what is queued.
+func (s *Store) drain(batch []*request) []*request {
+	for len(batch) < s.size {
+		select {
+		case r := <-s.queue:
+			batch = append(batch, r)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// flush commits a batch and tells its writers. After a failed commit it commits no more.
+func (s *Store) flush(w *writer, batch []*request) {
+	fatal := s.fatal.Load()
+	if fatal == nil {
+		err := s.db.Update(func(tx *bolt.Tx) error {
+			w.bucket = tx.Bucket(bucketSession)
+			for _, r := range batch {
+				var err error
+				if r.refused, err = r.apply(w); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			fatal = &FatalError{path: s.path, cause: err}
+			s.fatal.Store(fatal)
+			s.failed <- fatal
+		}
+	}
+	for _, r := range batch {
+		if fatal != nil {
+			r.done <- fatal
+		} else {
+			r.done <- r.refused
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Package store keeps the sessions of one toolhost shard in a bbolt file: each session's meta, table versions and
+// outcomes.
+//
+// All sessions share flat buckets, so 100,000 of them cost no more than their data. Writes of all callers are
+// collected into one transaction; every transaction is synced to disk before any of its callers hears of success.
+//
+// Three choices of bbolt options: the list of free pages is kept as a hash map and not written (NoFreelistSync), since
+// writing it sorts all free pages at every commit; Open finds them again by reading the whole tree instead, which takes
+// time in proportion to the file. That list is derived data, so durability does not depend on it. Statistics are off.
+// Syncing is never off.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// Sentinel errors. They come wrapped with the session id.
+var (
+	// ErrNotFound says that there is no such session, or no such outcome in it.
+	ErrNotFound = errors.New("not found")
+	// ErrExists says that there is a session of that id already.
+	ErrExists = errors.New("already exists")
+	// ErrClosed says that the store is closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrID says that a session id is empty, too long or contains NUL.
+	ErrID = errors.New("invalid session id")
+)
+
+// FatalError is a failed commit, as *FatalError. What the file holds of that commit is unknown until it is opened again,
+// so the process must exit, reopen the file and read again. Nothing of the commit was acknowledged.
+type FatalError struct {
+	path  string
+	cause error
+}
+
+// Error names the file and the cause.
+func (e *FatalError) Error() string {
+	return fmt.Sprintf("commit to %s failed: %v", e.path, e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *FatalError) Unwrap() error { return e.cause }
+
+// Version is one version of a table of a session.
+type Version struct {
+	Table uint8
+	Index int32  // message index at which the version begins to hold; may be negative
+	Data  []byte // encoded table, opaque to the store
+}
+
+// Record is everything of a session except its outcomes.
+type Record struct {
+	Meta      []byte    // opaque to the store
+	Versions  []Version // the session's own versions, by table, then index
+	LastIndex int32     // highest index given to Create or Commit
+}
+
+// Config says where a store is and how it collects writes.
+type Config struct {
+	Path string // the file; its directory must exist
+	// Delay is the longest time that a write waits for others to share its transaction, 1ms being a good value. A write
+	// that is alone, with no other before it lately, does not wait. 0 shares only with writes that are waiting anyway.
+	Delay time.Duration
+	// BatchSize is the highest number of writes in a transaction; that many do not wait for Delay. 0 means 256.
+	BatchSize int
+	// OpenTimeout is how long Open waits for the file lock; bbolt tries every 50ms. 0 means 5s.
+	OpenTimeout time.Duration
+}
+
+const (
+	defaultBatchSize   = 256
+	defaultOpenTimeout = 5 * time.Second
+	formatVersion      = 1 // of the key layout
+)
+
+// Store is an open file of sessions. All methods may be called concurrently. Whoever opened it closes it.
+type Store struct {
+	db    *bolt.DB
+	path  string
+	delay time.Duration
+	size  int // writes in a transaction
+
+	queue chan *request
+	full  chan struct{} // a token: the queue holds a full batch
+	stop  chan struct{} // closed by Close: take no more writes
+	done  chan struct{} // closed by run: no more commits
+
+	fatal  atomic.Pointer[FatalError]
+	failed chan error
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the store at cfg.Path, making the file if there is none. It fails when the file cannot be made or written,
+// is no session store, or is locked by another process for longer than cfg.OpenTimeout. The store holds the lock until
+// Close.
+func Open(cfg Config) (*Store, error) { return open(cfg, os.OpenFile) }
+
+// open is Open with the function that opens the file, so that tests get hold of it.
+func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error)) (*Store, error) {
+	if cfg.BatchSize <= 0 {
+		cfg.BatchSize = defaultBatchSize
+	}
+	if cfg.OpenTimeout <= 0 {
+		cfg.OpenTimeout = defaultOpenTimeout
+	}
+	db, err := bolt.Open(cfg.Path, 0o600, &bolt.Options{
+		Timeout:        cfg.OpenTimeout,
+		FreelistType:   bolt.FreelistMapType,
+		NoFreelistSync: true,
+		NoStatistics:   true,
+		OpenFile:       openFile,
+	})
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("open store %s: another process holds its lock (waited %v): %w", cfg.Path, cfg.OpenTimeout, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
+	}
+	if err := prepare(db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", cfg.Path, err), db.Close())
+	}
+	s := &Store{
+		db:     db,
+		path:   cfg.Path,
+		delay:  cfg.Delay,
+		size:   cfg.BatchSize,
+		queue:  make(chan *request, cfg.BatchSize),
+		full:   make(chan struct{}, 1),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+		failed: make(chan error, 1),
+	}
+	go s.run()
+	return s, nil
+}
+
+// Bucket names, and the key of the layout's version in bucketStore.
+var (
+	bucketStore   = []byte("store")
+	bucketSession = []byte("session")
+	keyFormat     = []byte("format")
+)
+
+// prepare makes the buckets of a new file and checks the layout of an old one.
+func prepare(db *bolt.DB) error {
+	return db.Update(func(tx *bolt.Tx) error {
+		if b := tx.Bucket(bucketStore); b != nil {
+			if got := b.Get(keyFormat); len(got) != 1 || got[0] != formatVersion {
+				return fmt.Errorf("layout %x, only %02x is known", got, formatVersion)
+			}
+			return nil
+		}
+		if k, _ := tx.Cursor().First(); k != nil {
+			return fmt.Errorf("a bbolt file, but not of sessions: it has a bucket %q", k)
+		}
+		b, err := tx.CreateBucket(bucketStore)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucket(bucketSession); err != nil {
+			return err
+		}
+		return b.Put(keyFormat, []byte{formatVersion})
+	})
+}
+
+// Close commits the writes that are queued, waits for running reads and releases the file. Later calls of any method
+// return ErrClosed; later calls of Close return what the first one did.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.stop)
+		<-s.done
+		if err := s.db.Close(); err != nil {
+			s.closeErr = fmt.Errorf("close store %s: %w", s.path, err)
+		}
+	})
+	return s.closeErr
+}
+
+// Failed returns a channel that delivers the first *FatalError, once. It is never closed.
+func (s *Store) Failed() <-chan error { return s.failed }
+
+// Size returns the size in bytes of the pages in use or free for use, 0 when the store is closed. The file may be larger.
+func (s *Store) Size() (bytes int64) {
+	err := s.db.View(func(tx *bolt.Tx) error {
+		bytes = tx.Size()
+		return nil
+	})
+	if err != nil {
+		return 0
+	}
+	return bytes
+}

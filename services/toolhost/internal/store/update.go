@@ -1,0 +1,17 @@
+package store
+
+import "context"
+
+// Update replaces the meta of a session. It fails with ErrNotFound when there is no such session. It returns nil only
+// after the commit, and otherwise behaves as Commit.
+func (s *Store) Update(ctx context.Context, id string, meta []byte) error {
+	value := sessionValue(0, meta)
+	return s.write(ctx, "update", id, func(w *writer) (refused, err error) {
+		old := w.session(id)
+		if old == nil {
+			return ErrNotFound, nil
+		}
+		setHighest(value, highest(old))
+		return nil, w.bucket.Put(w.key, value)
+	})
+}

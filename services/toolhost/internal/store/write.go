@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// writer puts the changes of requests into the running transaction. Only the committer uses it.
+type writer struct {
+	bucket *bolt.Bucket
+	key    []byte // of the last operation; bbolt copies keys
+}
+
+// Create adds a session that holds meta and versions, with lastIndex as its highest index. It fails with ErrExists, and
+// changes nothing, when there is one of that id. It returns nil only after the commit. When ctx ends first, it returns
+// the context's error and the session may or may not be made. It keeps no reference to its arguments. Other errors:
+// ErrID, ErrClosed, *FatalError.
+func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
+	value, versions := sessionValue(lastIndex, meta), cloneVersions(versions)
+	return s.write(ctx, "create", id, func(w *writer) (refused, err error) {
+		if w.session(id) != nil {
+			return ErrExists, nil
+		}
+		if err := w.bucket.Put(w.key, value); err != nil {
+			return nil, err
+		}
+		return nil, w.putVersions(id, versions)
+	})
+}
+
+// Commit puts, in one transaction, outcome under index, the versions and the new meta into a session. What is there
+// under the same index, or the same table and index, is replaced. The session's highest index becomes the highest of
+// itself, index and lastIndex. It fails with ErrNotFound, and changes nothing, when there is no such session. It returns
+// nil only after the commit. When ctx ends first, it returns the context's error and the commit may or may not happen:
+// ask for the Outcome. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
+func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
+	value, versions := sessionValue(max(index, lastIndex), meta), cloneVersions(versions)
+	outcome = bytes.Clone(outcome)
+	return s.write(ctx, "commit", id, func(w *writer) (refused, err error) {
+		old := w.session(id)
+		if old == nil {
+			return ErrNotFound, nil
+		}
+		setHighest(value, max(highest(value), highest(old)))
+		if err := w.bucket.Put(w.key, value); err != nil {
+			return nil, err
+		}
+		if err := w.putVersions(id, versions); err != nil {
+			return nil, err
+		}
+		w.key = appendKey(w.key[:0], id, kindOutcome, 0, index)
+		return nil, w.bucket.Put(w.key, outcome)
+	})
+}
+
+// Delete removes everything of a session; without such a session it does nothing. It returns nil only after the commit.
+// When ctx ends first, it returns the context's error and the session may or may not be gone. Other errors: ErrID,
+// ErrClosed, *FatalError.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	return s.write(ctx, "delete", id, func(w *writer) (refused, err error) {
+		prefix := append([]byte(id), 0)
+		c := w.bucket.Cursor()
+		// Each step seeks anew, because a cursor loses its place when it deletes.
+		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Seek(prefix) {
+			if err := c.Delete(); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+}
+
+// session returns the value of a session's key, nil if there is none, and leaves the key in w.key.
+func (w *writer) session(id string) []byte {
+	w.key = appendKey(w.key[:0], id, kindSession, 0, 0)
+	return w.bucket.Get(w.key)
+}
+
+func (w *writer) putVersions(id string, versions []Version) error {
+	for _, v := range versions {
+		w.key = appendKey(w.key[:0], id, kindVersion, v.Table, v.Index)
+		if err := w.bucket.Put(w.key, v.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cloneVersions copies versions with their data: a caller that gives up waiting may reuse its memory before the commit.
+func cloneVersions(versions []Version) []Version {
+	versions = slices.Clone(versions)
+	for i := range versions {
+		versions[i].Data = bytes.Clone(versions[i].Data)
+	}
+	return versions
+}
+
+// write has apply run in the next transaction and waits for its commit. operation is for the error's text.
+func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (refused, err error)) error {
+	err := checkID(id)
+	if err == nil {
+		err = s.submit(ctx, apply)
+	}
+	if err != nil {
+		return fmt.Errorf("%s session %q: %w", operation, id, err)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package toolhost
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+)
+
+// defaultPageSize is used where a request leaves the page size open.
+const defaultPageSize = 100
+
+// server implements ToolHostService.
+type server struct {
+	toolhostv1.UnimplementedToolHostServiceServer
+	host      *host.Host
+	catalogue *tool.Catalogue
+	owns      func(sessionID string) bool
+}
+
+// statusOf maps what the logic returns to gRPC codes.
+func statusOf(err error) error {
+	var fatal *store.FatalError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, host.ErrNotFound):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, host.ErrExists):
+		return status.Error(codes.AlreadyExists, err.Error())
+	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID):
+		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, host.ErrIndex):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, host.ErrQuota):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed):
+		return status.Error(codes.Unavailable, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, err.Error())
+	default:
+		return status.Error(codes.Internal, err.Error())
+	}
+}
+
+// check refuses sessions of other shards.
+func (s *server) check(id string) error {
+	if !s.owns(id) {
+		return status.Errorf(codes.FailedPrecondition, "session %s belongs to another shard", id)
+	}
+	return nil
+}
+
+// CreateSession implements ToolHostService.
+func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessionRequest) (*toolhostv1.CreateSessionResponse, error) {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	response, err := s.host.Create(ctx, req.GetSessionId(), req.GetSetup())
+	return response, statusOf(err)
+}
+
+// Execute implements ToolHostService.
+func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*toolhostv1.ExecuteResponse, error) {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	for _, call := range req.GetCalls()[1:] {
+		if call.GetSender() != req.GetCalls()[0].GetSender() {
+			return nil, status.Error(codes.InvalidArgument, "calls: one batch has one sender")
+		}
+	}
+	response, err := s.host.Execute(ctx, req.GetSessionId(), req.GetIndex(), req.GetCalls(), observer(ctx))
+	return response, statusOf(err)
+}
+
+// observer returns what records a span per call, nil where nobody looks.
+func observer(ctx context.Context) host.Call {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return nil
+	}
+	tracer := otel.Tracer("toolhost")
+	return func(message *worldv1.Message, answer execute.Answer) {
+		name := answer.Tool
+		if name == "" {
+			name = "source"
+		}
+		_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithAttributes(
+			attribute.String("gen_ai.operation.name", "execute_tool"),
+			attribute.String("gen_ai.tool.name", name),
+			attribute.String("gen_ai.tool.call.id", message.GetToolCallId()),
+		))
+		if answer.Exception != "" {
+			span.SetStatus(otelcodes.Error, answer.Exception)
+		}
+		span.End()
+	}
+}
+
+// ReadTables implements ToolHostService.
+func (s *server) ReadTables(ctx context.Context, req *toolhostv1.ReadTablesRequest) (*toolhostv1.ReadTablesResponse, error) {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	tables, err := s.host.Tables(ctx, req.GetSessionId(), req.GetIndex(), req.GetTables())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.ReadTablesResponse{Tables: tables}, nil
+}
+
+// ListVersions implements ToolHostService.
+func (s *server) ListVersions(req *toolhostv1.ListVersionsRequest, stream toolhostv1.ToolHostService_ListVersionsServer) error {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return err
+	}
+	tables, err := s.host.Versions(stream.Context(), req.GetSessionId())
+	if err != nil {
+		return statusOf(err)
+	}
+	for _, table := range tables {
+		if err := stream.Send(&toolhostv1.ListVersionsResponse{Table: table}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetSession implements ToolHostService.
+func (s *server) GetSession(ctx context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	session, err := s.host.Get(ctx, req.GetSessionId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.GetSessionResponse{Session: session}, nil
+}
+
+// ListSessions implements ToolHostService.
+func (s *server) ListSessions(_ context.Context, req *toolhostv1.ListSessionsRequest) (*toolhostv1.ListSessionsResponse, error) {
+	size := int(req.GetPageSize())
+	if size == 0 {
+		size = defaultPageSize
+	}
+	sessions, more, err := s.host.List(req.GetPrefix(), req.GetPageToken(), size)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	response := &toolhostv1.ListSessionsResponse{Sessions: sessions}
+	if more && len(sessions) > 0 {
+		response.NextPageToken = sessions[len(sessions)-1].GetId()
+	}
+	return response, nil
+}
+
+// ForkSession implements ToolHostService.
+func (s *server) ForkSession(ctx context.Context, req *toolhostv1.ForkSessionRequest) (*toolhostv1.ForkSessionResponse, error) {
+	for _, id := range []string{req.GetSessionId(), req.GetNewSessionId()} {
+		if err := s.check(id); err != nil {
+			return nil, err
+		}
+	}
+	session, err := s.host.Fork(ctx, req.GetSessionId(), req.GetIndex(), req.GetNewSessionId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.ForkSessionResponse{Session: session}, nil
+}
+
+// DeleteSession implements ToolHostService.
+func (s *server) DeleteSession(ctx context.Context, req *toolhostv1.DeleteSessionRequest) (*toolhostv1.DeleteSessionResponse, error) {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return nil, err
+	}
+	if err := s.host.Delete(ctx, req.GetSessionId()); err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.DeleteSessionResponse{}, nil
+}
+
+// ListTools implements ToolHostService.
+func (s *server) ListTools(context.Context, *toolhostv1.ListToolsRequest) (*toolhostv1.ListToolsResponse, error) {
+	response := &toolhostv1.ListToolsResponse{}
+	for _, t := range s.catalogue.All() {
+		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}}
+		for _, need := range t.Needs {
+			info.Needs = append(info.Needs, string(need))
+		}
+		response.Tools = append(response.Tools, info)
+	}
+	return response, nil
+}

@@ -1,0 +1,80 @@
+// Package toolhost owns each session's world and executes tools in it: it keeps sessions in bbolt, runs every call exactly
+// once, and announces new table versions on the bus.
+package toolhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+)
+
+// storeFile holds the sessions of a shard, below the shard's directory.
+const storeFile = "sessions.db"
+
+// lockTimeout bounds waiting for another process that has the file open.
+const lockTimeout = 5 * time.Second
+
+// Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit fails: the process must
+// then exit, reopen the file and go on with what was acknowledged.
+func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+		return fmt.Errorf("toolhost: data directory %s cannot be made: %w: choose another --toolhost-dir", cfg.Dir, err)
+	}
+	sessions, err := store.Open(store.Config{Path: filepath.Join(cfg.Dir, storeFile), Delay: cfg.CommitDelay, OpenTimeout: lockTimeout})
+	if err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	defer func() { err = errors.Join(err, sessions.Close()) }()
+	catalogue := tool.Builtin()
+	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls}, sessions, m.Bus(), catalogue)
+	if err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	service := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(mesh.ToolHost, id) }}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case err := <-sessions.Failed():
+			stop(err)
+		case <-ctx.Done():
+		}
+	}()
+	err = m.Serve(ctx, mesh.ToolHost, func(registrar grpc.ServiceRegistrar) {
+		toolhostv1.RegisterToolHostServiceServer(registrar, service)
+	})
+	stop(nil)
+	<-watched
+	if failure := context.Cause(ctx); !errors.Is(failure, context.Canceled) {
+		err = errors.Join(err, failure)
+	}
+	if err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	return nil
+}
+
+// ToolNames returns the names of all tools, in the original's order.
+func ToolNames() []string {
+	var names []string
+	for _, t := range tool.Builtin().All() {
+		names = append(names, t.Name)
+	}
+	return names
+}
