@@ -109,7 +109,8 @@ func Report(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	_, _ = fmt.Fprintf(w, "%s: %s\n", program, strings.ReplaceAll(err.Error(), "\n", "; "))
+	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", "; "), program+": ")
+	_, _ = fmt.Fprintf(w, "%s: %s\n", program, text)
 	if errors.Is(err, ErrUsage) {
 		return ExitUsage
 	}

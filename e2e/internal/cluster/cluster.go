@@ -1,0 +1,253 @@
+// Package cluster runs an installation as separate processes on this machine: a NATS server and the four services, each
+// on a port of its own. It can kill and restart them.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// The processes, in the order in which they start.
+const (
+	NATS         = "nats"
+	ToolHost     = "toolhost"
+	AgentGateway = "agentgw"
+	Evaluator    = "evaluator"
+	Orchestrator = "orchestrator"
+)
+
+const (
+	// readyTimeout bounds the start of one process.
+	readyTimeout = 30 * time.Second
+	// stopTimeout bounds its end after a request to terminate.
+	stopTimeout = 8 * time.Second
+	// dialInterval is the pause between two attempts to reach a process that starts.
+	dialInterval = 20 * time.Millisecond
+)
+
+// Services lists the four services, without NATS.
+func Services() []string { return []string{ToolHost, AgentGateway, Evaluator, Orchestrator} }
+
+// Config says where a cluster's programs are and where it keeps its data.
+type Config struct {
+	// Bin holds the programs, as Build makes them.
+	Bin string
+	// Dir holds data and logs.
+	Dir string
+	// Args are added to every service's command line.
+	Args []string
+}
+
+// Cluster is a running installation. It is not safe for concurrent use. Stop it.
+type Cluster struct {
+	cfg       Config
+	addresses map[string]string
+	running   map[string]*process
+}
+
+type process struct {
+	cmd  *exec.Cmd
+	log  *os.File
+	done chan error
+}
+
+// Build compiles the programs into a directory. root is the repository.
+func Build(ctx context.Context, root, bin string) error {
+	packages := []string{"./cmd/toolsandbox"}
+	for _, service := range Services() {
+		packages = append(packages, "./services/"+service+"/cmd/"+service)
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", bin + string(filepath.Separator)}, packages...)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build programs: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Start starts all processes and waits until each is ready.
+func Start(ctx context.Context, cfg Config) (*Cluster, error) {
+	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process)}
+	for _, name := range append([]string{NATS}, Services()...) {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		c.addresses[name] = address
+	}
+	for _, name := range append([]string{NATS}, Services()...) {
+		if err := c.Start(ctx, name); err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
+	}
+	return c, nil
+}
+
+// freeAddress returns an address that nobody listens on right now.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return address, nil
+}
+
+// Address returns where a process listens.
+func (c *Cluster) Address(name string) string { return c.addresses[name] }
+
+// ClientArgs returns the flags with which toolsandbox run uses this cluster.
+func (c *Cluster) ClientArgs() []string {
+	return []string{"--remote", "--orchestrator-addr", c.addresses[Orchestrator], "--evaluator-addr", c.addresses[Evaluator]}
+}
+
+// Start starts one process that does not run and waits until it is ready.
+func (c *Cluster) Start(ctx context.Context, name string) error {
+	log, err := os.OpenFile(filepath.Join(c.cfg.Dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	cmd := exec.Command(c.program(name), c.args(name)...) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
+	}
+	p := &process{cmd: cmd, log: log, done: make(chan error, 1)}
+	go func() { p.done <- cmd.Wait() }()
+	c.running[name] = p
+	return c.ready(ctx, name)
+}
+
+func (c *Cluster) program(name string) string {
+	if name == NATS {
+		return filepath.Join(c.cfg.Bin, "toolsandbox")
+	}
+	return filepath.Join(c.cfg.Bin, name)
+}
+
+func (c *Cluster) args(name string) []string {
+	if name == NATS {
+		return []string{"nats", "--listen", c.addresses[NATS], "--dir", filepath.Join(c.cfg.Dir, "streams")}
+	}
+	args := []string{
+		"--listen", c.addresses[name],
+		"--nats-url", "nats://" + c.addresses[NATS],
+		"--toolhost-addr", c.addresses[ToolHost],
+		"--agentgw-addr", c.addresses[AgentGateway],
+		"--evaluator-addr", c.addresses[Evaluator],
+		"--orchestrator-addr", c.addresses[Orchestrator],
+	}
+	if name == ToolHost {
+		args = append(args, "--toolhost-dir", filepath.Join(c.cfg.Dir, "sessions"))
+	}
+	if name == Orchestrator {
+		args = append(args, "--orchestrator-lease", "2s")
+	}
+	return append(args, c.cfg.Args...)
+}
+
+// ready waits until a process answers.
+func (c *Cluster) ready(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	ticker := time.NewTicker(dialInterval)
+	defer ticker.Stop()
+	for {
+		err := c.probe(ctx, name)
+		if err == nil {
+			return nil
+		}
+		select {
+		case exit := <-c.running[name].done:
+			c.running[name].done <- exit
+			return fmt.Errorf("%s ended at its start (%w): see %s", name, exit, c.running[name].log.Name())
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready after %s: %w: see %s", name, readyTimeout, err, c.running[name].log.Name())
+		case <-ticker.C:
+		}
+	}
+}
+
+func (c *Cluster) probe(ctx context.Context, name string) error {
+	if name == NATS {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.addresses[name])
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	conn, err := grpc.NewClient(c.addresses[name], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	response, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{})
+	if err != nil {
+		return err
+	}
+	if response.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+		return fmt.Errorf("%s is %s", name, response.GetStatus())
+	}
+	return nil
+}
+
+// Kill ends a process without warning and waits until it is gone.
+func (c *Cluster) Kill(name string) error {
+	p := c.running[name]
+	delete(c.running, name)
+	if err := p.cmd.Process.Kill(); err != nil {
+		return fmt.Errorf("kill %s: %w", name, err)
+	}
+	<-p.done
+	return p.log.Close()
+}
+
+// Stop asks all processes to end, in the reverse order of their start, and waits for them. One that has to be killed is an
+// error.
+func (c *Cluster) Stop() error {
+	var errs []error
+	names := append([]string{NATS}, Services()...)
+	slices.Reverse(names)
+	for _, name := range names {
+		if p := c.running[name]; p != nil {
+			errs = append(errs, stop(name, p))
+			delete(c.running, name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func stop(name string, p *process) error {
+	defer func() { _ = p.log.Close() }()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", name, err)
+	}
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			return fmt.Errorf("stop %s: %w: see %s", name, err, p.log.Name())
+		}
+		return nil
+	case <-timer.C:
+		err := p.cmd.Process.Kill()
+		<-p.done
+		return errors.Join(fmt.Errorf("%s did not stop within %s: see %s", name, stopTimeout, p.log.Name()), err)
+	}
+}
