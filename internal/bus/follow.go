@@ -71,7 +71,7 @@ func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutI
 	if sweepID != "" {
 		filter = sweepResultSubject(sweepID)
 	}
-	info, err := b.streams[resultStream].Info(ctx, jetstream.WithSubjectFilter(filter))
+	info, err := b.info(ctx, resultStream, filter)
 	if err != nil {
 		return fmt.Errorf("list results: %w", err)
 	}
@@ -83,7 +83,7 @@ func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutI
 
 // SweepIDs returns the ids of all stored sweeps, in no order.
 func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
-	info, err := b.streams[sweepStream].Info(ctx, jetstream.WithSubjectFilter(sweepPlanSubject("*")))
+	info, err := b.info(ctx, sweepStream, sweepPlanSubject("*"))
 	if err != nil {
 		return nil, fmt.Errorf("list sweeps: %w", err)
 	}
@@ -92,6 +92,15 @@ func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
 		ids = append(ids, strings.Split(subject, ".")[1])
 	}
 	return ids, nil
+}
+
+// info returns a stream's state with the subjects that match a filter.
+func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.StreamInfo, err error) {
+	err = attempt(ctx, func(ctx context.Context) error {
+		info, err = b.streams[stream].Info(ctx, jetstream.WithSubjectFilter(filter))
+		return err
+	})
+	return info, err
 }
 
 // Cancelled says whether a sweep was cancelled.
@@ -110,7 +119,11 @@ func (b *Bus) follow(ctx context.Context, stream, filter string, handle func(con
 	if filter != "" {
 		cfg.FilterSubjects = []string{filter}
 	}
-	consumer, err := b.streams[stream].OrderedConsumer(ctx, cfg)
+	var consumer jetstream.Consumer
+	err := attempt(ctx, func(ctx context.Context) (err error) {
+		consumer, err = b.streams[stream].OrderedConsumer(ctx, cfg)
+		return err
+	})
 	if err != nil {
 		return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -127,40 +128,35 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 // Enqueue queues rollouts, of which each worker process may run parallel at once (0: no limit). One that is in the queue
 // already is left as it is. Safe to repeat.
 func (b *Bus) Enqueue(ctx context.Context, rollouts []*busv1.Rollout, parallel int) error {
-	pending := make([]jetstream.PubAckFuture, 0, maxUnacknowledged)
-	for _, rollout := range rollouts {
-		raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Parallel: int32(parallel)})
-		if err != nil {
-			return fmt.Errorf("queue %s: %w", rollout.GetId(), err)
-		}
-		future, err := b.js.PublishMsgAsync(message(ctx, jobSubject(rollout.GetId()), raw), jetstream.WithExpectLastSequencePerSubject(0))
-		if err != nil {
-			return fmt.Errorf("queue %s: %w", rollout.GetId(), err)
-		}
-		pending = append(pending, future)
-		if len(pending) == maxUnacknowledged {
-			if err := confirm(ctx, pending); err != nil {
-				return err
-			}
-			pending = pending[:0]
+	for batch := range slices.Chunk(rollouts, maxUnacknowledged) {
+		if err := attempt(ctx, func(ctx context.Context) error { return b.enqueue(ctx, batch, parallel) }); err != nil {
+			return fmt.Errorf("queue jobs: %w", err)
 		}
 	}
-	return confirm(ctx, pending)
+	return nil
 }
 
-// confirm waits for acknowledgements; a job that is in the queue already counts as acknowledged.
-func confirm(ctx context.Context, pending []jetstream.PubAckFuture) error {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
+func (b *Bus) enqueue(ctx context.Context, rollouts []*busv1.Rollout, parallel int) error {
+	pending := make([]jetstream.PubAckFuture, len(rollouts))
+	for i, rollout := range rollouts {
+		raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Parallel: int32(parallel)})
+		if err != nil {
+			return err
+		}
+		pending[i], err = b.js.PublishMsgAsync(message(ctx, jobSubject(rollout.GetId()), raw), jetstream.WithExpectLastSequencePerSubject(0))
+		if err != nil {
+			return err
+		}
+	}
 	for _, future := range pending {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
-			if !isWrongSequence(err) {
-				return fmt.Errorf("queue jobs: %w", err)
+			if !isWrongSequence(err) { // in the queue already counts as queued
+				return err
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("queue jobs: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 	return nil

@@ -3,11 +3,9 @@ package bus
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
@@ -25,15 +23,11 @@ func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	}
 	shard := b.shardOf(rolloutID)
 	subject := logSubject(shard, rolloutID)
-	expected := jetstream.WithExpectLastSequencePerSubject(lastSeq)
-	seq, err := b.publish(ctx, subject, raw, expected)
-	if unsure(err) {
-		// The acknowledgement may be what was lost: try once more and, if the subject has moved, look whether by us.
-		seq, err = b.publish(ctx, subject, raw, expected)
-		if isWrongSequence(err) {
-			if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
-				return last.Sequence, nil
-			}
+	seq, repeated, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(lastSeq))
+	if isWrongSequence(err) && repeated {
+		// The acknowledgement may be what was lost: look whether it was us who moved the log.
+		if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
+			return last.Sequence, nil
 		}
 	}
 	if isWrongSequence(err) {
@@ -43,12 +37,6 @@ func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, err)
 	}
 	return seq, nil
-}
-
-// unsure says whether a publish failed in a way that leaves open whether the message was stored.
-func unsure(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, nats.ErrDisconnected) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
 
 // Log is a rollout's log as it is stored.
@@ -88,7 +76,7 @@ func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) err
 	if err != nil {
 		return fmt.Errorf("publish snapshot of %s: %w", snapshot.GetSessionId(), err)
 	}
-	if _, err := b.publish(ctx, snapshotSubject(b.shardOf(snapshot.GetSessionId()), snapshot.GetSessionId()), raw); err != nil {
+	if _, _, err := b.publish(ctx, snapshotSubject(b.shardOf(snapshot.GetSessionId()), snapshot.GetSessionId()), raw); err != nil {
 		return fmt.Errorf("publish snapshot of %s: %w", snapshot.GetSessionId(), err)
 	}
 	return nil

@@ -24,8 +24,15 @@ const (
 	replyStream      = "REPLY"
 )
 
-// publishTimeout bounds one publish with its acknowledgement when the caller's context has no earlier deadline.
-const publishTimeout = 10 * time.Second
+const (
+	// attemptTimeout bounds one request to the server. A server that restarts loses requests without a word.
+	attemptTimeout = 2 * time.Second
+	// patience bounds all attempts of one request together, where the caller's context has no earlier deadline. It covers
+	// the restart of a server.
+	patience = 30 * time.Second
+	// retryDelay is the pause between two attempts.
+	retryDelay = 50 * time.Millisecond
+)
 
 func logStream(shard int) string      { return "BUS_" + strconv.Itoa(shard) }
 func snapshotStream(shard int) string { return "SNAPSHOT_" + strconv.Itoa(shard) }
@@ -98,20 +105,61 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// publish sends a message and waits for its acknowledgement.
-func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+// attempt makes a request until it is answered: with anything but a lost answer it returns at once. Requests are made anew,
+// so each must be safe to repeat.
+func attempt(ctx context.Context, request func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ack, err := b.js.PublishMsg(ctx, message(ctx, subject, raw), opts...)
-	if err != nil {
-		return 0, err
+	for {
+		bounded, done := context.WithTimeout(ctx, attemptTimeout)
+		err := request(bounded)
+		done()
+		if !unsure(err) {
+			return err
+		}
+		timer := time.NewTimer(retryDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
 	}
-	return ack.Sequence, nil
 }
 
-// create publishes to a subject that must have no message yet; created is false if it has one.
+// unsure says whether a request failed in a way that leaves open whether the server acted on it.
+func unsure(err error) bool {
+	for _, lost := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.Code == 503
+}
+
+// publish sends a message and waits for its acknowledgement. repeated tells whether more than one attempt was made, that is,
+// whether an earlier one may be what is stored.
+func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
+	attempts := 0
+	err = attempt(ctx, func(ctx context.Context) error {
+		attempts++
+		ack, err := b.js.PublishMsg(ctx, message(ctx, subject, raw), opts...)
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	return seq, attempts > 1, err
+}
+
+// create publishes to a subject that must have no message yet; created is false if it has one. After a lost
+// acknowledgement created may be false although this call made it.
 func (b *Bus) create(ctx context.Context, subject string, raw []byte) (created bool, err error) {
-	_, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
+	_, _, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
 	if isWrongSequence(err) {
 		return false, nil
 	}
@@ -119,10 +167,11 @@ func (b *Bus) create(ctx context.Context, subject string, raw []byte) (created b
 }
 
 // last returns the last message of a subject, ErrNotFound if there is none.
-func (b *Bus) last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	msg, err := b.streams[stream].GetLastMsgForSubject(ctx, subject)
+func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
+	err = attempt(ctx, func(ctx context.Context) error {
+		msg, err = b.streams[stream].GetLastMsgForSubject(ctx, subject)
+		return err
+	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("%s: %w", subject, ErrNotFound)
 	}
@@ -146,10 +195,12 @@ func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *j
 	}
 }
 
-func (b *Bus) next(ctx context.Context, stream, subject string, from uint64) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	return b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
+func (b *Bus) next(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
+	err = attempt(ctx, func(ctx context.Context) error {
+		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
+		return err
+	})
+	return msg, err
 }
 
 // isWrongSequence says whether an expected last sequence was not the last one.

@@ -46,7 +46,10 @@ func (r Row) Scored() bool {
 	}
 }
 
-// Table writes one line per rollout and one per category. Rows may come in any order; totals are written in theirs.
+// allCategories is the total over everything; it stands last.
+const allCategories = "ALL_CATEGORIES"
+
+// Table writes one line per rollout and one per category. Rows and totals may come in any order.
 func Table(w io.Writer, rows []Row, totals results.Categories) error {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -56,6 +59,13 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 			fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took), remark(row)})
 	}
 	categories := newTable(table.Row{"category", "score", "turns"})
+	totals = slices.Clone(totals)
+	slices.SortStableFunc(totals, func(a, b results.Category) int {
+		if (a.Name == allCategories) != (b.Name == allCategories) {
+			return map[bool]int{true: 1, false: -1}[a.Name == allCategories]
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
 	for _, total := range totals {
 		categories.AppendRow(table.Row{total.Name, number(total.Similarity), fmt.Sprintf("%.1f", total.TurnCount)})
 	}

@@ -1,0 +1,98 @@
+package e2e_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it completes
+// the same files that an uninterrupted run leaves.
+func TestInterruptAndResume(t *testing.T) {
+	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
+		t.Run(name, func(t *testing.T) {
+			flags := []string{"run", "--agent", "random", "--trials", "10", "--parallel", "2"}
+			calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
+			toolsandbox(t, append(flags, "--out", calm)...)
+			stopped := stopEarly(t, signal, append(flags, "--out", broken)...)
+			if signal == os.Interrupt {
+				checkInterrupted(t, stopped, broken)
+			}
+			toolsandbox(t, append(flags, "--out", broken, "--resume")...)
+			equalRuns(t, calm, broken)
+		})
+	}
+}
+
+type ended struct {
+	err    error
+	stderr string
+	took   time.Duration
+}
+
+// stopEarly runs the command line and sends a signal at the second sign of progress.
+func stopEarly(t *testing.T, signal os.Signal, args ...string) ended {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	var sent time.Time
+	seen := 0
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		printed.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "rollouts, mean score") {
+			seen++
+		}
+		if seen == 2 && sent.IsZero() {
+			sent = time.Now()
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = cmd.Wait()
+	if sent.IsZero() {
+		t.Fatalf("the run ended before it could be stopped: %v\n%s", err, printed.String())
+	}
+	return ended{err: err, stderr: printed.String(), took: time.Since(sent)}
+}
+
+func checkInterrupted(t *testing.T, stopped ended, out string) {
+	t.Helper()
+	var exit *exec.ExitError
+	if !errors.As(stopped.err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("exit: got %v, want code 1\n%s", stopped.err, stopped.stderr)
+	}
+	if stopped.took > 5*time.Second {
+		t.Errorf("end after the interrupt: got %s, want at most 5s", stopped.took)
+	}
+	want := regexp.MustCompile(`toolsandbox: interrupted with \d+ of 260 rollouts done: go on with --out \S+ --resume\n$`)
+	if !want.MatchString(stopped.stderr) {
+		t.Errorf("stderr: got %q, want a match of %s", stopped.stderr, want)
+	}
+	summary, err := results.ReadSummary(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directories, err := os.ReadDir(filepath.Join(out, results.TrajectoriesDirectory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(summary.Scenarios); n == 0 || n == 260 || n != len(directories) {
+		t.Errorf("results kept: got %d in the summary and %d trajectories, want equal numbers between 1 and 259", n, len(directories))
+	}
+}
