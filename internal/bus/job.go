@@ -52,9 +52,9 @@ func (d *Delivery) Finish() error {
 	return nil
 }
 
-// Extend renews the lease.
+// Extend renews the lease. A job that was finished meanwhile needs none.
 func (d *Delivery) Extend() error {
-	if err := d.msg.InProgress(); err != nil {
+	if err := d.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		return fmt.Errorf("extend job %s: %w", d.Rollout.GetId(), err)
 	}
 	return nil
