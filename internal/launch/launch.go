@@ -61,9 +61,6 @@ func serve(ctx context.Context, service mesh.Service, configure func(*pflag.Flag
 	network.RegisterFlags(flags)
 	export.RegisterFlags(flags)
 	body := configure(flags)
-	if err := Environment(flags, env); err != nil {
-		return err
-	}
 	switch err := flags.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
 		return nil
@@ -71,6 +68,9 @@ func serve(ctx context.Context, service mesh.Service, configure func(*pflag.Flag
 		return Usage("%w: see --help", err)
 	case flags.NArg() > 0:
 		return Usage("unexpected argument %q: see --help", flags.Arg(0))
+	}
+	if err := Environment(flags, env); err != nil {
+		return err
 	}
 	if err := errors.Join(logging.Validate(), network.Validate(), export.Validate()); err != nil {
 		return Usage("%w", err)
@@ -118,10 +118,13 @@ func Report(w io.Writer, program string, err error) int {
 }
 
 // Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as underscores) if there is one. Call
-// it before parsing: what stands on the command line wins.
+// it after parsing: what stands on the command line wins. (Before parsing, a flag that is a list would be added to.)
 func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			return
+		}
 		name := "TOOLSANDBOX_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		value, ok := lookup(name)
 		if !ok {

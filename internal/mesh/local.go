@@ -31,6 +31,7 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 	if err := cfg.Bus.Validate(); err != nil {
 		return nil, err
 	}
+	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = "", "", ""
 	srv, err := StartNATS(NATSConfig{Dir: filepath.Join(dir, "nats")})
 	if err != nil {
 		return nil, err

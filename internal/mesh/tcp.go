@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -74,6 +75,9 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 		options = append(options, nats.UserCredentials(cfg.NATSCredentials))
 	}
 	conn, err := nats.Connect(cfg.NATSURL, options...)
+	if unparsed := (*url.Error)(nil); errors.As(err, &unparsed) {
+		err = errors.New("no valid URL") // the error itself repeats the password
+	}
 	if err != nil {
 		return nil, fmt.Errorf("NATS at %s cannot be reached: %w: start it or give another --nats-url", redact(cfg.NATSURL), err)
 	}

@@ -74,6 +74,9 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	switch trajectory.End.GetReason() {
 	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
 		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
+		if errors.Is(err, bus.ErrNotFound) {
+			return nil, fmt.Errorf("%w: its setup is no longer stored", errInput)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -171,22 +171,25 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, results <-chan *
 	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
 		return err
 	}
-	end := &orchestratorv1.SweepEnd{}
-	for seen := int64(0); seen < total && !end.GetCancelled(); {
+	// What was there before the watch began is sent even if the sweep is cancelled.
+	seen, stop, end := int64(0), false, &orchestratorv1.SweepEnd{}
+	for seen < total && !(stop && seen >= progress.GetDone()) {
 		select {
 		case result := <-results:
 			seen++
+			end.Cancelled = end.GetCancelled() || result.GetEnd().GetReason() == busv1.EndReason_END_REASON_CANCELLED
 			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
 				return err
 			}
 		case <-cancelled:
-			end.Cancelled = true
+			stop = true
 		case err := <-failed:
 			return errors.Join(err, ctx.Err())
 		case <-s.done:
 			return status.Error(codes.Unavailable, "the orchestrator is stopping")
 		}
 	}
+	end.Cancelled = end.GetCancelled() || seen < total
 	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
 }
 
@@ -231,19 +234,21 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Rollout:          state.Rollout(),
 		Messages:         state.Messages(),
 		StartingMessages: int32(state.Starting()),
-		Tables:           versions(setup.GetTables(), snapshots),
+		Tables:           versions(setup.GetTables(), snapshots, len(state.Messages())),
 		End:              state.End(),
 		Begun:            timestamppb.New(log.Begun),
 		Updated:          timestamppb.New(log.Updated),
 	}, nil
 }
 
-// versions returns the distinct table versions of a session, by table, then index.
-func versions(starting []*worldv1.Table, snapshots []*busv1.Snapshot) []*worldv1.Table {
+// versions returns the distinct table versions of a session, by table, then index. Those behind the last message are left
+// out: their execution's answers are not in the log.
+func versions(starting []*worldv1.Table, snapshots []*busv1.Snapshot, messages int) []*worldv1.Table {
 	tables := slices.Clone(starting)
 	for _, snapshot := range snapshots {
 		tables = append(tables, snapshot.GetTables()...)
 	}
+	tables = slices.DeleteFunc(tables, func(table *worldv1.Table) bool { return int(table.GetIndex()) >= messages })
 	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
 		if a.GetName() != b.GetName() {
 			return int(a.GetName()) - int(b.GetName())

@@ -111,7 +111,7 @@ func (m *meter) play(ctx context.Context, spec sweep.Spec) (*sweep.Sweep, []*bus
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := planned.Create(ctx, false); err != nil {
+	if _, err := planned.Create(ctx); err != nil {
 		return nil, nil, err
 	}
 	var results []*busv1.Result

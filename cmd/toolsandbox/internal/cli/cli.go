@@ -70,16 +70,3 @@ func noArguments(_ *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-// fromEnvironment sets the flags of a command that are set in the environment.
-func fromEnvironment(cmd *cobra.Command, lookup func(string) (string, bool)) error {
-	changed := make(map[string]bool)
-	cmd.Flags().Visit(func(flag *pflag.Flag) { changed[flag.Name] = true })
-	return launch.Environment(cmd.Flags(), func(name string) (string, bool) {
-		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "TOOLSANDBOX_"), "_", "-"))
-		if changed[flag] {
-			return "", false
-		}
-		return lookup(name)
-	})
-}

@@ -16,10 +16,7 @@ import (
 const stateDirectory = ".toolsandbox"
 
 // directory is the output directory of a run.
-type directory struct {
-	path   string
-	resume bool
-}
+type directory struct{ path string }
 
 // runFile says which run a directory belongs to.
 type runFile struct {
@@ -28,7 +25,7 @@ type runFile struct {
 
 // openDirectory makes the output directory. A directory that holds a run is only accepted to resume it.
 func openDirectory(path string, resume bool) (*directory, error) {
-	d := &directory{path: path, resume: resume}
+	d := &directory{path: path}
 	_, stateErr := os.Stat(filepath.Join(path, stateDirectory))
 	_, summaryErr := os.Stat(filepath.Join(path, results.SummaryFile))
 	holdsRun := stateErr == nil || summaryErr == nil
@@ -47,27 +44,28 @@ func openDirectory(path string, resume bool) (*directory, error) {
 // data returns the default directory for the services' data.
 func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
 
-// claim notes which sweep the directory belongs to. A directory of another sweep is refused.
-func (d *directory) claim(sweepID string) error {
-	path := filepath.Join(d.path, stateDirectory, "run.json")
-	raw, err := os.ReadFile(path)
+// sweep returns the sweep that the directory belongs to.
+func (d *directory) sweep() (string, error) {
+	raw, err := os.ReadFile(d.runFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return d.write(path, sweepID)
+		return "", launch.Usage("--resume: the run in %s never began: remove the directory and start anew", d.path)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return "", fmt.Errorf("resume: %w", err)
 	}
 	var stored runFile
 	if err := json.Unmarshal(raw, &stored); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return "", fmt.Errorf("resume: read %s: %w", d.runFile(), err)
 	}
-	if stored.SweepID != sweepID {
-		return launch.Usage("--resume: the run in %s was started with other scenarios, players or settings: repeat its flags", d.path)
-	}
-	return nil
+	return stored.SweepID, nil
 }
 
-func (d *directory) write(path, sweepID string) error {
+// runFile is where the sweep's id is kept.
+func (d *directory) runFile() string { return filepath.Join(d.path, stateDirectory, "run.json") }
+
+// claim notes which sweep the directory belongs to.
+func (d *directory) claim(sweepID string) error {
+	path := d.runFile()
 	raw, err := json.Marshal(runFile{SweepID: sweepID})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

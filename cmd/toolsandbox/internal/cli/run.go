@@ -59,7 +59,7 @@ run in this process and keep their data below the output directory. Every flag c
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
   toolsandbox run --agent oracle --out out --resume`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd, os.LookupEnv); err != nil {
+			if err := launch.Environment(cmd.Flags(), os.LookupEnv); err != nil {
 				return err
 			}
 			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -189,18 +189,34 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	if err != nil {
 		return cause(ctx, err)
 	}
-	if err := directory.claim(planned.ID()); err != nil {
-		return err
-	}
-	total, err := planned.Create(ctx, o.resume)
-	if errors.Is(err, sweep.ErrRanBefore) {
-		return fmt.Errorf("sweep %s: %w: fetch them with --resume or run anew with another --sweep-id", planned.ID(), err)
-	}
+	total, err := o.create(ctx, planned, directory)
 	if err != nil {
 		return cause(ctx, err)
 	}
 	collector.start(ctx, planned, report.NewProgress(stderr, total))
 	return cause(ctx, planned.Watch(ctx, collector.add))
+}
+
+// create creates the sweep, or goes on with the one that the directory belongs to.
+func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory *directory) (total int, err error) {
+	if o.resume {
+		id, err := directory.sweep()
+		if err != nil {
+			return 0, err
+		}
+		if o.sweepID == "" && !planned.Derived(id) || o.sweepID != "" && o.sweepID != id {
+			return 0, launch.Usage("--resume: the run in %s was started with other scenarios, players or settings: repeat its flags", o.out)
+		}
+		return planned.Resume(ctx, id)
+	}
+	total, err = planned.Create(ctx)
+	if errors.Is(err, sweep.ErrRanBefore) {
+		return 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return total, directory.claim(planned.ID())
 }
 
 // cause returns why ctx ended, if a service that failed was the reason.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,6 +29,10 @@ const (
 	evaluationBatch = 500
 	// reconnectDelay is the pause after a lost watch.
 	reconnectDelay = 200 * time.Millisecond
+	// digestLength is how many digits of the specification's digest make a derived id.
+	digestLength = 16
+	// runSeparator stands before the number of a derived id.
+	runSeparator = "-"
 )
 
 // ErrRanBefore says that the sweep has results from an earlier run.
@@ -51,6 +57,7 @@ type Spec struct {
 // Sweep is a sweep that is ready to be created.
 type Sweep struct {
 	request      *orchestratorv1.CreateSweepRequest
+	digest       string
 	orchestrator orchestratorv1.OrchestratorServiceClient
 }
 
@@ -72,14 +79,15 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		request.Spec.Scenarios = append(request.Spec.Scenarios,
 			&orchestratorv1.SweepScenario{Setup: scenario.GetSetup(), EvaluationDigest: digests[i]})
 	}
-	if request.GetSweepId() == "" {
-		digest, _, err := bus.Digest(request.GetSpec())
-		if err != nil {
-			return nil, err
-		}
-		request.SweepId = digest[:16]
+	digest, _, err := bus.Digest(request.GetSpec())
+	if err != nil {
+		return nil, err
 	}
-	return &Sweep{request: request, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator)}, nil
+	digest = digest[:digestLength]
+	if request.GetSweepId() == "" {
+		request.SweepId = digest
+	}
+	return &Sweep{request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator)}, nil
 }
 
 func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, scenarios []*scenariov1.Scenario) ([]string, error) {
@@ -104,19 +112,42 @@ func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClie
 // ID returns the sweep's id.
 func (s *Sweep) ID() string { return s.request.GetSweepId() }
 
-// Create creates the sweep and returns how many rollouts it has. Unless resume is set, a sweep that has results already is
-// ErrRanBefore.
-func (s *Sweep) Create(ctx context.Context, resume bool) (total int, err error) {
+// Derived says whether an id was derived from this specification.
+func (s *Sweep) Derived(id string) bool {
+	base, _, _ := strings.Cut(id, runSeparator)
+	return base == s.digest
+}
+
+// Create creates the sweep and returns how many rollouts it has. A sweep that has results already is ErrRanBefore if its id
+// was given; a derived id then gets a number, so that the same specification can run again on the same installation.
+func (s *Sweep) Create(ctx context.Context) (total int, err error) {
+	for run := 2; ; run++ {
+		total, done, err := s.create(ctx)
+		if err != nil || done == 0 {
+			return total, err
+		}
+		if !s.Derived(s.ID()) {
+			return 0, ErrRanBefore
+		}
+		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
+	}
+}
+
+// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has.
+func (s *Sweep) Resume(ctx context.Context, id string) (total int, err error) {
+	s.request.SweepId = id
+	total, _, err = s.create(ctx)
+	return total, err
+}
+
+func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	response, err := s.orchestrator.CreateSweep(bounded, s.request)
 	if err != nil {
-		return 0, plain("create sweep", err)
+		return 0, 0, plain("create sweep", err)
 	}
-	if response.GetDone() > 0 && !resume {
-		return 0, ErrRanBefore
-	}
-	return int(response.GetTotal()), nil
+	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
 // Watch calls handle once for every result of the sweep, until all are there. A lost connection is made again, and the
@@ -134,7 +165,7 @@ func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if status.Code(err) != codes.Unavailable {
+		if !lost(err) {
 			return err
 		}
 		timer := time.NewTimer(reconnectDelay)
@@ -144,7 +175,7 @@ func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) err
 			return ctx.Err()
 		case <-timer.C:
 		}
-		if _, err := s.Create(ctx, true); err != nil && status.Code(err) != codes.Unavailable {
+		if _, _, err := s.create(ctx); err != nil && !lost(err) {
 			return err
 		}
 	}
@@ -186,6 +217,12 @@ func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestrator
 		return nil, plain("read trajectory "+rolloutID, err)
 	}
 	return trajectory, nil
+}
+
+// lost says whether a call failed because a service was away for a moment.
+func lost(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 // callError is a gRPC error in words for people that keeps its code.

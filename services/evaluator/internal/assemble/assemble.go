@@ -50,6 +50,7 @@ type pending struct {
 	end      *busv1.End
 	span     trace.SpanContext
 	lastSeq  uint64
+	given    bool // the trajectory was returned
 }
 
 // Assembler collects rollouts. Safe for concurrent use.
@@ -161,9 +162,9 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	return nil
 }
 
-// complete returns the trajectory if the log has ended and every version it names is there, but for those of the start.
+// complete returns the trajectory once: when the log has ended and every version it names is there, but for those of the start.
 func (p *pending) complete() *Trajectory {
-	if p.end == nil {
+	if p.end == nil || p.given {
 		return nil
 	}
 	for k := range p.needed {
@@ -171,6 +172,7 @@ func (p *pending) complete() *Trajectory {
 			return nil
 		}
 	}
+	p.given = true
 	t := &Trajectory{Rollout: p.rollout, Messages: p.messages, MaxMessages: p.limit, End: p.end, Span: p.span}
 	for k, table := range p.tables {
 		// Versions that the log does not know come from an execution whose answers never got on the bus.

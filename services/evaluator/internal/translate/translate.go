@@ -107,7 +107,7 @@ func value(v *worldv1.Value) score.Value {
 }
 
 // Trajectory translates messages, which must have indices from 0 without gaps, and table versions, which must be sorted
-// by index within each table.
+// by index within each table. Its error says what breaks these rules.
 func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
 	t := &score.Trajectory{Messages: make([]score.Message, len(messages))}
 	for i, m := range messages {
@@ -133,6 +133,9 @@ func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Tr
 			}
 		}
 		t.Tables[name] = append(t.Tables[name], score.Version{Index: int(version.GetIndex()), Rows: rows})
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
 	}
 	return t, nil
 }

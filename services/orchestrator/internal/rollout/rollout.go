@@ -49,6 +49,9 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		if s.rollout != nil {
 			return fmt.Errorf("%w: a second start", ErrLog)
 		}
+		if len(start.GetMessages()) == 0 {
+			return fmt.Errorf("%w: a start without messages", ErrLog)
+		}
 		s.rollout = start.GetRollout()
 		s.messages = append(s.messages, start.GetMessages()...)
 		s.starting = len(s.messages)

@@ -53,11 +53,15 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	if err := g.claim(ctx); err != nil {
 		return err
 	}
-	for g.state.End() == nil {
-		if err := g.turn(ctx); err != nil {
-			return err
-		}
+	note := w.metrics.begin(ctx)
+	for g.state.End() == nil && err == nil {
+		err = g.turn(ctx)
 	}
+	if err != nil {
+		note(nil)
+		return err
+	}
+	note(g.state.End())
 	return g.settle(ctx)
 }
 
@@ -179,12 +183,17 @@ func (g *game) turn(ctx context.Context) error {
 	case speaker == worldv1.Role_ROLE_USER:
 		turn, failure, err = g.respond(ctx, speaker, g.rollout.GetUser(), g.setup.GetUserScript())
 	default:
-		return fmt.Errorf("rollout %s: nobody can answer as %s", g.rollout.GetId(), speaker)
+		failure = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: fmt.Sprintf("nobody can answer as %s", speaker)}
 	}
 	if err != nil {
 		return g.giveUp(ctx, nil, err)
 	}
-	return g.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
+	err = g.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
+	if errors.Is(err, rollout.ErrLog) {
+		// Nothing was written: a peer answered something that cannot stand in a log, and may do so for ever.
+		return g.giveUp(ctx, nil, err)
+	}
+	return err
 }
 
 // append writes an entry and applies it. An entry after which nobody speaks carries the end with it.

@@ -49,14 +49,20 @@ type Peers struct {
 // fetchWait is how long one request for jobs waits when there are none.
 const fetchWait = 5 * time.Second
 
+// releaseDelay is how long a job rests that is given back at the end. By then the server knows that this process's last
+// request for jobs is over; before, it would answer that request with the job, and nobody would read the answer.
+const releaseDelay = 250 * time.Millisecond
+
 // maxBacklog bounds the jobs that wait in this process for a free slot.
 const maxBacklog = 64
 
 // Worker plays rollouts.
 type Worker struct {
-	cfg   Config
-	peers Peers
-	known toolSets // of the agent gateway
+	cfg        Config
+	peers      Peers
+	metrics    metrics
+	metricsErr error
+	known      toolSets // of the agent gateway
 
 	mu        sync.Mutex
 	held      map[string]*bus.Delivery // jobs that are not done, by rollout id
@@ -66,20 +72,28 @@ type Worker struct {
 
 // New returns a worker that Run starts.
 func New(cfg Config, peers Peers) *Worker {
-	return &Worker{
+	w := &Worker{
 		cfg:       cfg,
 		peers:     peers,
 		held:      make(map[string]*bus.Delivery),
 		cancelled: make(map[string]bool),
 		limits:    make(map[string]chan struct{}),
 	}
+	w.metrics, w.metricsErr = newMetrics()
+	return w
 }
 
 // Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then are given back.
 func (w *Worker) Run(ctx context.Context) error {
 	queue, err := w.peers.Bus.Jobs(ctx, w.cfg.Lease)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
+	}
+	if w.metricsErr != nil {
+		return fmt.Errorf("start worker: %w", w.metricsErr)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -128,6 +142,8 @@ func (w *Worker) fetch(ctx context.Context, queue *bus.Queue, backlog chan<- *bu
 		}
 		for _, delivery := range deliveries {
 			w.hold(delivery)
+		}
+		for _, delivery := range deliveries {
 			select {
 			case backlog <- delivery:
 			case <-ctx.Done():
@@ -151,10 +167,10 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Ended: the job is done once the result arrives. Or stopped: releaseAll gives it back.
 	case errors.Is(err, bus.ErrFenced):
 		// Another worker owns the rollout; should it die, the job comes again after the lease.
-		w.drop(id)
+		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
 	default:
-		w.drop(id)
+		w.drop(delivery)
 		delay := backoff(delivery.Attempt)
 		w.peers.Logger.Warn("rollout interrupted, trying again", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
 		if err := delivery.Release(delay); err != nil {
@@ -214,7 +230,17 @@ func (w *Worker) hold(delivery *bus.Delivery) {
 	w.held[delivery.Rollout.GetId()] = delivery
 }
 
-func (w *Worker) drop(rolloutID string) *bus.Delivery {
+// drop lets go of a delivery. A later delivery of the same job stays held.
+func (w *Worker) drop(delivery *bus.Delivery) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id := delivery.Rollout.GetId(); w.held[id] == delivery {
+		delete(w.held, id)
+	}
+}
+
+// take lets go of whatever delivery of a rollout is held and returns it, nil if there is none.
+func (w *Worker) take(rolloutID string) *bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delivery := w.held[rolloutID]
@@ -234,7 +260,7 @@ func (w *Worker) snapshot() map[string]*bus.Delivery {
 
 // finish removes a rollout's job from the queue if this worker holds it.
 func (w *Worker) finish(rolloutID string) {
-	delivery := w.drop(rolloutID)
+	delivery := w.take(rolloutID)
 	if delivery == nil {
 		return
 	}
@@ -245,8 +271,8 @@ func (w *Worker) finish(rolloutID string) {
 
 func (w *Worker) releaseAll() {
 	for id, delivery := range w.snapshot() {
-		w.drop(id)
-		if err := delivery.Release(0); err != nil {
+		w.drop(delivery)
+		if err := delivery.Release(releaseDelay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
 		}
 	}

@@ -1,0 +1,50 @@
+package worker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// metrics counts what workers do. Nothing reproducible depends on it.
+type metrics struct {
+	ended    metric.Int64Counter
+	duration metric.Float64Histogram
+	running  metric.Int64UpDownCounter
+}
+
+func newMetrics() (metrics, error) {
+	meter := otel.Meter("orchestrator")
+	ended, err := meter.Int64Counter("toolsandbox.rollouts.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
+	if err != nil {
+		return metrics{}, err
+	}
+	duration, err := meter.Float64Histogram("toolsandbox.rollout.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time for which this process played a rollout."))
+	if err != nil {
+		return metrics{}, err
+	}
+	running, err := meter.Int64UpDownCounter("toolsandbox.rollouts.running", metric.WithDescription("Rollouts that this process plays."))
+	return metrics{ended: ended, duration: duration, running: running}, err
+}
+
+// begin notes that a rollout is played and returns what notes its end; end is nil if it was not ended here.
+func (m metrics) begin(ctx context.Context) func(end *busv1.End) {
+	began := time.Now()
+	m.running.Add(ctx, 1)
+	return func(end *busv1.End) {
+		m.running.Add(ctx, -1)
+		if end == nil {
+			return
+		}
+		reason := strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_"))
+		m.ended.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+		m.duration.Record(ctx, time.Since(began).Seconds())
+	}
+}
