@@ -131,7 +131,7 @@ func (b *builder) start(v *value) *startWorld {
 				names = append(names, known)
 			}
 			b.worldBroken = true
-			b.fail(name, "there is no worlds/%s.yaml%s", name.text, suggest(name.text, sorted(names)))
+			b.fail(name, "there is no worlds/%s.yaml%s", name.text, hint(name.text, sorted(names)))
 		}
 	}
 	b.clock(v.get("clock"), start.clock)
@@ -161,7 +161,7 @@ func (b *builder) tools(v *value) *setupv1.ToolSelection {
 		}
 		number := setupv1.Augmentation_value[augmentationPrefix+item.text]
 		if number == 0 {
-			b.fail(item, "unknown augmentation %q%s", item.text, suggest(item.text, augmentationNames()))
+			b.fail(item, "unknown augmentation %q%s", item.text, hint(item.text, augmentationNames()))
 			continue
 		}
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))

@@ -137,7 +137,7 @@ func (g *graphBuilder) nodeNumber(v *value) int {
 	at := slices.Index(g.names, v.text)
 	if v.text == "" || at < 0 {
 		named := slices.DeleteFunc(slices.Clone(g.names), func(name string) bool { return name == "" })
-		g.fail(v, "nothing here is named %q%s", v.text, suggest(v.text, named))
+		g.fail(v, "nothing here is named %q%s", v.text, hint(v.text, named))
 		return -1
 	}
 	return at
@@ -336,7 +336,7 @@ func (g *graphBuilder) measure(v *value, prefix string, numbers map[string]int32
 				names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
 			}
 		}
-		g.fail(v, "unknown measure %q%s", v.text, suggest(v.text, sorted(names)))
+		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, sorted(names)))
 		return 0
 	}
 	return number

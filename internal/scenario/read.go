@@ -38,7 +38,7 @@ func (r *reader) object(v *value, allowed ...string) *value {
 	}
 	for i := range v.fields {
 		if !slices.Contains(allowed, v.fields[i].key) {
-			r.fail(v.fields[i].place, "unknown field%s", suggest(v.fields[i].key, allowed))
+			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, allowed))
 		}
 	}
 	return v
@@ -108,7 +108,7 @@ func (r *reader) table(v *value) worldv1.TableName {
 func (r *reader) tableName(at *value, text string) worldv1.TableName {
 	name, ok := world.TableByText(text)
 	if !ok {
-		r.fail(at, "unknown table %q%s", text, suggest(text, tableNames()))
+		r.fail(at, "unknown table %q%s", text, hint(text, tableNames()))
 	}
 	return name
 }
@@ -120,7 +120,7 @@ func (r *reader) role(v *value) worldv1.Role {
 	}
 	role, ok := world.RoleByText(v.text)
 	if !ok {
-		r.fail(v, "unknown role %q%s", v.text, suggest(v.text, roleNames()))
+		r.fail(v, "unknown role %q%s", v.text, hint(v.text, roleNames()))
 	}
 	return role
 }

@@ -93,7 +93,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, suggest(name, known))
+			c.fail(path, "unknown category %q%s", name, hint(name, known))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s is there twice (those for augmentations are added by themselves)", name)
 		}
@@ -187,7 +187,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 
 func (c *checker) tool(path, name string) {
 	if !c.opts.known(name) {
-		c.fail(path, "unknown tool %q%s", name, suggest(name, c.opts.Tools))
+		c.fail(path, "unknown tool %q%s", name, hint(name, c.opts.Tools))
 	}
 }
 

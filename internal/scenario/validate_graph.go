@@ -259,7 +259,7 @@ func (c *checker) targetRow(path string, schema world.Schema, row *evaluationv1.
 			c.fail(at, "%s must be a %s", cell.GetColumn(), kind)
 		case isText && (cell.GetColumn() == "sender" || cell.GetColumn() == "recipient"):
 			if _, ok := world.RoleByText(text.Text); !ok {
-				c.fail(at, "unknown role %q%s", text.Text, suggest(text.Text, roleNames()))
+				c.fail(at, "unknown role %q%s", text.Text, hint(text.Text, roleNames()))
 			}
 		}
 	}
@@ -273,7 +273,7 @@ func (c *checker) column(path string, schema world.Schema, name string) int {
 		for i := range names {
 			names[i] = schema.Columns[i].Name
 		}
-		c.fail(path, "%s has no column %q%s", world.TableText(schema.Name), name, suggest(name, names))
+		c.fail(path, "%s has no column %q%s", world.TableText(schema.Name), name, hint(name, names))
 	}
 	return at
 }

@@ -130,7 +130,7 @@ func (w *worldReader) extend(r *reader, base *value) *startWorld {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		r.fail(base, "there is no worlds/%s.yaml%s", base.text, suggest(base.text, names))
+		r.fail(base, "there is no worlds/%s.yaml%s", base.text, hint(base.text, names))
 	case slices.Contains(w.building, base.text):
 		r.fail(base, "extends itself by way of %q", base.text)
 	default:
@@ -244,7 +244,7 @@ func (e *tableEdit) column(f field) int {
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name
 		}
-		e.fail(f.place, "%s has no column %q%s", world.TableText(e.schema.Name), f.key, suggest(f.key, names))
+		e.fail(f.place, "%s has no column %q%s", world.TableText(e.schema.Name), f.key, hint(f.key, names))
 	}
 	return at
 }

@@ -1,0 +1,22 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/suggest"
+)
+
+// maxListed bounds how many names a message lists.
+const maxListed = 12
+
+// hint returns the end of a message about an unknown name: the nearest known one, or all of them if they are few.
+func hint(name string, known []string) string {
+	if near := suggest.Nearest(name, known, 1); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(known) == 0 || len(known) > maxListed {
+		return ""
+	}
+	return "; expected one of " + strings.Join(known, ", ")
+}
