@@ -3,6 +3,7 @@ package toolhost
 import (
 	"context"
 	"errors"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
@@ -46,7 +48,7 @@ func statusOf(err error) error {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.Is(err, host.ErrQuota):
 		return status.Error(codes.ResourceExhausted, err.Error())
-	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed):
+	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrAnnounce):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())
@@ -71,7 +73,10 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 		return nil, err
 	}
 	response, err := s.host.Create(ctx, req.GetSessionId(), req.GetSetup())
-	return response, statusOf(err)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return response, nil
 }
 
 // Execute implements ToolHostService.
@@ -79,44 +84,67 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	for _, call := range req.GetCalls()[1:] {
-		if call.GetSender() != req.GetCalls()[0].GetSender() {
-			return nil, status.Error(codes.InvalidArgument, "calls: one batch has one sender")
-		}
+	if err := checkCalls(req.GetCalls()); err != nil {
+		return nil, err
 	}
 	response, err := s.host.Execute(ctx, req.GetSessionId(), req.GetIndex(), req.GetCalls(), observer(ctx))
-	return response, statusOf(err)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return response, nil
 }
 
-// observer returns what records a span per call, nil where nobody looks.
-func observer(ctx context.Context) host.Call {
+// checkCalls refuses what is no batch of calls of one sender.
+func checkCalls(calls []*worldv1.Message) error {
+	if len(calls) == 0 {
+		return status.Error(codes.InvalidArgument, "calls: none given")
+	}
+	for i, call := range calls {
+		switch {
+		case call.GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
+			return status.Errorf(codes.InvalidArgument, "calls[%d]: addressed to %s", i, world.RoleText(call.GetRecipient()))
+		case call.GetSender() != calls[0].GetSender():
+			return status.Errorf(codes.InvalidArgument, "calls[%d]: sent by %s, those before by %s", i,
+				world.RoleText(call.GetSender()), world.RoleText(calls[0].GetSender()))
+		case call.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
+			return status.Errorf(codes.InvalidArgument, "calls[%d]: sent by %s itself", i, world.RoleText(call.GetSender()))
+		}
+	}
+	return nil
+}
+
+// observer returns what records a span per call, nil where nobody looks. The calls of a batch share its time: they were run
+// in several orders.
+func observer(ctx context.Context) host.Observer {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return nil
 	}
 	tracer := otel.Tracer("toolhost")
-	return func(message *worldv1.Message, answer execute.Answer) {
-		name := answer.Tool
-		if name == "" {
-			name = "source"
+	return func(began time.Time, calls []*worldv1.Message, answers []execute.Answer) {
+		for _, answer := range answers {
+			name := answer.Tool
+			if name == "" {
+				name = "source"
+			}
+			_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(began), trace.WithAttributes(
+				attribute.String("gen_ai.operation.name", "execute_tool"),
+				attribute.String("gen_ai.tool.name", name),
+				attribute.String("gen_ai.tool.call.id", calls[answer.Call].GetToolCallId()),
+			))
+			if answer.Exception != "" {
+				span.SetStatus(otelcodes.Error, answer.Exception)
+			}
+			span.End()
 		}
-		_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithAttributes(
-			attribute.String("gen_ai.operation.name", "execute_tool"),
-			attribute.String("gen_ai.tool.name", name),
-			attribute.String("gen_ai.tool.call.id", message.GetToolCallId()),
-		))
-		if answer.Exception != "" {
-			span.SetStatus(otelcodes.Error, answer.Exception)
-		}
-		span.End()
 	}
 }
 
 // ReadTables implements ToolHostService.
-func (s *server) ReadTables(ctx context.Context, req *toolhostv1.ReadTablesRequest) (*toolhostv1.ReadTablesResponse, error) {
+func (s *server) ReadTables(_ context.Context, req *toolhostv1.ReadTablesRequest) (*toolhostv1.ReadTablesResponse, error) {
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	tables, err := s.host.Tables(ctx, req.GetSessionId(), req.GetIndex(), req.GetTables())
+	tables, err := s.host.Tables(req.GetSessionId(), req.GetIndex(), req.GetTables())
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -128,7 +156,7 @@ func (s *server) ListVersions(req *toolhostv1.ListVersionsRequest, stream toolho
 	if err := s.check(req.GetSessionId()); err != nil {
 		return err
 	}
-	tables, err := s.host.Versions(stream.Context(), req.GetSessionId())
+	tables, err := s.host.Versions(req.GetSessionId())
 	if err != nil {
 		return statusOf(err)
 	}
@@ -141,11 +169,11 @@ func (s *server) ListVersions(req *toolhostv1.ListVersionsRequest, stream toolho
 }
 
 // GetSession implements ToolHostService.
-func (s *server) GetSession(ctx context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
+func (s *server) GetSession(_ context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	session, err := s.host.Get(ctx, req.GetSessionId())
+	session, err := s.host.Get(req.GetSessionId())
 	if err != nil {
 		return nil, statusOf(err)
 	}

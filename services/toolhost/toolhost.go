@@ -40,7 +40,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}
 	defer func() { err = errors.Join(err, sessions.Close()) }()
 	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls}, sessions, m.Bus(), catalogue)
+	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}

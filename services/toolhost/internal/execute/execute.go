@@ -6,8 +6,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
@@ -29,46 +31,33 @@ type Answer struct {
 	Trace string
 }
 
-// Environment executes calls with a set of tools. It is immutable and safe for concurrent use.
+// Environment executes calls with the tools of a session. It is immutable and safe for concurrent use.
 type Environment struct {
 	catalogue *tool.Catalogue
-	allowed   map[string]bool
+	selection *tool.Selection
 }
 
-// New returns an environment in which the agent may call the allowed tools, and the user its own.
-func New(catalogue *tool.Catalogue, allowed []string) *Environment {
-	e := &Environment{catalogue: catalogue, allowed: make(map[string]bool, len(allowed))}
-	for _, name := range allowed {
-		e.allowed[name] = true
-	}
-	return e
-}
-
-// find returns the tool of that name if it may be called.
-func (e *Environment) find(name string, byUser bool) *tool.Tool {
-	t := e.catalogue.Find(name)
-	if t == nil || e.allowed[name] || (byUser && t.User) {
-		return t
-	}
-	return nil
+// New returns an environment in which each role may call what the selection lets it call.
+func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
+	return &Environment{catalogue: catalogue, selection: selection}
 }
 
 // Run executes the sources of one batch on a copy of the world and returns the answers, in the order in which the calls took
-// effect, and the world after them.
+// effect, and the world after them. A call of a tool that the sender may not call raises NameError. The error is
+// ErrTooManyOrders.
 //
 // For several calls the outcome is that of the first order, in lexicographic order of positions, in which any call raises,
 // or that of the given order if none does.
-func (e *Environment) Run(world session.World, sources []string, byUser bool) ([]Answer, session.World, error) {
+func (e *Environment) Run(world session.World, sources []string, sender worldv1.Role) ([]Answer, session.World, error) {
 	calls := make([]call, len(sources))
 	for i, source := range sources {
-		calls[i] = e.recognise(source, byUser)
+		calls[i] = e.recognise(source, sender)
 	}
 	if len(calls) == 1 {
 		answer := calls[0].run(&world)
 		return []Answer{answer}, world, nil
 	}
-	s := search{calls: calls, base: world, clean: make(map[string]bool)}
-	return s.run()
+	return firstFailing(calls, world)
 }
 
 // call is one recognised call, or the exception that its source raises at once.
@@ -81,36 +70,52 @@ type call struct {
 }
 
 // recognise turns source into a call: the standard snippet, or a single call as a person writes it.
-func (e *Environment) recognise(source string, byUser bool) call {
+func (e *Environment) recognise(source string, sender worldv1.Role) call {
 	if _, name, args, ok := python.ParseCall(source); ok {
 		if text, found := python.NonFinite(args); found {
 			return call{raises: undefined(text)}
 		}
-		t := e.find(name, byUser)
+		t := e.find(name, sender)
 		if t == nil {
 			return call{raises: undefined(name)}
 		}
 		bound, err := t.BindMapping(args)
-		return call{tool: t, args: bound, print: python.PrintRepr, raises: err}
+		return checked(call{tool: t, args: bound, print: python.PrintRepr, raises: err})
 	}
 	if expression, ok := python.ParseExpressionCall(source); ok {
-		return e.expression(expression, byUser)
+		return e.expression(expression, sender)
 	}
 	return call{raises: refuse(source)}
 }
 
-func (e *Environment) expression(x python.Expression, byUser bool) call {
-	for _, value := range slices.Concat(x.Positional, []python.Value{x.Keyword.Value()}) {
+func (e *Environment) expression(x python.Expression, sender worldv1.Role) call {
+	t := e.find(x.Tool, sender)
+	if t == nil {
+		return call{raises: undefined(x.Tool)}
+	}
+	for _, value := range append(slices.Clip(x.Positional), x.Keyword.Value()) {
 		if text, found := python.NonFinite(value); found {
 			return call{raises: undefined(text)}
 		}
 	}
-	t := e.find(x.Tool, byUser)
-	if t == nil {
-		return call{raises: undefined(x.Tool)}
-	}
 	bound, err := t.Bind(x.Positional, x.Keyword)
-	return call{tool: t, args: bound, print: x.Print, raises: err, sub: x.Subscripts}
+	return checked(call{tool: t, args: bound, print: x.Print, raises: err, sub: x.Subscripts})
+}
+
+// checked adds what the arguments raise in any world.
+func checked(c call) call {
+	if c.raises == nil {
+		c.raises = c.tool.CheckArgs(c.args)
+	}
+	return c
+}
+
+// find returns the tool of that name if the role may call it.
+func (e *Environment) find(name string, sender worldv1.Role) *tool.Tool {
+	if !e.selection.Callable(name, sender) {
+		return nil
+	}
+	return e.catalogue.Find(name)
 }
 
 func undefined(name string) error {
@@ -136,35 +141,50 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// run executes the call on a world.
+// evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
+func (c *call) evaluate(w *session.World) (result, value python.Value, err error) {
+	if c.raises != nil {
+		return result, value, c.raises
+	}
+	if result, err = c.tool.Run(w, c.args); err != nil {
+		return result, value, err
+	}
+	value = result
+	for _, subscript := range c.sub {
+		if value, err = python.Index(value, subscript); err != nil {
+			return result, value, err
+		}
+	}
+	return result, value, nil
+}
+
+// run executes the call on a world and says what it answers.
 func (c *call) run(w *session.World) Answer {
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
 	}
-	if c.raises != nil {
-		return answer.raised(c.raises)
-	}
-	result, err := c.tool.Call(w, c.args)
+	result, value, err := c.evaluate(w)
 	if err != nil {
 		return answer.raised(err)
 	}
 	answer.Trace = trace(c.tool.Name, c.args, result)
-	for _, subscript := range c.sub {
-		if result, err = python.Index(result, subscript); err != nil {
-			answer.Trace = ""
-			return answer.raised(err)
-		}
-	}
 	switch c.print {
 	case python.PrintRepr:
-		answer.Content = python.Repr(result)
+		answer.Content = python.Repr(value)
 	case python.PrintText:
-		answer.Content = python.Text(result)
+		// A message is UTF-8, the text need not be; and white space at the ends of what was printed is lost.
+		answer.Content = strings.TrimFunc(strings.ToValidUTF8(python.Text(value), "\uFFFD"), isSpace)
 	case python.PrintNone:
 	}
 	return answer
 }
+
+// isSpace says what Python's str.strip removes.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
+
+// readOnly says that the call leaves every world as it is.
+func (c *call) readOnly() bool { return c.raises != nil || c.tool.ReadOnly }
 
 // raised makes an answer of an exception: only the last line of its text survives.
 func (a Answer) raised(err error) Answer {

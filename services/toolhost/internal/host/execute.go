@@ -1,10 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -16,41 +19,36 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// Call is told about each executed call, in the order of the answers.
-type Call func(message *worldv1.Message, answer execute.Answer)
+// Observer is told about the executed calls, in the order of the answers, and when they began.
+type Observer func(began time.Time, calls []*worldv1.Message, answers []execute.Answer)
 
 // Execute runs calls at a message index, once: repeating it returns what was answered then. The outcome is committed and its
 // table versions are announced before it returns. observe may be nil.
-func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*worldv1.Message, observe Call) (*toolhostv1.ExecuteResponse, error) {
+func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*worldv1.Message, observe Observer) (*toolhostv1.ExecuteResponse, error) {
 	if len(calls) > h.cfg.MaxCalls {
 		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(calls), h.cfg.MaxCalls)
 	}
-	digest, err := digestOf(calls)
-	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", id, err)
-	}
+	digest := digestOf(calls)
 	defer h.lock(id)()
-	l, err := h.load(ctx, id)
+	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
-	if index <= l.record.GetLastIndex() {
-		return h.repeat(ctx, id, index, digest, l.record)
+	if index <= l.lastIndex {
+		return h.repeat(ctx, id, index, digest, l.lastIndex)
 	}
-	answers, world, err := l.start.environment.Run(l.world, sources(calls), calls[0].GetSender() == worldv1.Role_ROLE_USER)
+	began := time.Now()
+	before := l.world
+	before.SetNow(l.start.now(index - 1))
+	answers, world, err := l.start.environment.Run(before, sources(calls), calls[0].GetSender())
 	if errors.Is(err, execute.ErrTooManyOrders) {
 		return nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	if err := h.withinQuota(id, &world); err != nil {
-		return nil, err
-	}
 	if observe != nil {
-		for _, answer := range answers {
-			observe(calls[answer.Call], answer)
-		}
+		observe(began, calls, answers)
 	}
 	next := l.advance(index, &world, len(answers))
 	outcome := &toolhostv1.OutcomeRecord{
@@ -66,12 +64,36 @@ func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*wor
 			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
 		}
 	}
-	if err := h.commit(ctx, id, index, next.record, outcome, snapshot.GetTables()); err != nil {
+	if err := h.withinQuota(id, &world, outcome, snapshot); err != nil {
 		return nil, err
 	}
-	next.world.Settle()
+	if err := h.commit(ctx, id, index, next, outcome, snapshot.GetTables()); err != nil {
+		return nil, err
+	}
 	h.live.Add(id, next)
 	return outcome.GetResponse(), h.announce(ctx, snapshot)
+}
+
+// digestOf identifies a batch of calls by what is executed and what the answers repeat. conversation_active is not part of it:
+// it may be learned only from the outcome.
+func digestOf(calls []*worldv1.Message) []byte {
+	var raw []byte
+	text := func(s *string) {
+		if s == nil {
+			raw = append(raw, 0)
+			return
+		}
+		raw = binary.AppendUvarint(append(raw, 1), uint64(len(*s)))
+		raw = append(raw, *s...)
+	}
+	for _, call := range calls {
+		raw = binary.AppendUvarint(raw, uint64(call.GetSender()))
+		text(call.Content)
+		text(call.ToolCallId)
+		text(call.FunctionName)
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:]
 }
 
 func sources(calls []*worldv1.Message) []string {
@@ -82,7 +104,7 @@ func sources(calls []*worldv1.Message) []string {
 	return texts
 }
 
-func (h *Host) withinQuota(id string, world *session.World) error {
+func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot) error {
 	rows := 0
 	for _, name := range session.Tables() {
 		rows += len(world.Rows(name))
@@ -90,29 +112,29 @@ func (h *Host) withinQuota(id string, world *session.World) error {
 	if rows > h.cfg.MaxRows {
 		return fmt.Errorf("session %s: %w: %d rows, at most %d", id, ErrQuota, rows, h.cfg.MaxRows)
 	}
+	if size := proto.Size(outcome) + proto.Size(snapshot); size > h.cfg.MaxBytes {
+		return fmt.Errorf("session %s: %w: %d bytes of answers and tables at once, at most %d", id, ErrQuota, size, h.cfg.MaxBytes)
+	}
 	return nil
 }
 
 // advance returns the session after an execution.
 func (l *live) advance(index int32, world *session.World, answers int) *live {
-	next := &live{record: proto.CloneOf(l.record), start: l.start, world: *world, versions: l.versions}
-	next.record.IdsDrawn = world.Drawn()
-	next.record.Ended = !world.Active()
-	next.record.LastIndex = index + int32(answers) - 1
+	next := *l
+	next.lastIndex = index + int32(answers) - 1
 	for _, name := range session.Tables() {
 		if world.Written(name) {
-			if len(next.versions) == len(l.versions) {
-				next.versions = maps.Clone(l.versions)
-			}
-			next.versions[name] = index
+			next.newest[name] = index
 		}
 	}
-	return next
+	next.world = *world
+	next.world.Settle()
+	return &next
 }
 
 // respond makes the answers' messages.
 func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, before, after *live) *toolhostv1.ExecuteResponse {
-	response := &toolhostv1.ExecuteResponse{Versions: pointers(after.versions)}
+	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list()}
 	if before.world.Active() && !after.world.Active() {
 		deactivated := index - 1
 		response.Deactivated = &deactivated
@@ -141,8 +163,8 @@ func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, be
 }
 
 // commit stores an outcome with everything that follows from it.
-func (h *Host) commit(ctx context.Context, id string, index int32, record *toolhostv1.SessionRecord, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
-	meta, err := proto.Marshal(record)
+func (h *Host) commit(ctx context.Context, id string, index int32, next *live, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
+	meta, err := proto.Marshal(next.record())
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
@@ -158,7 +180,7 @@ func (h *Host) commit(ctx context.Context, id string, index int32, record *toolh
 		}
 		versions[i] = store.Version{Table: uint8(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
-	if err := h.store.Commit(ctx, id, index, meta, versions, stored, record.GetLastIndex()); err != nil {
+	if err := h.store.Commit(ctx, id, index, meta, versions, stored, next.lastIndex); err != nil {
 		// What is in memory may be behind what is stored now.
 		h.live.Remove(id)
 		return fmt.Errorf("session %s: %w", id, err)
@@ -171,27 +193,33 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 	if len(snapshot.GetTables()) == 0 {
 		return nil
 	}
-	return h.publisher.PublishSnapshot(ctx, snapshot)
+	if err := h.publisher.PublishSnapshot(ctx, snapshot); err != nil {
+		return fmt.Errorf("session %s: %w: %w", snapshot.GetSessionId(), ErrAnnounce, err)
+	}
+	return nil
 }
 
 // repeat returns the outcome of an earlier execution. Its versions are announced again: the first announcement may have been
 // lost with the process that committed them.
-func (h *Host) repeat(ctx context.Context, id string, index int32, digest []byte, record *toolhostv1.SessionRecord) (*toolhostv1.ExecuteResponse, error) {
+func (h *Host) repeat(ctx context.Context, id string, index int32, digest []byte, last int32) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, index)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, index, record.GetLastIndex())
+		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, index, last)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !equal(outcome.GetCallsDigest(), digest) {
+	if !bytes.Equal(outcome.GetCallsDigest(), digest) {
 		return nil, fmt.Errorf("session %s, index %d: %w", id, index, ErrConflict)
 	}
 	snapshot := &busv1.Snapshot{SessionId: id}
 	for _, name := range outcome.GetWritten() {
 		data, at, ok, err := h.store.Versions(id, uint8(name), index)
-		if err != nil || !ok || at != index {
-			return nil, fmt.Errorf("session %s: version %d of table %s is missing: %w", id, index, name, err)
+		if err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
+		}
+		if !ok || at != index {
+			return nil, fmt.Errorf("session %s: version %d of table %s is missing", id, index, name)
 		}
 		table := &worldv1.Table{}
 		if err := proto.Unmarshal(data, table); err != nil {

@@ -4,55 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// Fork makes a session that shares another's history up to a message. Repeating it returns the same.
+// Fork makes a session that shares another's history up to a message. Repeating it returns the same. The shared versions are
+// announced as the new session's own.
 func (h *Host) Fork(ctx context.Context, id string, index int32, newID string) (*toolhostv1.Session, error) {
-	defer h.lock(id)()
-	l, err := h.load(ctx, id)
+	defer h.lock(id, newID)()
+	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
-	if index > l.record.GetLastIndex() || index < l.start.lastIndex {
-		return nil, fmt.Errorf("session %s: %w: it can be forked from message %d to %d, not at %d", id, ErrIndex, l.start.lastIndex, l.record.GetLastIndex(), index)
+	if index > l.lastIndex || index < l.start.lastIndex {
+		return nil, fmt.Errorf("session %s: %w: it can be forked from message %d to %d, not at %d", id, ErrIndex, l.start.lastIndex, l.lastIndex, index)
 	}
+	record, err := h.record(newID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		if record, err = h.fork(ctx, id, l, index, newID); err != nil {
+			return nil, fmt.Errorf("fork session %s: %w", id, err)
+		}
+	case err != nil:
+		return nil, err
+	case record.GetParentId() != id || record.GetForkedAt() != index || record.GetDeleted():
+		return nil, fmt.Errorf("session %s: %w", newID, ErrExists)
+	}
+	snapshot := &busv1.Snapshot{SessionId: newID}
+	err = h.history(id, &toolhostv1.SessionRecord{LastIndex: index, ParentId: l.parent, ForkedAt: l.forkedAt}, func(table *worldv1.Table) {
+		snapshot.Tables = append(snapshot.Tables, table)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(snapshot.Tables, byTable)
+	return describe(newID, record), h.announce(ctx, snapshot)
+}
+
+// fork stores a new session.
+func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID string) (*toolhostv1.SessionRecord, error) {
 	record := &toolhostv1.SessionRecord{
-		SetupName:   l.record.GetSetupName(),
-		SetupDigest: l.record.GetSetupDigest(),
+		SetupName:   l.start.name,
+		SetupDigest: l.start.digest,
 		LastIndex:   index,
 		ParentId:    id,
 		ForkedAt:    index,
+		Ended:       !l.start.world.Active(),
 	}
-	if err := h.stateAt(id, l.record, index, record); err != nil {
-		return nil, err
-	}
-	switch existing, err := h.record(newID); {
-	case err == nil && existing.GetParentId() == id && existing.GetForkedAt() == index && !existing.GetDeleted():
-		return describe(newID, existing), nil
-	case err == nil:
-		return nil, fmt.Errorf("session %s: %w", newID, ErrExists)
-	case !errors.Is(err, ErrNotFound):
+	parent := l.record()
+	if err := h.stateAt(id, parent, index, record); err != nil {
 		return nil, err
 	}
 	// The parent learns of the fork first: a count that is too high keeps it longer, one that is too low would lose history.
-	parent := proto.CloneOf(l.record)
 	parent.Forks++
 	if err := h.update(ctx, id, parent); err != nil {
 		return nil, err
 	}
 	meta, err := proto.Marshal(record)
 	if err != nil {
-		return nil, fmt.Errorf("fork session %s: %w", id, err)
+		return nil, err
 	}
-	if err := h.store.Create(ctx, newID, meta, nil, index); err != nil {
-		return nil, fmt.Errorf("fork session %s: %w", id, err)
-	}
-	return describe(newID, record), nil
+	return record, h.store.Create(ctx, newID, meta, nil, index)
 }
 
 // stateAt fills in what holds after the last execution that is not later than index.

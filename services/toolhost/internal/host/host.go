@@ -3,9 +3,7 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -35,8 +33,10 @@ var (
 	ErrIndex = errors.New("message index out of place")
 	// ErrSetup says that a setup breaks a rule.
 	ErrSetup = errors.New("invalid setup")
-	// ErrQuota says that a session would become too large.
+	// ErrQuota says that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
+	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces it.
+	ErrAnnounce = errors.New("new table versions could not be announced")
 )
 
 // locks is the number of locks that sessions share; two sessions seldom meet at one.
@@ -55,6 +55,8 @@ type Config struct {
 	MaxRows int
 	// MaxCalls is the number of calls of one batch.
 	MaxCalls int
+	// MaxBytes is the size of the outcome and of the table versions of one execution.
+	MaxBytes int
 }
 
 // Host owns sessions. Safe for concurrent use; calls on one session wait for each other.
@@ -68,13 +70,29 @@ type Host struct {
 	locks     [locks]sync.Mutex
 }
 
-// live is a session in memory.
+// live is a session in memory. It is immutable: an execution makes a new one.
 type live struct {
-	record *toolhostv1.SessionRecord
-	start  *start
-	world  session.World
-	// versions holds the index of the newest version of each table.
-	versions map[worldv1.TableName]int32
+	start     *start
+	world     session.World
+	newest    versions
+	lastIndex int32
+	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many were forked from this.
+	parent          string
+	forkedAt, forks int32
+}
+
+// record returns what is stored about the session.
+func (l *live) record() *toolhostv1.SessionRecord {
+	return &toolhostv1.SessionRecord{
+		SetupName:   l.start.name,
+		SetupDigest: l.start.digest,
+		IdsDrawn:    l.world.Drawn(),
+		Ended:       !l.world.Active(),
+		LastIndex:   l.lastIndex,
+		ParentId:    l.parent,
+		ForkedAt:    l.forkedAt,
+		Forks:       l.forks,
+	}
 }
 
 // New returns a host on an open store, which stays the caller's.
@@ -90,64 +108,73 @@ func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalo
 	return &Host{cfg: cfg, store: s, publisher: publisher, catalogue: catalogue, starts: starts, live: sessions}, nil
 }
 
-// lock locks a session and returns the function that unlocks it.
-func (h *Host) lock(id string) func() {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(id))
-	mu := &h.locks[hash.Sum32()%locks]
-	mu.Lock()
-	return mu.Unlock
+// lock locks one session or two and returns the function that unlocks them.
+func (h *Host) lock(id string, other ...string) func() {
+	first := stripe(id)
+	if len(other) == 0 || stripe(other[0]) == first {
+		h.locks[first].Lock()
+		return h.locks[first].Unlock
+	}
+	second := stripe(other[0])
+	first, second = min(first, second), max(first, second) // everyone locks in this order
+	h.locks[first].Lock()
+	h.locks[second].Lock()
+	return func() {
+		h.locks[second].Unlock()
+		h.locks[first].Unlock()
+	}
 }
 
-// Create makes a session from a setup. Repeating it with the same setup returns the same.
+// stripe returns the number of the lock that a session shares with others.
+func stripe(id string) uint32 {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(id))
+	return hash.Sum32() % locks
+}
+
+// Create makes a session from a setup. Repeating it with the same setup returns the same. The response is shared: do not
+// change it.
 func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup) (*toolhostv1.CreateSessionResponse, error) {
 	start, err := h.startOf(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	record := &toolhostv1.SessionRecord{SetupName: setup.GetName(), SetupDigest: start.digest, LastIndex: start.lastIndex}
-	meta, err := proto.Marshal(record)
+	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex}
+	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
-	switch err := h.store.Create(ctx, id, meta, nil, record.GetLastIndex()); {
+	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
-		h.live.Add(id, &live{record: record, start: start, world: start.world, versions: start.newest()})
+		h.live.Add(id, l)
 		return start.response, nil
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
-	existing, err := h.load(ctx, id)
+	existing, err := h.record(id)
 	if err != nil {
 		return nil, err
 	}
-	if existing.record.GetSetupDigest() != start.digest || existing.record.GetParentId() != "" {
+	if existing.GetSetupDigest() != start.digest || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
 	return start.response, nil
 }
 
 // load returns a session from memory or from the store. The session must be locked.
-func (h *Host) load(ctx context.Context, id string) (*live, error) {
+func (h *Host) load(id string) (*live, error) {
 	if l, ok := h.live.Get(id); ok {
 		return l, nil
 	}
-	stored, err := h.store.Load(id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %s: %w", id, ErrNotFound)
-	}
+	record, err := h.record(id)
 	if err != nil {
-		return nil, fmt.Errorf("load session %s: %w", id, err)
-	}
-	record := &toolhostv1.SessionRecord{}
-	if err := proto.Unmarshal(stored.Meta, record); err != nil {
-		return nil, fmt.Errorf("load session %s: %w", id, err)
+		return nil, err
 	}
 	if record.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrNotFound)
 	}
-	l, err := h.restore(ctx, id, record)
+	l, err := h.restore(id, record)
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", id, err)
 	}
@@ -156,30 +183,72 @@ func (h *Host) load(ctx context.Context, id string) (*live, error) {
 }
 
 // restore builds the newest state of a stored session.
-func (h *Host) restore(ctx context.Context, id string, record *toolhostv1.SessionRecord) (*live, error) {
-	start, err := h.storedStart(ctx, record.GetSetupDigest())
+func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, error) {
+	start, err := h.storedStart(record.GetSetupDigest())
 	if err != nil {
 		return nil, err
 	}
-	l := &live{record: record, start: start, world: start.world, versions: start.newest()}
+	l := &live{
+		start:     start,
+		world:     start.world,
+		newest:    start.newest,
+		lastIndex: record.GetLastIndex(),
+		parent:    record.GetParentId(),
+		forkedAt:  record.GetForkedAt(),
+		forks:     record.GetForks(),
+	}
+	var ever [session.Slots]bool
+	err = h.history(id, record, func(table *worldv1.Table) {
+		name := table.GetName()
+		ever[name] = ever[name] || len(table.GetRows()) > 0
+		if table.GetIndex() > l.newest[name] {
+			l.newest[name] = table.GetIndex()
+			l.world.Load(name, session.Decode(table.GetRows()), false)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range session.Tables() {
-		table, err := h.versionAt(id, record, start, name, record.GetLastIndex())
-		if err != nil {
-			return nil, err
-		}
-		if table != nil && table.GetIndex() != l.versions[name] {
-			l.world.Load(name, session.Decode(table.GetRows()))
-			l.versions[name] = table.GetIndex()
-		}
+		l.world.Load(name, l.world.Rows(name), ever[name])
 	}
 	l.world.SetDrawn(record.GetIdsDrawn())
 	l.world.SetActive(!record.GetEnded())
 	return l, nil
 }
 
-// versionAt returns the version of a table that holds at a message, following forks to their parents; nil if the table
-// has none.
-func (h *Host) versionAt(id string, record *toolhostv1.SessionRecord, start *start, name worldv1.TableName, at int32) (*worldv1.Table, error) {
+// history calls visit with every version that was stored after the start, those shared with parents included, in no order.
+func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*worldv1.Table)) error {
+	until := record.GetLastIndex()
+	for {
+		stored, err := h.store.Load(id)
+		if err != nil {
+			return fmt.Errorf("read history: %w", err)
+		}
+		for _, version := range stored.Versions {
+			if version.Index > until {
+				continue
+			}
+			table := &worldv1.Table{}
+			if err := proto.Unmarshal(version.Data, table); err != nil {
+				return fmt.Errorf("read history of %s: %w", id, err)
+			}
+			visit(table)
+		}
+		if record.GetParentId() == "" {
+			return nil
+		}
+		id, until = record.GetParentId(), min(until, record.GetForkedAt())
+		if record, err = h.record(id); err != nil {
+			return err
+		}
+	}
+}
+
+// versionAt returns the version of a table that holds at a message, following forks to their parents. Before the first
+// version it is the first one; nil if the table has none.
+func (h *Host) versionAt(id string, l *live, name worldv1.TableName, at int32) (*worldv1.Table, error) {
+	parent, forkedAt := l.parent, l.forkedAt
 	for {
 		data, _, ok, err := h.store.Versions(id, uint8(name), at)
 		if err != nil {
@@ -192,13 +261,15 @@ func (h *Host) versionAt(id string, record *toolhostv1.SessionRecord, start *sta
 			}
 			return table, nil
 		}
-		if record.GetParentId() == "" {
-			return start.versionAt(name, at), nil
+		if parent == "" {
+			return l.start.versionAt(name, at), nil
 		}
-		id, at = record.GetParentId(), min(at, record.GetForkedAt())
-		if record, err = h.record(id); err != nil {
+		id, at = parent, min(at, forkedAt)
+		record, err := h.record(id)
+		if err != nil {
 			return nil, err
 		}
+		parent, forkedAt = record.GetParentId(), record.GetForkedAt()
 	}
 }
 
@@ -217,19 +288,3 @@ func (h *Host) record(id string) (*toolhostv1.SessionRecord, error) {
 	}
 	return record, nil
 }
-
-// digestOf identifies a batch of calls.
-func digestOf(calls []*worldv1.Message) ([]byte, error) {
-	h := sha256.New()
-	for _, call := range calls {
-		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(call)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(raw)
-		_, _ = h.Write(sum[:])
-	}
-	return h.Sum(nil), nil
-}
-
-func equal(a, b []byte) bool { return bytes.Equal(a, b) }

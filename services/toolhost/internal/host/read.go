@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,9 +16,9 @@ import (
 const maxScan = 10_000
 
 // Tables returns the versions that hold at a message; no names means all tables.
-func (h *Host) Tables(ctx context.Context, id string, index int32, names []worldv1.TableName) ([]*worldv1.Table, error) {
+func (h *Host) Tables(id string, index int32, names []worldv1.TableName) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
-	l, err := h.load(ctx, id)
+	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +27,7 @@ func (h *Host) Tables(ctx context.Context, id string, index int32, names []world
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		table, err := h.versionAt(id, l.record, l.start, name, index)
+		table, err := h.versionAt(id, l, name, index)
 		if err != nil {
 			return nil, fmt.Errorf("read tables of session %s: %w", id, err)
 		}
@@ -40,54 +39,28 @@ func (h *Host) Tables(ctx context.Context, id string, index int32, names []world
 }
 
 // Versions returns every version of a session's tables, those shared with parents included, by table, then index.
-func (h *Host) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
+func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
-	l, err := h.load(ctx, id)
+	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
 	tables := slices.Clone(l.start.tables)
-	record, until := l.record, l.record.GetLastIndex()
-	for {
-		stored, err := h.store.Load(id)
-		if err != nil {
-			return nil, fmt.Errorf("list versions of session %s: %w", id, err)
-		}
-		for _, version := range stored.Versions {
-			if version.Index > until {
-				continue
-			}
-			table := &worldv1.Table{}
-			if err := proto.Unmarshal(version.Data, table); err != nil {
-				return nil, fmt.Errorf("list versions of session %s: %w", id, err)
-			}
-			tables = append(tables, table)
-		}
-		if record.GetParentId() == "" {
-			break
-		}
-		id, until = record.GetParentId(), min(until, record.GetForkedAt())
-		if record, err = h.record(id); err != nil {
-			return nil, err
-		}
+	if err := h.history(id, l.record(), func(table *worldv1.Table) { tables = append(tables, table) }); err != nil {
+		return nil, fmt.Errorf("list versions of session %s: %w", id, err)
 	}
-	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
-		if a.GetName() != b.GetName() {
-			return int(a.GetName()) - int(b.GetName())
-		}
-		return int(a.GetIndex()) - int(b.GetIndex())
-	})
+	slices.SortStableFunc(tables, byTable)
 	return tables, nil
 }
 
 // Get describes a session.
-func (h *Host) Get(ctx context.Context, id string) (*toolhostv1.Session, error) {
+func (h *Host) Get(id string) (*toolhostv1.Session, error) {
 	defer h.lock(id)()
-	l, err := h.load(ctx, id)
+	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
-	return describe(id, l.record), nil
+	return describe(id, l.record()), nil
 }
 
 func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+	_ "time/tzdata" // where the system has no time zones
 
 	"google.golang.org/protobuf/proto"
 
@@ -23,13 +26,20 @@ const setupPrefix = "~setup."
 
 // start is a compiled setup, shared by all sessions that begin with it. It is immutable.
 type start struct {
-	digest    string
-	world     session.World
-	tables    []*worldv1.Table // by table, then index
-	lastIndex int32
-	// sender is who spoke the last starting message; the conversation is over if it says so.
+	digest      string
+	name        string
+	world       session.World
+	newest      versions
+	tables      []*worldv1.Table // by table, then index
+	lastIndex   int32
+	clock       *setupv1.Clock
 	environment *execute.Environment
 	response    *toolhostv1.CreateSessionResponse
+}
+
+// now returns the virtual time while the world's newest message has the given index.
+func (s *start) now(index int32) float64 {
+	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
 // startOf compiles a setup and stores it, unless it was before.
@@ -53,7 +63,7 @@ func (h *Host) startOf(ctx context.Context, setup *setupv1.Setup) (*start, error
 }
 
 // storedStart returns a setup that was stored before.
-func (h *Host) storedStart(_ context.Context, digest string) (*start, error) {
+func (h *Host) storedStart(digest string) (*start, error) {
 	if compiled, ok := h.starts.Get(digest); ok {
 		return compiled, nil
 	}
@@ -74,77 +84,78 @@ func (h *Host) storedStart(_ context.Context, digest string) (*start, error) {
 }
 
 func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
-	agentTools, err := h.catalogue.Select(setup.GetTools())
+	selection, err := h.catalogue.Select(setup.GetTools())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	allowed := setup.GetTools().GetAllow()
-	if len(allowed) == 0 || len(agentTools) > len(allowed) {
-		for _, t := range agentTools {
-			allowed = append(allowed, t.GetExecutionName())
-		}
+	zone, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}
-	allowed = slices.DeleteFunc(slices.Clone(allowed), func(name string) bool { return slices.Contains(setup.GetTools().GetDeny(), name) })
+	frame := &session.Frame{Seed: setup.GetSeed(), Zone: zone, Recordings: setup.GetRecordings()}
 	s := &start{
 		digest:      digest,
-		world:       session.NewWorld(setup.GetSeed(), setup.GetClock().GetNow()),
+		name:        setup.GetName(),
+		world:       session.NewWorld(frame, setup.GetClock().GetNow()),
+		newest:      noVersions(),
 		tables:      slices.Clone(setup.GetTables()),
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
-		environment: execute.New(h.catalogue, allowed),
+		clock:       setup.GetClock(),
+		environment: execute.New(h.catalogue, selection),
 	}
-	slices.SortStableFunc(s.tables, func(a, b *worldv1.Table) int {
-		if a.GetName() != b.GetName() {
-			return int(a.GetName()) - int(b.GetName())
-		}
-		return int(a.GetIndex()) - int(b.GetIndex())
-	})
+	slices.SortStableFunc(s.tables, byTable)
 	if err := s.load(); err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	if n := len(setup.GetMessages()); n > 0 {
-		last := setup.GetMessages()[n-1]
-		s.world.SetActive(last.ConversationActive == nil || last.GetConversationActive())
+	for _, message := range setup.GetMessages() {
+		if message.ConversationActive != nil { // what is unset carries over
+			s.world.SetActive(message.GetConversationActive())
+		}
 	}
-	s.response = &toolhostv1.CreateSessionResponse{
-		AgentTools: agentTools,
-		UserTools:  h.catalogue.ForUser(),
-		Versions:   pointers(s.newest()),
-	}
+	s.response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User, Versions: s.newest.list()}
 	return s, nil
+}
+
+// byTable orders versions by table, then index.
+func byTable(a, b *worldv1.Table) int {
+	return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
 }
 
 // load checks the starting tables and puts their newest versions into the world.
 func (s *start) load() error {
-	for _, version := range s.tables {
-		schema, ok := world.SchemaOf(version.GetName())
-		if !ok || version.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
-			return fmt.Errorf("table %s cannot start with rows", version.GetName())
+	for i, version := range s.tables {
+		if err := s.check(version); err != nil {
+			return fmt.Errorf("table %s: %w", world.TableText(version.GetName()), err)
 		}
-		if version.GetIndex() > s.lastIndex {
-			return fmt.Errorf("table %s: version at message %d, but the last starting message is %d", world.TableText(version.GetName()), version.GetIndex(), s.lastIndex)
+		if i > 0 && byTable(s.tables[i-1], version) == 0 {
+			return fmt.Errorf("table %s: two versions at message %d", world.TableText(version.GetName()), version.GetIndex())
 		}
-		for i, row := range version.GetRows() {
-			if len(row.GetCells()) != len(schema.Columns) {
-				return fmt.Errorf("table %s, row %d: %d cells, expected %d", world.TableText(version.GetName()), i, len(row.GetCells()), len(schema.Columns))
-			}
-			for j, cell := range row.GetCells() {
-				if !world.Fits(cell, schema.Columns[j].Kind) {
-					return fmt.Errorf("table %s, row %d: column %s does not hold %s", world.TableText(version.GetName()), i, schema.Columns[j].Name, schema.Columns[j].Kind)
-				}
-			}
-		}
-		s.world.Load(version.GetName(), session.Decode(version.GetRows()))
+		s.world.Load(version.GetName(), session.Decode(version.GetRows()), false)
+		s.newest[version.GetName()] = version.GetIndex()
 	}
 	return nil
 }
 
-// newest returns the index of the newest starting version of each table.
-func (s *start) newest() map[worldv1.TableName]int32 {
-	versions := make(map[worldv1.TableName]int32, len(session.Tables()))
-	for _, version := range s.tables {
-		versions[version.GetName()] = version.GetIndex()
+// check says what is wrong with a starting version.
+func (s *start) check(version *worldv1.Table) error {
+	schema, ok := world.SchemaOf(version.GetName())
+	if !ok || version.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
+		return errors.New("it cannot start with rows")
 	}
-	return versions
+	if version.GetIndex() < 0 || version.GetIndex() > s.lastIndex {
+		return fmt.Errorf("version at message %d, expected 0 to %d, the last starting message", version.GetIndex(), s.lastIndex)
+	}
+	for i, row := range version.GetRows() {
+		if len(row.GetCells()) != len(schema.Columns) {
+			return fmt.Errorf("row %d: %d cells, expected %d", i, len(row.GetCells()), len(schema.Columns))
+		}
+		for j, cell := range row.GetCells() {
+			if !world.Fits(cell, schema.Columns[j].Kind) {
+				return fmt.Errorf("row %d: column %s does not hold %s", i, schema.Columns[j].Name, schema.Columns[j].Kind)
+			}
+		}
+	}
+	return nil
 }
 
 // versionAt returns the starting version that holds at a message: before the first one it is the first one.
@@ -158,12 +169,23 @@ func (s *start) versionAt(name worldv1.TableName, at int32) *worldv1.Table {
 	return found
 }
 
-// pointers lists versions in table order.
-func pointers(versions map[worldv1.TableName]int32) []*worldv1.TableVersion {
+// versions holds the index of the newest version of each table, -1 where there is none.
+type versions [session.Slots]int32
+
+func noVersions() versions {
+	var v versions
+	for i := range v {
+		v[i] = -1
+	}
+	return v
+}
+
+// list returns the versions in table order.
+func (v *versions) list() []*worldv1.TableVersion {
 	var list []*worldv1.TableVersion
 	for _, name := range session.Tables() {
-		if index, ok := versions[name]; ok {
-			list = append(list, &worldv1.TableVersion{Name: name, Index: index})
+		if v[name] >= 0 {
+			list = append(list, &worldv1.TableVersion{Name: name, Index: v[name]})
 		}
 	}
 	return list

@@ -4,19 +4,21 @@ package session
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed in place.
 type Row []python.Value
 
-// slots is the size of an array indexed by table name.
-const slots = int(worldv1.TableName_TABLE_NAME_REMINDER) + 1
+// Slots is the size of an array indexed by table name.
+const Slots = int(worldv1.TableName_TABLE_NAME_REMINDER) + 1
 
 // table is the newest version of one table.
 type table struct {
@@ -27,30 +29,43 @@ type table struct {
 	written bool
 }
 
+// Frame is what never changes in a session. It is shared by all copies of its world: do not change it.
+type Frame struct {
+	// Seed is part of every row id unless it is 0.
+	Seed int64
+	// Zone is where the phone's wall clock is.
+	Zone *time.Location
+	// Recordings are the answers of external services.
+	Recordings []*setupv1.RecordedAnswer
+}
+
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which no one changes in
 // place, so a copy is cheap and independent. Methods with a pointer receiver are not safe for concurrent use.
 type World struct {
-	tables [slots]table
+	frame  *Frame
+	tables [Slots]table
 	active bool
 	drawn  int64
-	seed   int64
 	now    float64
 }
 
-// NewWorld returns a world without rows.
-func NewWorld(seed int64, now float64) World { return World{active: true, seed: seed, now: now} }
+// NewWorld returns a world without rows, at a virtual time in POSIX seconds.
+func NewWorld(frame *Frame, now float64) World { return World{frame: frame, active: true, now: now} }
+
+// Frame returns what never changes. Do not change it.
+func (w *World) Frame() *Frame { return w.frame }
 
 // Rows returns the rows of a table. Change neither the slice nor the rows.
 func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows }
 
-// Load sets a table's rows as they were stored, without counting as a write.
-func (w *World) Load(name worldv1.TableName, rows []Row) {
-	w.tables[name].rows = rows
-	w.tables[name].ever = w.tables[name].ever || len(rows) > 0
+// Load sets a table's rows as they were stored, without counting as a write. ever says whether any version up to this one
+// had a row.
+func (w *World) Load(name worldv1.TableName, rows []Row, ever bool) {
+	w.tables[name] = table{rows: rows, ever: ever || w.tables[name].ever || len(rows) > 0}
 }
 
-// MarkEver notes that an earlier version of the table had a row.
-func (w *World) MarkEver(name worldv1.TableName) { w.tables[name].ever = true }
+// Ever says whether any version of the table had a row.
+func (w *World) Ever(name worldv1.TableName) bool { return w.tables[name].ever }
 
 // Write replaces a table's rows. It takes ownership of the slice.
 func (w *World) Write(name worldv1.TableName, rows []Row) {
@@ -95,8 +110,8 @@ func (w *World) SetDrawn(drawn int64) { w.drawn = drawn }
 // NewID draws the next row id. It is used up even if the call fails afterwards.
 func (w *World) NewID() string {
 	name := "row:" + strconv.FormatInt(w.drawn, 10)
-	if w.seed != 0 {
-		name = "row:" + strconv.FormatInt(w.seed, 10) + ":" + strconv.FormatInt(w.drawn, 10)
+	if w.frame.Seed != 0 {
+		name = "row:" + strconv.FormatInt(w.frame.Seed, 10) + ":" + strconv.FormatInt(w.drawn, 10)
 	}
 	w.drawn++
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()

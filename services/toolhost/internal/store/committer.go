@@ -38,7 +38,7 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) (refused, err er
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if len(s.queue) >= s.size {
+	if len(s.queue) >= s.size-1 {
 		select {
 		case s.full <- struct{}{}:
 		default: // the committer knows

@@ -138,7 +138,7 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 		}
 		c := tx.Bucket(bucketSession).Cursor()
 		// A session's own key is its first, so seeking past all keys of one session finds the next.
-		for k, v := c.Seek(start); bytes.HasPrefix(k, []byte(prefix)); k, v = c.Seek(start) {
+		for k, v := c.Seek(start); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Seek(start) {
 			if len(sessions) == limit {
 				more = true
 				return nil

@@ -4,16 +4,18 @@
 // All sessions share flat buckets, so 100,000 of them cost no more than their data. Writes of all callers are
 // collected into one transaction; every transaction is synced to disk before any of its callers hears of success.
 //
-// Three choices of bbolt options: the list of free pages is kept as a hash map and not written (NoFreelistSync), since
-// writing it sorts all free pages at every commit; Open finds them again by reading the whole tree instead, which takes
-// time in proportion to the file. That list is derived data, so durability does not depend on it. Statistics are off.
-// Syncing is never off.
+// Choices of bbolt options: the list of free pages is a hash map and is not written at each commit (NoFreelistSync).
+// Writing it sorts all free pages: after the deletion of 30,000 sessions of 9 KB that took a write of 64 at once from 61
+// to 85 µs of CPU time, in one measurement on two shared cores. Instead Open finds the free pages by walking the tree,
+// 0.1 s for 650 MB that the page cache holds. The list is derived data, so durability does not depend on it. Statistics
+// are off. Syncing is never off.
 package store
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +128,7 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
 	}
-	if err := prepare(db); err != nil {
+	if err := errors.Join(prepare(db), syncDirectory(filepath.Dir(cfg.Path))); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", cfg.Path, err), db.Close())
 	}
 	s := &Store{
@@ -172,6 +174,15 @@ func prepare(db *bolt.DB) error {
 		}
 		return b.Put(keyFormat, []byte{formatVersion})
 	})
+}
+
+// syncDirectory makes the entry of a new file last; syncing the file alone need not.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Close commits the writes that are queued, waits for running reads and releases the file. Later calls of any method

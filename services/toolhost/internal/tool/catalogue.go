@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -22,30 +23,36 @@ func order() []string {
 
 // Catalogue is a set of tools. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	tools  []*Tool
-	byName map[string]*Tool
+	tools     []*Tool
+	byName    map[string]*Tool
+	scrambled map[string]string
 }
 
-// Builtin returns the tools of this package in the original's order; tools that the original does not have come last, by name.
+// Builtin returns the tools of this package.
 func Builtin() *Catalogue {
-	declared := slices.Concat(contactTools(), settingTools(), userTools())
+	return New(slices.Concat(
+		contactTools(),
+		settingTools(),
+		userTools(),
+	))
+}
+
+// New returns a catalogue of tools in the original's order; tools that the original does not have come last, in the given
+// order. Names must differ. The tools belong to the catalogue then.
+func New(tools []*Tool) *Catalogue {
 	place := make(map[string]int, len(order()))
 	for i, name := range order() {
 		place[name] = i
 	}
-	slices.SortStableFunc(declared, func(a, b *Tool) int {
-		i, known := place[a.Name]
-		if !known {
-			i = len(place)
+	at := func(t *Tool) int {
+		if i, known := place[t.Name]; known {
+			return i
 		}
-		j, known := place[b.Name]
-		if !known {
-			j = len(place)
-		}
-		return i - j
-	})
-	c := &Catalogue{tools: declared, byName: make(map[string]*Tool, len(declared))}
-	for _, t := range declared {
+		return len(place)
+	}
+	c := &Catalogue{tools: slices.Clone(tools), byName: make(map[string]*Tool, len(tools)), scrambled: scramble(tools)}
+	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })
+	for _, t := range c.tools {
 		t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
 		for _, param := range t.Params {
 			t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})

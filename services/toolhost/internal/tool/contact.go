@@ -1,8 +1,9 @@
 package tool
 
 import (
+	"strings"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -26,7 +27,8 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: OptionalStr(), Optional: true, Description: "What the person is to the owner of the phone, for example friend."},
 				{Name: "is_self", Type: Bool(), Optional: true, Default: python.Bool(false), Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Run: addContact,
+			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
+			Run:   addContact,
 		},
 		{
 			Name: "modify_contact", Module: contactModule,
@@ -38,7 +40,8 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "New relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Run: modifyContact,
+			Check: checkModifyContact,
+			Run:   modifyContact,
 		},
 		{
 			Name: "remove_contact", Module: contactModule,
@@ -49,7 +52,7 @@ func contactTools() []*Tool {
 			},
 		},
 		{
-			Name: "search_contacts", Module: contactModule, Unchecked: true,
+			Name: "search_contacts", Module: contactModule, ReadOnly: true, Unchecked: true,
 			Description: "Finds contacts that fit all of the given fields. Name and relationship may differ a little in spelling.",
 			Params: []Param{
 				{Name: "person_id", Type: StrOrNotGiven(), Optional: true, Description: "Exact id of the contact."},
@@ -58,61 +61,74 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "Relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
-			Run: searchContacts,
+			Check: checkGivenPhone,
+			Run:   func(w *session.World, args Args) (python.Value, error) { return contactSearch().run(w, args) },
 		},
 	}
 }
 
 func addContact(w *session.World, args Args) (python.Value, error) {
-	if err := checkPhone(args.Value("phone_number")); err != nil {
-		return python.Value{}, err
-	}
 	id := python.Str(w.NewID())
 	if args.Bool("is_self") {
-		if err := refuseSecondSelf(w); err != nil {
+		if err := refuseSecondSelf(w, python.None()); err != nil {
 			return python.Value{}, err
 		}
 	}
 	row := session.Row{id, args.Value("name"), args.Value("phone_number"), args.Value("relationship"), args.Value("is_self")}
-	w.Write(contactTable, append(append([]session.Row(nil), w.Rows(contactTable)...), row))
+	if err := addRow(w, contactTable, row); err != nil {
+		return python.Value{}, err
+	}
 	return id, nil
 }
 
-func refuseSecondSelf(w *session.World) error {
-	column := world.Contact().Column("is_self")
+// refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of the given id.
+func refuseSecondSelf(w *session.World, id python.Value) error {
+	isSelf, personID := columnOf(contactTable, "is_self"), columnOf(contactTable, "person_id")
+	others := false
 	for _, row := range w.Rows(contactTable) {
-		if is, _ := row[column].AsBool(); is {
-			return raise("polars.exceptions.DuplicateError", "Self entry already exists. Cannot add another one.")
+		if is, _ := row[isSelf].AsBool(); !is {
+			continue
 		}
+		if row[personID].Equal(id) {
+			return nil
+		}
+		others = true
+	}
+	if others {
+		return raise("polars.exceptions.DuplicateError", "Self entry already exists. Cannot add another one.")
 	}
 	return nil
 }
 
-func modifyContact(w *session.World, args Args) (python.Value, error) {
-	fields := []string{"name", "phone_number", "relationship", "is_self"}
-	if !anyGiven(args, fields) {
-		return python.Value{}, raise("ValueError", "No update information given. At least one new field should be provided among [name, phone_number, relationship, is_self] in order to modify contact")
+// contactFields are what modify_contact can change.
+func contactFields() []string { return []string{"name", "phone_number", "relationship", "is_self"} }
+
+func checkModifyContact(args Args) error {
+	if !anyGiven(args, contactFields()) {
+		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
+			strings.Join(contactFields(), ", ")+"] in order to modify contact")
 	}
-	if args.Given("phone_number") {
-		if err := checkPhone(args.Value("phone_number")); err != nil {
-			return python.Value{}, err
-		}
-	}
-	if args.Bool("is_self") {
-		if err := refuseSecondSelf(w); err != nil {
-			return python.Value{}, err
-		}
-	}
-	return python.None(), modifyRow(w, contactTable, "person_id", args, fields)
+	return checkGivenPhone(args)
 }
 
-func searchContacts(w *session.World, args Args) (python.Value, error) {
-	if args.Given("phone_number") {
-		if err := checkPhone(args.Value("phone_number")); err != nil {
+func checkGivenPhone(args Args) error {
+	if !args.Given("phone_number") {
+		return nil
+	}
+	return checkPhone(args.Value("phone_number"))
+}
+
+func modifyContact(w *session.World, args Args) (python.Value, error) {
+	if args.Bool("is_self") {
+		if err := refuseSecondSelf(w, args.Value("person_id")); err != nil {
 			return python.Value{}, err
 		}
 	}
-	s := search{
+	return python.None(), modifyRow(w, contactTable, "person_id", args, contactFields())
+}
+
+func contactSearch() search {
+	return search{
 		table: contactTable,
 		filters: []filter{
 			{column: "person_id", param: "person_id"},
@@ -122,5 +138,4 @@ func searchContacts(w *session.World, args Args) (python.Value, error) {
 			{column: "is_self", param: "is_self"},
 		},
 	}
-	return s.run(w, args)
 }

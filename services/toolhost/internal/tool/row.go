@@ -1,6 +1,10 @@
 package tool
 
 import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -42,10 +46,57 @@ func columnOf(name worldv1.TableName, column string) int {
 	return schema.Column(column)
 }
 
-// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared value.
+// addRow appends a row.
+func addRow(w *session.World, name worldv1.TableName, row session.Row) error {
+	if err := encodable(row...); err != nil {
+		return err
+	}
+	w.Write(name, append(slices.Clip(w.Rows(name)), row))
+	return nil
+}
+
+// encodable raises what storing a text with a lone surrogate raises.
+func encodable(values ...python.Value) error {
+	for _, value := range values {
+		text, ok := value.AsStr()
+		if !ok || utf8.ValidString(text) {
+			continue
+		}
+		return raise("UnicodeEncodeError", "'utf-8' codec can't encode "+surrogates(text)+": surrogates not allowed")
+	}
+	return nil
+}
+
+// surrogates says where the first run of lone surrogates in a text stands. The text is WTF-8 and has one.
+func surrogates(text string) string {
+	const size = 3 // bytes of a surrogate
+	position, rest := 0, text
+	for {
+		r, n := utf8.DecodeRuneInString(rest)
+		if r == utf8.RuneError && n <= 1 {
+			break
+		}
+		position, rest = position+1, rest[n:]
+	}
+	run := 0
+	for len(rest) >= size && rest[0] == 0xED && rest[1] >= 0xA0 {
+		run, rest = run+1, rest[size:]
+	}
+	if run > 1 {
+		return fmt.Sprintf("characters in position %d-%d", position, position+run-1)
+	}
+	start := len(text) - len(rest) - size*run
+	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
+}
+
+// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared value. As in the original,
+// nothing is missed in a table that an earlier execution emptied.
 func removeRows(w *session.World, name worldv1.TableName, column, id, shown string) error {
 	at := columnOf(name, column)
 	old := w.Rows(name)
+	if len(old) == 0 && w.Ever(name) && !w.Written(name) {
+		return nil
+	}
 	kept := make([]session.Row, 0, len(old))
 	for _, row := range old {
 		if value, ok := row[at].AsStr(); !ok || value != id {
@@ -84,6 +135,9 @@ func modifyRow(w *session.World, name worldv1.TableName, column string, args Arg
 		if args.Given(field) {
 			changed[columnOf(name, field)] = args.Value(field)
 		}
+	}
+	if err := encodable(changed...); err != nil {
+		return err
 	}
 	w.Write(name, append(kept, changed))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -13,22 +14,89 @@ import (
 // ErrSelection says that a tool selection cannot be met.
 var ErrSelection = errors.New("tool selection")
 
+// Numbers of distraction tools.
+const (
+	fewDistractions  = 3
+	manyDistractions = 10
+)
+
 // show says which parts of a tool an agent gets to see.
 type show struct {
-	description, argDescription, argType bool
+	name, description, argDescription, argType bool
 }
 
-// Select returns what the agent of a session sees. All tools of an empty list are allowed.
-func (c *Catalogue) Select(selection *setupv1.ToolSelection) ([]*worldv1.Tool, error) {
+func everything() show {
+	return show{name: true, description: true, argDescription: true, argType: true}
+}
+
+// Selection is which tools exist in a session and how its roles see them. It is immutable.
+type Selection struct {
+	// Agent and User are what the roles see, in the original's order.
+	Agent, User []*worldv1.Tool
+
+	// open lets everyone call every tool: without a list of allowed or denied tools nothing is restricted, as in the original.
+	open  bool
+	agent map[string]bool
+	user  map[string]bool
+}
+
+// Callable says whether a role may call the tool of that real name.
+func (s *Selection) Callable(name string, role worldv1.Role) bool {
+	if role == worldv1.Role_ROLE_USER {
+		return s.open || s.user[name]
+	}
+	return s.open || s.agent[name]
+}
+
+// Select returns the tools of a session. An empty list of allowed tools allows all. The error is ErrSelection.
+func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error) {
 	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny()) {
 		if c.byName[name] == nil {
 			return nil, fmt.Errorf("%w: unknown tool %q", ErrSelection, name)
 		}
 	}
-	shown := show{description: true, argDescription: true, argType: true}
-	all := len(selection.GetAllow()) == 0
+	shown, allowed, err := c.augment(selection)
+	if err != nil {
+		return nil, err
+	}
+	s := &Selection{
+		open:  allowed == nil && len(selection.GetDeny()) == 0,
+		agent: make(map[string]bool),
+		user:  make(map[string]bool),
+	}
+	for _, t := range c.tools {
+		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
+			continue
+		}
+		seen := t.shown(shown)
+		if t.User {
+			s.user[t.Name] = true
+			seen.Name = t.Name // the user's tools keep their names
+			s.User = append(s.User, seen)
+			continue
+		}
+		s.agent[t.Name] = true
+		if !shown.name {
+			seen.Name = c.scrambled[t.Name]
+		}
+		s.Agent = append(s.Agent, seen)
+	}
+	return s, nil
+}
+
+// augment returns what the augmentations leave visible and the allowed tools, nil for all.
+func (c *Catalogue) augment(selection *setupv1.ToolSelection) (show, []string, error) {
+	shown, distractions := everything(), 0
 	for _, augmentation := range selection.GetAugmentations() {
 		switch augmentation {
+		case setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS:
+			distractions = max(distractions, fewDistractions)
+		case setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS:
+			distractions = max(distractions, manyDistractions)
+		case setupv1.Augmentation_AUGMENTATION_ALL_TOOLS:
+			distractions = len(c.tools)
+		case setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED:
+			shown.name = false
 		case setupv1.Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED:
 			shown.description = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED:
@@ -36,37 +104,38 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) ([]*worldv1.Tool, e
 		case setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED:
 			shown.argType = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED:
-		case setupv1.Augmentation_AUGMENTATION_ALL_TOOLS:
-			all = true
+		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
+			return show{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:
-			return nil, fmt.Errorf("%w: augmentation %s is not supported by this tool host", ErrSelection, augmentation)
+			return show{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		}
 	}
-	var tools []*worldv1.Tool
-	for _, t := range c.tools {
-		if t.User || (!all && !slices.Contains(selection.GetAllow(), t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
-			continue
-		}
-		tools = append(tools, t.shown(shown))
+	if len(selection.GetAllow()) == 0 {
+		return shown, nil, nil
 	}
-	return tools, nil
+	ranking := c.rank(selection.GetAllow())
+	return shown, slices.Concat(selection.GetAllow(), ranking[:min(distractions, len(ranking))]), nil
 }
 
-// ForUser returns what the simulated user sees.
-func (c *Catalogue) ForUser() []*worldv1.Tool {
-	var tools []*worldv1.Tool
-	for _, t := range c.tools {
-		if t.User {
-			tools = append(tools, t.Shown())
+// scramble numbers the tools of each module in alphabetical order.
+func scramble(tools []*Tool) map[string]string {
+	sorted := slices.Clone(tools)
+	slices.SortFunc(sorted, func(a, b *Tool) int {
+		if a.Name < b.Name {
+			return -1
 		}
+		return 1
+	})
+	next, names := make(map[string]int), make(map[string]string, len(tools))
+	for _, t := range sorted {
+		names[t.Name] = t.Module + "_" + strconv.Itoa(next[t.Module])
+		next[t.Module]++
 	}
-	return tools
+	return names
 }
 
 // Shown returns the tool with everything that is known about it.
-func (t *Tool) Shown() *worldv1.Tool {
-	return t.shown(show{description: true, argDescription: true, argType: true})
-}
+func (t *Tool) Shown() *worldv1.Tool { return t.shown(everything()) }
 
 func (t *Tool) shown(s show) *worldv1.Tool {
 	shown := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}
@@ -80,7 +149,7 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 		if s.argType {
 			property.Set("type", python.Str(param.Type.Schema))
 		}
-		if s.argDescription {
+		if s.argDescription || t.KeepsArgs {
 			property.Set("description", python.Str(param.Description))
 		}
 		if property.Len() > 0 {

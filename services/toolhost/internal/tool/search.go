@@ -14,9 +14,19 @@ import (
 // fuzzyLimit is how many rows one fuzzy filter lets through.
 const fuzzyLimit = 5
 
+// comparison is how a filter compares a cell with its argument.
+type comparison uint8
+
+const (
+	equalTo comparison = iota
+	atLeast
+	atMost
+)
+
 // filter compares one column with one argument.
 type filter struct {
 	column, param string
+	comparison    comparison
 	// cutoff is the least score of a fuzzy match; 0 compares exactly.
 	cutoff float64
 }
@@ -75,11 +85,27 @@ func (s search) apply(f filter, rows []session.Row, wanted python.Value) ([]sess
 	}
 	var kept []session.Row
 	for _, row := range rows {
-		if !row[at].IsNone() && row[at].Equal(wanted) {
+		if !row[at].IsNone() && f.comparison.holds(row[at], wanted) {
 			kept = append(kept, row)
 		}
 	}
 	return kept, nil
+}
+
+// holds compares a cell that is not null.
+func (c comparison) holds(cell, wanted python.Value) bool {
+	if c == equalTo {
+		return cell.Equal(wanted)
+	}
+	number, isNumber := cell.Number()
+	bound, isBound := wanted.Number()
+	if !isNumber || !isBound {
+		return false
+	}
+	if c == atLeast {
+		return number >= bound
+	}
+	return number <= bound
 }
 
 // fuzzyRows returns the best matches of a text, best first.
@@ -105,8 +131,8 @@ func comparable(v python.Value, kind world.Kind) error {
 		// The last line of polars' message is a hint; the exception's type stands on an earlier one.
 		return &python.Exception{Type: "Hint", Text: "Pass `allow_object=True` to accept any value and create a literal of type Object."}
 	}
-	if kind != world.KindText {
-		return nil
+	if err := encodable(v); err != nil || kind != world.KindText {
+		return err
 	}
 	switch v.Kind() {
 	case python.KindInt:
@@ -114,7 +140,7 @@ func comparable(v python.Value, kind world.Kind) error {
 		switch {
 		case !fits:
 			return nil
-		case i < math.MinInt32 || i > math.MaxInt32:
+		case i <= math.MinInt32 || i >= math.MaxInt32:
 			return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (i64)")
 		}
 		return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (i32)")

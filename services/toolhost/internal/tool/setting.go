@@ -35,9 +35,9 @@ func settingTools() []*Tool {
 	}
 	getter := func(name, what, column string) *Tool {
 		return &Tool{
-			Name: name, Module: settingModule,
+			Name: name, Module: settingModule, ReadOnly: true,
 			Description: "Tells whether " + what + " is on.",
-			Run:         func(w *session.World, _ Args) (python.Value, error) { return readSetting(w, column) },
+			Run:         func(w *session.World, _ Args) (python.Value, error) { return setting(w, column), nil },
 		}
 	}
 	setter := func(name, what string, s service) *Tool {
@@ -64,7 +64,7 @@ func settingTools() []*Tool {
 		},
 		getter("get_low_battery_mode_status", "low battery mode", lowBatteryColumn),
 		{
-			Name: "get_current_location", Module: settingModule, Needs: []Need{NeedLocationService},
+			Name: "get_current_location", Module: settingModule, ReadOnly: true, Needs: []Need{NeedLocationService},
 			Description: "Returns the latitude and longitude at which the phone is.",
 			Run:         func(w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
 		},
@@ -80,18 +80,16 @@ func setting(w *session.World, column string) python.Value {
 	return rows[0][world.Setting().Column(column)]
 }
 
-func readSetting(w *session.World, column string) (python.Value, error) {
-	return setting(w, column), nil
-}
-
-// writeSettings stores new values of some columns.
+// writeSettings stores new values of some columns. As in the original, a null cell stays null.
 func writeSettings(w *session.World, changes map[string]python.Value) {
 	old := w.Rows(worldv1.TableName_TABLE_NAME_SETTING)
 	rows := make([]session.Row, len(old))
 	for i, row := range old {
 		changed := append(session.Row(nil), row...)
 		for column, value := range changes {
-			changed[world.Setting().Column(column)] = value
+			if at := world.Setting().Column(column); !changed[at].IsNone() {
+				changed[at] = value
+			}
 		}
 		rows[i] = changed
 	}
@@ -105,20 +103,20 @@ func isOn(w *session.World, column string) bool {
 }
 
 func setService(w *session.World, args Args, s service) error {
-	lowBattery := func() error {
-		if wanted, _ := args.Value("on").AsBool(); wanted && isOn(w, lowBatteryColumn) {
+	refused := func() error {
+		if truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
 			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
 		}
 		return nil
 	}
-	if s.lowBatteryFirst && truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
-		return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
+	checks := []func() error{args.Check, refused}
+	if s.lowBatteryFirst {
+		checks = []func() error{refused, args.Check}
 	}
-	if err := args.Check(); err != nil {
-		return err
-	}
-	if err := lowBattery(); err != nil {
-		return err
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	if err := unchanged(w, args, s.column); err != nil {
 		return err
@@ -127,9 +125,9 @@ func setService(w *session.World, args Args, s service) error {
 	return nil
 }
 
-// unchanged raises if a setting has the wanted value already.
+// unchanged raises if a setting has the wanted value already; null counts as off.
 func unchanged(w *session.World, args Args, column string) error {
-	if !setting(w, column).Equal(args.Value("on")) {
+	if isOn(w, column) != args.Bool("on") {
 		return nil
 	}
 	state := "disabled"

@@ -3,6 +3,8 @@
 package tool
 
 import (
+	"math"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -42,11 +44,18 @@ type Tool struct {
 	// User says that the user may call it; otherwise the agent may.
 	User  bool
 	Needs []Need
+	// ReadOnly tools never change the world, whatever their arguments. The search for failing orders of a batch relies on it.
+	ReadOnly bool
 	// Unchecked tools leave type checks to what they do with their arguments.
 	Unchecked bool
 	// CheckLate lets the tool check types itself, in its own order, by calling Args.Check.
 	CheckLate bool
-	// Run executes the call. The error is a *python.Exception.
+	// Check looks at the arguments for what no world can change, once their types are known to be right; it may be nil. It
+	// is called once for each call, Run perhaps many times.
+	Check func(args Args) error
+	// KeepsArgs tools keep their argument descriptions where they are scrambled away, a quirk of the original.
+	KeepsArgs bool
+	// Run executes the call. The text of an error is the last line of Python's traceback.
 	Run func(w *session.World, args Args) (python.Value, error)
 
 	signature python.Signature
@@ -112,6 +121,26 @@ func (a Args) Check() error {
 	return nil
 }
 
+// InRange raises ValueError for a number outside of its valid range. An argument that is null or was not given is in range.
+func (a Args) InRange(name string, low, high float64) error {
+	value := a.Value(name)
+	number, ok := value.Number()
+	if !ok {
+		big, isInt := value.AsBigInt()
+		if !isInt {
+			return nil
+		}
+		number = math.Inf(big.Sign())
+	}
+	switch {
+	case number < low:
+		return raise("ValueError", "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(low)+".")
+	case number > high:
+		return raise("ValueError", "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(high)+".")
+	}
+	return nil
+}
+
 // Trace returns the arguments as a tool trace shows them: all bound ones in signature order, without those that were not
 // given and have no default.
 func (a Args) Trace() python.Value {
@@ -136,14 +165,17 @@ func (t *Tool) BindMapping(arguments python.Value) (Args, error) {
 	return Args{tool: t, bound: bound}, err
 }
 
-// Call checks types where the tool wants that and runs it.
-func (t *Tool) Call(w *session.World, args Args) (python.Value, error) {
+// CheckArgs returns what the arguments raise in any world. Run must not be called then.
+func (t *Tool) CheckArgs(args Args) error {
 	if !t.Unchecked && !t.CheckLate {
 		if err := args.Check(); err != nil {
-			return python.Value{}, err
+			return err
 		}
 	}
-	return t.Run(w, args)
+	if t.Check == nil {
+		return nil
+	}
+	return t.Check(args)
 }
 
 // raise returns a Python exception.

@@ -27,6 +27,41 @@ func Bool() Type {
 	return Type{Annotation: "<class 'bool'>", Schema: "boolean", kind: python.KindBool}
 }
 
+// Float is float; an int or a bool may stand for it.
+func Float() Type {
+	return Type{Annotation: "<class 'float'>", Schema: "number", kind: python.KindFloat}
+}
+
+// Int is int; a bool may stand for it.
+func Int() Type {
+	return Type{Annotation: "<class 'int'>", Schema: "integer", kind: python.KindInt}
+}
+
+// Number is Union[float, int].
+func Number() Type {
+	return Type{Annotation: "typing.Union[float, int]", Schema: "number", kind: python.KindFloat}
+}
+
+// OptionalFloat is Optional[float].
+func OptionalFloat() Type {
+	return Type{Annotation: "typing.Optional[float]", Schema: "number", kind: python.KindFloat, nullable: true}
+}
+
+// OptionalInt is Optional[int].
+func OptionalInt() Type {
+	return Type{Annotation: "typing.Optional[int]", Schema: "integer", kind: python.KindInt, nullable: true}
+}
+
+// FloatOrNotGiven is Union[float, NotGiven].
+func FloatOrNotGiven() Type {
+	return Type{Annotation: "typing.Union[float, " + notGiven + "]", Schema: "number", NotGiven: true, kind: python.KindFloat}
+}
+
+// OptionalFloatOrNotGiven is Union[float, None, NotGiven].
+func OptionalFloatOrNotGiven() Type {
+	return Type{Annotation: "typing.Union[float, NoneType, " + notGiven + "]", Schema: "number", NotGiven: true, kind: python.KindFloat, nullable: true}
+}
+
 // OptionalStr is Optional[str].
 func OptionalStr() Type {
 	return Type{Annotation: "typing.Optional[str]", Schema: "string", kind: python.KindStr, nullable: true}

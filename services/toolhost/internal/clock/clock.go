@@ -1,0 +1,183 @@
+// Package clock is the arithmetic of the time tools: POSIX timestamps and wall clocks of a time zone, as Python's datetime
+// without tzinfo counts them where that zone is the local one. The zone database is part of the program; a system's own one
+// goes first where there is one.
+//
+// A repeated hour, a skipped hour, the rounding to microseconds and the texts of the errors are Python's. Nothing here reads
+// a clock. Everything is safe for concurrent use.
+package clock
+
+import (
+	"fmt"
+	"time"
+	_ "time/tzdata" // the zone database for machines without one
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// The range of timestamps that tools accept, in POSIX seconds: local midnight of the first day of 1980 and of 2050, as the
+// original's authors had it.
+const (
+	MinTimestamp = 315529200.0
+	MaxTimestamp = 2524604400.0
+)
+
+// Zone is a time zone. The zero Zone is UTC.
+type Zone struct {
+	location *time.Location
+}
+
+// Load returns the zone of an IANA name. The error says that there is none. It reads the database each time, so keep the
+// zone.
+func Load(name string) (Zone, error) {
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return Zone{}, fmt.Errorf("load time zone: %w", err)
+	}
+	return Zone{location: location}, nil
+}
+
+// CheckTimestamp refuses a timestamp beyond MinTimestamp and MaxTimestamp with a ValueError that names the parameter. The
+// value must be a number.
+func CheckTimestamp(name string, timestamp python.Value) error {
+	switch {
+	case compare(timestamp, MinTimestamp) < 0:
+		return raise(valueError, "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(MinTimestamp)+".")
+	case compare(timestamp, MaxTimestamp) > 0:
+		return raise(valueError, "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(MaxTimestamp)+".")
+	}
+	return nil
+}
+
+// Now returns what get_current_timestamp does at a time in POSIX seconds: that time in whole microseconds.
+func (z Zone) Now(now float64) (python.Value, error) {
+	at, err := z.fromTimestamp(python.Float(now))
+	if err != nil {
+		return python.Value{}, err
+	}
+	return z.timestamp(at)
+}
+
+// Year returns the year of the wall clock at a time in POSIX seconds.
+func (z Zone) Year(now float64) (int, error) {
+	at, err := z.fromTimestamp(python.Float(now))
+	if err != nil {
+		return 0, err
+	}
+	return at.civil().Year(), nil
+}
+
+// Midnight returns the timestamp, a float, at which a day begins on the wall clock.
+func (z Zone) Midnight(year int, month time.Month, day int) (python.Value, error) {
+	return z.timestamp(datetime{wall: time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()})
+}
+
+// DatetimeInfo returns what timestamp_to_datetime_info does: a dict of ints that says how the calendar and the wall clock
+// stand. It checks the range of the timestamp, an int, float or bool.
+func (z Zone) DatetimeInfo(timestamp python.Value) (python.Value, error) {
+	if err := CheckTimestamp("timestamp", timestamp); err != nil {
+		return python.Value{}, err
+	}
+	at, err := z.fromTimestamp(timestamp)
+	if err != nil {
+		return python.Value{}, err
+	}
+	civil := at.civil()
+	weekday := int(civil.Weekday())
+	if weekday == 0 {
+		weekday = 7
+	}
+	return python.DictOf(
+		item("year", civil.Year()),
+		item("month", int(civil.Month())),
+		item("day", civil.Day()),
+		item("hour", civil.Hour()),
+		item("minute", civil.Minute()),
+		item("second", civil.Second()),
+		item("isoweekday", weekday),
+	), nil
+}
+
+// HoursMinutesSeconds returns what seconds_to_hours_minutes_seconds does: a dict of ints that says how the wall clock stands
+// at a timestamp, an int, float or bool of any size.
+func (z Zone) HoursMinutesSeconds(seconds python.Value) (python.Value, error) {
+	at, err := z.fromTimestamp(seconds)
+	if err != nil {
+		return python.Value{}, err
+	}
+	civil := at.civil()
+	return python.DictOf(
+		item("hour", civil.Hour()),
+		item("minute", civil.Minute()),
+		item("second", civil.Second()),
+	), nil
+}
+
+// Diff returns what timestamp_diff does: a dict of the days and of the seconds, 0 to 86399, from one wall clock to the
+// other. It checks the ranges of the timestamps, which are ints, floats or bools.
+func (z Zone) Diff(from, to python.Value) (python.Value, error) {
+	if err := CheckTimestamp("timestamp_0", from); err != nil {
+		return python.Value{}, err
+	}
+	if err := CheckTimestamp("timestamp_1", to); err != nil {
+		return python.Value{}, err
+	}
+	start, err := z.fromTimestamp(from)
+	if err != nil {
+		return python.Value{}, err
+	}
+	end, err := z.fromTimestamp(to)
+	if err != nil {
+		return python.Value{}, err
+	}
+	seconds := end.wall - start.wall
+	if end.micro < start.micro {
+		seconds--
+	}
+	days, seconds := floorDivide(seconds, daySeconds)
+	return python.DictOf(item("days", int(days)), item("seconds", int(seconds))), nil
+}
+
+// Fields are the arguments of datetime_info_to_timestamp, ints or bools of any size.
+type Fields struct {
+	Year, Month, Day, Hour, Minute, Second python.Value
+}
+
+// Timestamp returns what datetime_info_to_timestamp does: the timestamp, a float, at which the wall clock stands so for the
+// first time.
+func (z Zone) Timestamp(fields Fields) (python.Value, error) {
+	at, err := fields.datetime()
+	if err != nil {
+		return python.Value{}, err
+	}
+	return z.timestamp(at)
+}
+
+// Delta are the arguments of shift_timestamp, ints or bools of any size.
+type Delta struct {
+	Weeks, Days, Hours, Minutes, Seconds python.Value
+}
+
+// Shift returns what shift_timestamp does: the timestamp, a float, of the wall clock that differs by the delta. It checks the
+// range of the timestamp, an int, float or bool.
+func (z Zone) Shift(timestamp python.Value, by Delta) (python.Value, error) {
+	if err := CheckTimestamp("timestamp", timestamp); err != nil {
+		return python.Value{}, err
+	}
+	at, err := z.fromTimestamp(timestamp)
+	if err != nil {
+		return python.Value{}, err
+	}
+	days, seconds, err := by.normal()
+	if err != nil {
+		return python.Value{}, err
+	}
+	wall := at.wall + days*daySeconds + seconds
+	if wall < minWall || wall > maxWall {
+		return python.Value{}, raise(overflowError, "date value out of range")
+	}
+	return z.timestamp(datetime{wall: wall, micro: at.micro})
+}
+
+func item(key string, value int) python.Item {
+	return python.Item{Key: key, Value: python.Int(int64(value))}
+}

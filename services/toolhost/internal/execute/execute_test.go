@@ -1,0 +1,103 @@
+package execute
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+)
+
+func TestRunOne(t *testing.T) {
+	const on = `{"tool_name": "get_wifi_status", "arguments": {}, "result": true}`
+	tests := []struct {
+		name, source string
+		want         Answer
+	}{
+		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Trace: on}},
+		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Trace: on}},
+		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Trace: on}},
+		{"undefined", "print(repr(nope()))", Answer{Content: "NameError: name 'nope' is not defined", Exception: "NameError: name 'nope' is not defined"}},
+		{"argument is a name", "i_parameters = x\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Content: "NameError: name 'x' is not defined", Exception: "NameError: name 'x' is not defined"}},
+		{"not a number", "print(repr(search_contacts(name=nan)))", Answer{Content: "NameError: name 'nan' is not defined", Exception: "NameError: name 'nan' is not defined"}},
+		{"result has no such item", "print(search_contacts(name='ann')[7])", Answer{Tool: "search_contacts", Content: "IndexError: list index out of range", Exception: "IndexError: list index out of range"}},
+		{"lone surrogate", `print(repr(add_contact('\ud83d', '+14085551111')))`, Answer{
+			Tool:      "add_contact",
+			Content:   `UnicodeEncodeError: 'utf-8' codec can't encode character '\ud83d' in position 0: surrogates not allowed`,
+			Exception: `UnicodeEncodeError: 'utf-8' codec can't encode character '\ud83d' in position 0: surrogates not allowed`,
+		}},
+		{"lone surrogates", `print(repr(search_contacts(person_id='ab\udc00\udc01')))`, Answer{
+			Tool:      "search_contacts",
+			Content:   `UnicodeEncodeError: 'utf-8' codec can't encode characters in position 2-3: surrogates not allowed`,
+			Exception: `UnicodeEncodeError: 'utf-8' codec can't encode characters in position 2-3: surrogates not allowed`,
+		}},
+	}
+	env := environment(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answers, _, err := env.Run(someWorld(), []string{test.source}, agent)
+			if err != nil {
+				t.Fatalf("Run(%q): %v", test.source, err)
+			}
+			if diff := cmp.Diff([]Answer{test.want}, answers); diff != "" {
+				t.Errorf("Run(%q) (-want +got):\n%s", test.source, diff)
+			}
+		})
+	}
+}
+
+func TestCallable(t *testing.T) {
+	user := worldv1.Role_ROLE_USER
+	tests := []struct {
+		name   string
+		tools  *setupv1.ToolSelection
+		sender worldv1.Role
+		source string
+		want   bool
+	}{
+		{"agent, everything allowed", nil, agent, "get_wifi_status()", true},
+		{"agent, everything allowed, the user's tool", nil, agent, "end_conversation()", true},
+		{"agent, allowed", &setupv1.ToolSelection{Allow: []string{"get_wifi_status"}}, agent, "get_wifi_status()", true},
+		{"agent, not allowed", &setupv1.ToolSelection{Allow: []string{"search_contacts"}}, agent, "get_wifi_status()", false},
+		{"agent, denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}}, agent, "get_wifi_status()", false},
+		{"agent, the user's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, agent, "end_conversation()", false},
+		{"user, its own tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "end_conversation()", true},
+		{"user, the agent's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "get_wifi_status()", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			catalogue := tool.Builtin()
+			selection, err := catalogue.Select(test.tools)
+			if err != nil {
+				t.Fatalf("select tools: %v", err)
+			}
+			answers, _, err := New(catalogue, selection).Run(someWorld(), []string{test.source}, test.sender)
+			if err != nil {
+				t.Fatalf("Run(%q): %v", test.source, err)
+			}
+			if got := !strings.HasPrefix(answers[0].Exception, "NameError"); got != test.want {
+				t.Errorf("Run(%q): got callable %v, want %v (%+v)", test.source, got, test.want, answers[0])
+			}
+		})
+	}
+}
+
+// FuzzRun checks that no source breaks the environment and that every answer is UTF-8.
+func FuzzRun(f *testing.F) {
+	for _, source := range sources() {
+		f.Add(source)
+	}
+	env := environment(f)
+	f.Fuzz(func(t *testing.T, source string) {
+		answers, _, err := env.Run(someWorld(), []string{source}, agent)
+		if err != nil || len(answers) != 1 {
+			t.Fatalf("Run(%q): %d answers, error %v", source, len(answers), err)
+		}
+		if text := answers[0].Content + answers[0].Trace; strings.ToValidUTF8(text, "") != text {
+			t.Errorf("Run(%q): answer is not UTF-8: %q", source, text)
+		}
+	})
+}

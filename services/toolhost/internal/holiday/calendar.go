@@ -1,0 +1,105 @@
+package holiday
+
+import "time"
+
+const (
+	observed = " (observed)"
+
+	// uniformMonday is the year from which several holidays are on Mondays.
+	uniformMonday = 1971
+)
+
+// calendar collects the holidays of a year.
+type calendar struct {
+	year int
+	days []Day
+}
+
+// fixed adds the holidays of the first part of the list, most of which have an observed day.
+func (c *calendar) fixed() {
+	c.observe(time.January, 1, "New Year's Day")
+	c.substitute(time.Date(c.year+1, time.January, 1, 0, 0, 0, 0, time.UTC), "New Year's Day")
+	if c.year >= uniformMonday {
+		c.last(time.May, time.Monday, "Memorial Day")
+	} else if c.year >= 1888 {
+		c.add(c.date(time.May, 30), "Memorial Day")
+	}
+	if c.year >= 2021 {
+		c.observe(time.June, 19, "Juneteenth National Independence Day")
+	}
+	c.observe(time.July, 4, "Independence Day")
+	if c.year >= 1894 {
+		c.nth(1, time.September, time.Monday, "Labor Day")
+	}
+	switch {
+	case c.year >= uniformMonday && c.year <= 1977:
+		c.nth(4, time.October, time.Monday, "Veterans Day")
+	case c.year >= 1954:
+		c.observe(time.November, 11, "Veterans Day")
+	case c.year >= 1938:
+		c.observe(time.November, 11, "Armistice Day")
+	}
+	c.nth(4, time.November, time.Thursday, "Thanksgiving")
+	c.observe(time.December, 25, "Christmas Day")
+}
+
+// movable adds the holidays that come last in the list, none of which has an observed day.
+func (c *calendar) movable() {
+	if c.year >= 1986 {
+		c.nth(3, time.January, time.Monday, "Martin Luther King Jr. Day")
+	}
+	if c.year >= uniformMonday {
+		c.nth(3, time.February, time.Monday, "Washington's Birthday")
+	} else if c.year >= 1879 {
+		c.add(c.date(time.February, 22), "Washington's Birthday")
+	}
+	if c.year >= uniformMonday {
+		c.nth(2, time.October, time.Monday, "Columbus Day")
+	} else if c.year >= 1937 {
+		c.add(c.date(time.October, 12), "Columbus Day")
+	}
+}
+
+func (c *calendar) date(month time.Month, day int) time.Time {
+	return time.Date(c.year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+func (c *calendar) add(date time.Time, name string) {
+	c.days = append(c.days, Day{Date: date, Name: name})
+}
+
+// observe adds a holiday and the day on which it is observed.
+func (c *calendar) observe(month time.Month, day int, name string) {
+	date := c.date(month, day)
+	c.add(date, name)
+	c.substitute(date, name)
+}
+
+// substitute adds the working day beside a holiday on a weekend if it is in the calendar's year.
+func (c *calendar) substitute(date time.Time, name string) {
+	switch date.Weekday() {
+	case time.Saturday:
+		date = date.AddDate(0, 0, -1)
+	case time.Sunday:
+		date = date.AddDate(0, 0, 1)
+	default:
+		return
+	}
+	if date.Year() == c.year {
+		c.add(date, name+observed)
+	}
+}
+
+// nth adds the n-th such weekday of a month.
+func (c *calendar) nth(n int, month time.Month, weekday time.Weekday, name string) {
+	first := c.date(month, 1)
+	skip := (int(weekday-first.Weekday()) + 7) % 7
+	c.add(first.AddDate(0, 0, skip+7*(n-1)), name)
+}
+
+// last adds the last such weekday of a month.
+func (c *calendar) last(month time.Month, weekday time.Weekday, name string) {
+	end := c.date(month+1, 0)
+	skip := (int(end.Weekday()-weekday) + 7) % 7
+	c.add(end.AddDate(0, 0, -skip), name)
+}

@@ -1,0 +1,84 @@
+// Package holiday is the federal calendar of the United States as python-holidays 0.51 gives it, observed days included, and
+// the search for a day by its name.
+//
+// Everything is a pure function and safe for concurrent use.
+package holiday
+
+import (
+	"cmp"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+)
+
+const (
+	// firstYear is the first year with federal holidays, lastYear the last one whose next year has a date.
+	firstYear = 1871
+	lastYear  = 9998
+
+	// cutoff is the score, of 100, that a name must exceed to be found.
+	cutoff = 90.0
+)
+
+// Day is one holiday.
+type Day struct {
+	Date time.Time // at midnight, UTC
+	Name string
+}
+
+// Search returns what search_holiday does: the timestamp, a float, at which the day whose name matches best begins in the
+// zone, or None. Of equally good days the later one wins. The year is an int or bool of any size, or None for that of the
+// zone at the time now, in POSIX seconds. The error is an OverflowError or a ValueError for a year too large.
+func Search(zone clock.Zone, now float64, name string, year python.Value) (python.Value, error) {
+	number, err := resolveYear(zone, now, year)
+	if err != nil {
+		return python.Value{}, err
+	}
+	days, err := Federal(number)
+	if err != nil {
+		return python.Value{}, err
+	}
+	wanted := fuzzy.Prepare(name)
+	var found Day
+	best := cutoff
+	for _, day := range days {
+		score := fuzzy.PartialRatio(wanted, fuzzy.Prepare(day.Name))
+		if order := cmp.Compare(score, best); order > 0 || order == 0 && score > cutoff && day.Date.After(found.Date) {
+			found, best = day, score
+		}
+	}
+	if best == cutoff {
+		return python.None(), nil
+	}
+	return zone.Midnight(found.Date.Year(), found.Date.Month(), found.Date.Day())
+}
+
+// resolveYear returns the year to search; years before the first are all the same.
+func resolveYear(zone clock.Zone, now float64, year python.Value) (int, error) {
+	if year.IsNone() {
+		return zone.Year(now)
+	}
+	if whole, ok := year.AsBigInt(); ok && whole.Cmp(big.NewInt(firstYear)) < 0 {
+		return 0, nil
+	}
+	return clock.Int32(year)
+}
+
+// Federal returns the holidays of a year in the order in which the original lists them: none before 1871. The error is a
+// ValueError for years from 9999 on.
+func Federal(year int) ([]Day, error) {
+	if year < firstYear {
+		return nil, nil
+	}
+	if year > lastYear {
+		return nil, &python.Exception{Type: "ValueError", Text: "year " + strconv.Itoa(max(year, lastYear+2)) + " is out of range"}
+	}
+	c := calendar{year: year}
+	c.fixed()
+	c.movable()
+	return c.days, nil
+}

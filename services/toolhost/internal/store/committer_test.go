@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// withoutCommitter returns a store on the file of s that queues writes and does not commit them.
+func withoutCommitter(s *Store, size int) *Store {
+	return &Store{
+		db:    s.db,
+		path:  s.path,
+		delay: time.Hour,
+		size:  size,
+		queue: make(chan *request, size),
+		full:  make(chan struct{}, 1),
+		stop:  make(chan struct{}),
+		done:  make(chan struct{}),
+	}
+}
+
+// TestContextEnds ends the context of a write that is queued, changes the memory given to it, and then commits it.
+func TestContextEnds(t *testing.T) {
+	s := openTest(t, Config{})
+	mustCreate(t, s, "a", "old")
+	idle := withoutCommitter(s, 1)
+	meta, outcome, versions := []byte("meta"), []byte("outcome"), []Version{{Data: []byte("data")}}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error)
+	go func() { result <- idle.Commit(ctx, "a", 0, meta, versions, outcome, 0) }()
+	queued := <-idle.queue
+	cancel()
+	wantError(t, "Commit with its context ended", <-result, context.Canceled)
+	wantRecord(t, s, "a", &Record{Meta: []byte("old"), LastIndex: -1})
+	meta[0], outcome[0], versions[0].Data[0], versions[0].Table = 'X', 'X', 'X', 9
+
+	idle.flush(&writer{}, []*request{queued})
+	want := &Record{Meta: []byte("meta"), Versions: []Version{{Data: []byte("data")}}}
+	wantRecord(t, s, "a", want)
+	if got, err := s.Outcome("a", 0); err != nil || string(got) != "outcome" {
+		t.Errorf("Outcome: got %q, %v, want outcome", got, err)
+	}
+	record, err := s.Load("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Meta[0], record.Versions[0].Data[0] = 'Y', 'Y'
+	wantRecord(t, s, "a", want)
+
+	wantError(t, "Create after the end", s.Create(ctx, "c", nil, nil, 0), context.Canceled)
+	_, err = s.Load("c")
+	wantError(t, "Load", err, ErrNotFound)
+}
+
+// TestFullQueue ends the contexts of writers that find no place in the queue, and closes the store over others.
+func TestFullQueue(t *testing.T) {
+	s := openTest(t, Config{})
+	idle := withoutCommitter(s, 1)
+	idle.queue <- &request{}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error)
+	go func() { result <- idle.Delete(ctx, "a") }()
+	cancel()
+	wantError(t, "Delete with its context ended", <-result, context.Canceled)
+	go func() { result <- idle.Delete(t.Context(), "a") }()
+	close(idle.stop)
+	wantError(t, "Delete while closing", <-result, ErrClosed)
+}
+
+// TestFullBatch has a batch fill up while the committer waits for an hour.
+func TestFullBatch(t *testing.T) {
+	s := openTest(t, Config{})
+	idle := withoutCommitter(s, 4)
+	idle.queue <- &request{arrived: time.Now(), done: make(chan error, 1)}
+	result := make(chan error)
+	for range 3 {
+		go func() { result <- idle.Delete(t.Context(), "a") }()
+	}
+	batch := idle.collect(make([]*request, 2, 4), time.NewTimer(time.Hour))
+	if len(batch) < 3 || len(batch) > 4 {
+		t.Errorf("collect: got %d writes, want 3 or 4", len(batch))
+	}
+	for len(batch) < 4 {
+		batch = append(batch, <-idle.queue)
+	}
+	for _, r := range batch {
+		r.done <- nil
+	}
+	for range 3 {
+		wantError(t, "Delete", <-result, nil)
+	}
+}
+
+// TestLoneWrite has no delay for a write without company.
+func TestLoneWrite(t *testing.T) {
+	s := openTest(t, Config{Delay: time.Hour})
+	mustCreate(t, s, "a", "")
+	mustCommit(t, s, "a", 0, "", "outcome")
+}

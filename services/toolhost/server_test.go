@@ -1,0 +1,103 @@
+package toolhost
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/vector"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a tool host on a file, behind gRPC in memory.
+type fixture struct {
+	client toolhostv1.ToolHostServiceClient
+	// close stops it; the file stays. It is called at the end of the test at the latest.
+	close func()
+}
+
+// serve starts a tool host whose sessions are in the file.
+func serve(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, change ...func(*host.Config)) fixture {
+	tb.Helper()
+	sessions, err := store.Open(store.Config{Path: file, Delay: time.Millisecond})
+	if err != nil {
+		tb.Fatalf("open store: %v", err)
+	}
+	defaults := DefaultConfig()
+	cfg := host.Config{Live: defaults.Live, MaxRows: defaults.MaxRows, MaxCalls: defaults.MaxCalls, MaxBytes: defaults.MaxBytes}
+	for _, f := range change {
+		f(&cfg)
+	}
+	catalogue := tool.Builtin()
+	owner, err := host.New(cfg, sessions, publisher, catalogue)
+	if err != nil {
+		tb.Fatalf("make host: %v", err)
+	}
+	listener := bufconn.Listen(1 << 20)
+	srv := grpc.NewServer()
+	toolhostv1.RegisterToolHostServiceServer(srv, &server{host: owner, catalogue: catalogue, owns: owns})
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///toolhost", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		tb.Fatalf("connect: %v", err)
+	}
+	closed := false
+	f := fixture{client: toolhostv1.NewToolHostServiceClient(conn), close: func() {
+		if closed {
+			return
+		}
+		closed = true
+		if err := conn.Close(); err != nil {
+			tb.Errorf("close connection: %v", err)
+		}
+		srv.GracefulStop()
+		if err := <-served; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+		if err := sessions.Close(); err != nil {
+			tb.Errorf("close store: %v", err)
+		}
+	}}
+	tb.Cleanup(f.close)
+	return f
+}
+
+func ownsAll(string) bool { return true }
+
+// start is serve with a new file and a bus of its own.
+func start(tb testing.TB) toolhostv1.ToolHostServiceClient {
+	tb.Helper()
+	bus := natstest.Start(tb)
+	return serve(tb, filepath.Join(tb.TempDir(), storeFile), bus, ownsAll).client
+}
+
+// worlds reads the starting worlds of the vectors.
+func worlds(tb testing.TB) map[string]vector.World {
+	tb.Helper()
+	raw, err := os.ReadFile(vectortest.Dir(tb, "tools/worlds.json"))
+	if err != nil {
+		tb.Fatalf("read worlds: %v", err)
+	}
+	read, err := vector.Worlds(raw)
+	if err != nil {
+		tb.Fatalf("read worlds: %v", err)
+	}
+	return read
+}
