@@ -1,0 +1,104 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
+
+// quiet sends what a process writes to its standard error away for the duration of the test.
+func quiet(t *testing.T) {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = null
+	t.Cleanup(func() {
+		os.Stderr = before
+		if err := null.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestServe(t *testing.T) {
+	quiet(t)
+	address := freeAddress(t)
+	nats, err := mesh.StartNATS(mesh.NATSConfig{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := nats.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	broken := errors.New("broken")
+	running := "--nats-url=nats://" + address
+	tests := []struct {
+		name string
+		args []string
+		env  map[string]string
+		body error
+		code int
+		text string // of the error; empty for none
+	}{
+		{"to its end", []string{running, "--extra=5"}, nil, nil, ExitOK, ""},
+		{"from the environment", nil, map[string]string{"TOOLSANDBOX_NATS_URL": "nats://" + address, "TOOLSANDBOX_EXTRA": "5"}, nil, ExitOK, ""},
+		{"flag over environment", []string{running, "--extra=5"}, map[string]string{"TOOLSANDBOX_EXTRA": "6"}, nil, ExitOK, ""},
+		{"body fails", []string{running, "--extra=5"}, nil, broken, ExitFailure, "broken"},
+		{"help", []string{"--help"}, nil, nil, ExitOK, ""},
+		{"unknown flag", []string{"--nats-ulr=x"}, nil, nil, ExitUsage, "unknown flag: --nats-ulr: see --help"},
+		{"argument", []string{"now"}, nil, nil, ExitUsage, `unexpected argument "now": see --help`},
+		{"bad variable", nil, map[string]string{"TOOLSANDBOX_EXTRA": "x"}, nil, ExitUsage, "environment variable TOOLSANDBOX_EXTRA: "},
+		{"out of range", []string{"--grace=-1s", "--log-format=xml"}, nil, nil, ExitUsage, "--log-format: \"xml\" given, expected text or json; --grace: -1s given, expected 0 or more"},
+		{"no NATS", []string{"--nats-url=nats://" + freeAddress(t)}, nil, nil, ExitFailure, "cannot be reached"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var extra int
+			ran := false
+			configure := func(flags *pflag.FlagSet) Run {
+				flags.IntVar(&extra, "extra", 1, "")
+				return func(_ context.Context, m *mesh.Mesh) error {
+					ran = true
+					if extra != 5 || !m.Hosts(mesh.Evaluator) || m.Bus() == nil {
+						t.Errorf("body: got extra %d, hosts the service %v, want 5, true", extra, m.Hosts(mesh.Evaluator))
+					}
+					return test.body
+				}
+			}
+			lookup := func(name string) (string, bool) { value, ok := test.env[name]; return value, ok }
+			err := serve(t.Context(), mesh.Evaluator, configure, test.args, lookup)
+			var out strings.Builder
+			if code := Report(&out, "p", err); code != test.code || !strings.Contains(out.String(), test.text) || (err != nil) != (test.text != "") {
+				t.Errorf("serve: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)
+			}
+			if want := test.body != nil || test.code == ExitOK && test.name != "help"; ran != want {
+				t.Errorf("body ran: got %v, want %v", ran, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,312 @@
+package evaluator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// full is the result of a rollout that reaches both milestones, without rollout and end.
+func full() *busv1.Result {
+	return &busv1.Result{
+		MilestoneSimilarity: 1, Similarity: 1, TurnCount: 4, MilestoneCount: 2, MessageCount: 4,
+		Milestones: []*busv1.Match{{Node: 0, Index: 2, Similarity: 1}, {Node: 1, Index: 3, Similarity: 1}},
+	}
+}
+
+func TestResults(t *testing.T) {
+	const (
+		finished       = busv1.EndReason_END_REASON_FINISHED
+		limit          = busv1.EndReason_END_REASON_MESSAGE_LIMIT
+		cancelled      = busv1.EndReason_END_REASON_CANCELLED
+		model          = busv1.EndReason_END_REASON_MODEL_FAILURE
+		infrastructure = busv1.EndReason_END_REASON_INFRASTRUCTURE
+	)
+	s := newStage(t)
+	cyclic, err := s.PutEvaluation(t.Context(), cycle())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unscored := func() *busv1.Result { return &busv1.Result{MilestoneCount: 2, MessageCount: 4} }
+	failed := &busv1.Result{MilestoneCount: 2, MessageCount: 4, TurnCount: 30}
+	broken := func(detail string) *busv1.Result {
+		return &busv1.Result{End: &busv1.End{Reason: infrastructure, Detail: "cannot be scored: " + detail}}
+	}
+	tests := []struct {
+		name   string
+		end    *busv1.End
+		change func(*busv1.Rollout)
+		want   *busv1.Result
+	}{
+		{"finished", ended(finished), nil, full()},
+		{"limit", ended(limit), nil, full()},
+		{"model failure", &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "'x'"}, nil, failed},
+		{"infrastructure", &busv1.End{Reason: infrastructure, Detail: "no network"}, nil, unscored()},
+		{"cancelled", ended(cancelled), nil, unscored()},
+		{"unknown evaluation", ended(finished), func(r *busv1.Rollout) { r.EvaluationDigest = unknownDigest }, broken("its evaluation was never stored")},
+		{"unknown setup", ended(finished), func(r *busv1.Rollout) { r.SetupDigest = unknownDigest }, broken("its setup is no longer stored")},
+		{"impossible evaluation", ended(finished), func(r *busv1.Rollout) { r.EvaluationDigest = cyclic }, broken("milestones.edges: cycle through nodes [0 1]")},
+	}
+	for i, test := range tests {
+		rollout := s.rollout(fmt.Sprintf("s.%d", i))
+		if test.change != nil {
+			test.change(rollout)
+		}
+		test.want.Rollout = rollout
+		if test.want.End == nil {
+			test.want.End = test.end
+		}
+		s.play(t, rollout, test.end)
+	}
+	s.run(t)
+	got := s.results(t, len(tests))
+	for i, test := range tests {
+		if diff := cmp.Diff(test.want, got[fmt.Sprintf("s.%d", i)], protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// One rollout with a broken log has no result, and the others have theirs.
+func TestBrokenLogStopsNobody(t *testing.T) {
+	s := newStage(t)
+	if _, err := s.Append(t.Context(), "s.0", &busv1.LogEntry{End: ended(busv1.EndReason_END_REASON_FINISHED)}, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.play(t, s.rollout("s.1"), ended(busv1.EndReason_END_REASON_FINISHED))
+	s.run(t)
+	if got := s.results(t, 1); got["s.1"] == nil {
+		t.Errorf("results: got %v, want one of s.1", got)
+	}
+}
+
+// The snapshot comes last, as it does for an evaluator that is behind on one of the streams.
+func TestLateSnapshot(t *testing.T) {
+	s := newStage(t)
+	s.run(t)
+	s.log(t, s.rollout("s.0"), ended(busv1.EndReason_END_REASON_FINISHED))
+	s.play(t, s.rollout("s.1"), ended(busv1.EndReason_END_REASON_FINISHED))
+	if got := s.results(t, 1); got["s.1"] == nil {
+		t.Errorf("results before the snapshot: got %v, want one of s.1", got)
+	}
+	s.snapshot(t, "s.0")
+	if got := s.results(t, 2)["s.0"]; got.GetSimilarity() != 1 {
+		t.Errorf("result after the snapshot: got %v, want similarity 1", got)
+	}
+}
+
+func TestTwoEvaluatorsPublishOneResult(t *testing.T) {
+	s := newStage(t)
+	const n = 20
+	stops := []func(){s.run(t), s.run(t)}
+	for i := range n {
+		s.play(t, s.rollout(fmt.Sprintf("s.%d", i)), ended(busv1.EndReason_END_REASON_FINISHED))
+	}
+	s.results(t, n)
+	for _, stop := range stops {
+		stop()
+	}
+	for id, result := range s.results(t, n) { // fails if there is a second one of any
+		if result.GetSimilarity() != 1 {
+			t.Errorf("similarity of %s: got %v, want 1", id, result.GetSimilarity())
+		}
+	}
+}
+
+// An evaluator that stops in the middle is followed by one that scores the rest, and only the rest.
+func TestRestart(t *testing.T) {
+	s := newStage(t)
+	finished := ended(busv1.EndReason_END_REASON_FINISHED)
+	stop := s.run(t)
+	s.play(t, s.rollout("s.0"), finished)
+	s.snapshot(t, "s.1") // half of it before, half after the restart
+	s.results(t, 1)
+	stop()
+	s.log(t, s.rollout("s.1"), finished)
+	s.play(t, s.rollout("s.2"), finished)
+	s.run(t)
+	for id, result := range s.results(t, 3) {
+		if result.GetSimilarity() != 1 {
+			t.Errorf("similarity of %s: got %v, want 1", id, result.GetSimilarity())
+		}
+	}
+}
+
+// cycle is an evaluation that no matching can satisfy.
+func cycle() *evaluationv1.Evaluation {
+	return &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{
+		Nodes: []*evaluationv1.Node{says("a"), says("b")},
+		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}, {Before: 1, After: 0}},
+	}}
+}
+
+// start runs the whole service in a mesh of this process.
+func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
+	t.Helper()
+	cfg := mesh.DefaultConfig()
+	cfg.Grace = 100 * time.Millisecond
+	m, err := mesh.Open(t.Context(), cfg, t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- Run(ctx, DefaultConfig(), m) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+		if err := m.Close(); err != nil {
+			t.Errorf("close mesh: %v", err)
+		}
+	})
+	return stageOn(t, m.Bus()), evaluatorv1.NewEvaluatorServiceClient(m.Conn(mesh.Evaluator))
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestScoreTrajectoryEqualsTheStreamedScore(t *testing.T) {
+	s, client := start(t)
+	s.play(t, s.rollout("s.0"), ended(busv1.EndReason_END_REASON_FINISHED))
+	streamed := proto.CloneOf(s.results(t, 1)["s.0"])
+	stored, err := client.GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(streamed, stored.GetResult(), protocmp.Transform()); diff != "" {
+		t.Errorf("GetScore (-streamed +got):\n%s", diff)
+	}
+	whole, err := client.ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
+		Evaluation: evaluation(), Messages: messages(), Tables: []*worldv1.Table{contacts(0), contacts(2, "Ann")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamed.Rollout, streamed.End = nil, nil
+	for name, got := range map[string]*busv1.Result{"ScoreTrajectory": whole.GetResult(), "streamed": streamed} {
+		if diff := cmp.Diff(full(), got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestPutEvaluations(t *testing.T) {
+	s, client := start(t)
+	put := func(named ...*evaluatorv1.NamedEvaluation) ([]string, error) {
+		response, err := client.PutEvaluations(within(t), &evaluatorv1.PutEvaluationsRequest{Evaluations: named})
+		return response.GetDigests(), err
+	}
+	empty := &evaluatorv1.NamedEvaluation{Scenario: "empty", Evaluation: &evaluationv1.Evaluation{}}
+	good := &evaluatorv1.NamedEvaluation{Scenario: "good", Evaluation: evaluation()}
+	for range 2 {
+		got, err := put(empty, good)
+		if err != nil || len(got) != 2 || got[1] != s.evaluation || got[0] == got[1] {
+			t.Errorf("PutEvaluations: got %v, %v, want another digest and %s", got, err, s.evaluation)
+		}
+	}
+	waiting := &evaluationv1.Evaluation{Minefields: &evaluationv1.Graph{
+		Nodes: []*evaluationv1.Node{adds("a"), adds("b")},
+		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}},
+	}}
+	waiting.GetMinefields().GetNodes()[0].GetConstraints()[0].Reference = proto.Int32(1)
+	fresh := &evaluatorv1.NamedEvaluation{Scenario: "fresh", Evaluation: &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{says("fresh")}}}}
+	tests := []struct {
+		name       string
+		evaluation *evaluationv1.Evaluation
+		want       []string
+	}{
+		{"a cycle of edges", cycle(), []string{"scenario bad", "milestones.edges", "cycle through nodes [0 1]"}},
+		{"a cycle through a reference", waiting, []string{"scenario bad", "minefields[0].constraints[0].reference", "node 1 is only matched after node 0"}},
+		{"an unknown column", &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Constraints: []*evaluationv1.Constraint{
+			says("a").GetConstraints()[0],
+			{Table: contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT, Target: says("a").GetConstraints()[0].GetTarget()},
+		}}}}}, []string{"scenario bad", `milestones[0].constraints[1].target[0].content: CONTACT has no column "content"`}},
+		{"no evaluation", nil, []string{"evaluations[1].evaluation"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := put(fresh, &evaluatorv1.NamedEvaluation{Scenario: "bad", Evaluation: test.evaluation})
+			for _, want := range test.want {
+				if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+					t.Errorf("PutEvaluations: got %v, want %v with %q", err, codes.InvalidArgument, want)
+				}
+			}
+		})
+	}
+	digest, err := put(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Evaluation(t.Context(), digest[0]); err != nil {
+		t.Errorf("stored evaluation: got %v, want nil", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	_, client := start(t)
+	ctx := within(t)
+	score := func(request *evaluatorv1.ScoreTrajectoryRequest) error {
+		_, err := client.ScoreTrajectory(ctx, request)
+		return err
+	}
+	get := func(id string) error {
+		_, err := client.GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+		return err
+	}
+	tests := []struct {
+		name string
+		err  error
+		code codes.Code
+		text string
+	}{
+		{"score of an unknown rollout", get("s.9"), codes.NotFound, "s.9"},
+		{"score of no name", get("a b"), codes.InvalidArgument, "rollout_id"},
+		{"cyclic graph", score(&evaluatorv1.ScoreTrajectoryRequest{Evaluation: cycle(), Messages: messages()}), codes.InvalidArgument, "cycle"},
+		{"gap between messages", score(&evaluatorv1.ScoreTrajectoryRequest{Evaluation: evaluation(), Messages: messages()[1:]}), codes.InvalidArgument, "message 0 has index 1"},
+		{"versions in no order", score(&evaluatorv1.ScoreTrajectoryRequest{
+			Evaluation: evaluation(), Messages: messages(), Tables: []*worldv1.Table{contacts(2), contacts(0)},
+		}), codes.InvalidArgument, "version 0 follows 2"},
+		{"no messages", score(&evaluatorv1.ScoreTrajectoryRequest{Evaluation: evaluation()}), codes.InvalidArgument, "messages"},
+	}
+	for _, test := range tests {
+		if status.Code(test.err) != test.code || !strings.Contains(test.err.Error(), test.text) {
+			t.Errorf("%s: got %v, want %v with %q", test.name, test.err, test.code, test.text)
+		}
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	if err := DefaultConfig().Validate(); err != nil {
+		t.Errorf("Validate of the default: got %v, want nil", err)
+	}
+	for _, scorers := range []int{0, 1025} {
+		cfg := Config{Scorers: scorers}
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "--evaluator-scorers: ") {
+			t.Errorf("Validate of %d scorers: got %v, want an error about --evaluator-scorers", scorers, err)
+		}
+		if err := Run(t.Context(), cfg, nil); err == nil {
+			t.Errorf("Run with %d scorers: got nil, want an error", scorers)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package assemble_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+)
+
+// event is one log entry or one snapshot on its way.
+type event struct {
+	seq      uint64
+	entry    *busv1.LogEntry
+	snapshot *busv1.Snapshot
+}
+
+// recording is a rollout as it gets on the bus, and what must become of it.
+type recording struct {
+	id        string
+	log       []event
+	snapshots []event
+	want      *assemble.Trajectory
+}
+
+func table(name worldv1.TableName, index int32) *worldv1.Table {
+	return &worldv1.Table{Name: name, Index: index, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Number{Number: float64(index)}}}}}}
+}
+
+// record makes a rollout of random length. Every execution stores versions of random tables; after the last message there is
+// one more, whose answers never got on the bus.
+func record(random *rand.Rand, id string) *recording {
+	r := &recording{id: id, want: &assemble.Trajectory{
+		Rollout: &busv1.Rollout{Id: id}, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
+		Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}}),
+	}}
+	seq := random.Uint64N(100) + 1
+	add := func(entry *busv1.LogEntry) {
+		r.log = append(r.log, event{seq: seq, entry: entry})
+		seq += 1 + random.Uint64N(3) // other rollouts write in between
+	}
+	message := func() *worldv1.Message {
+		m := &worldv1.Message{Index: int32(len(r.want.Messages)), Content: proto.String(id), ConversationActive: proto.Bool(true)}
+		r.want.Messages = append(r.want.Messages, m)
+		return m
+	}
+	current := make(map[worldv1.TableName]int32)
+	versions := func() []*worldv1.TableVersion {
+		var list []*worldv1.TableVersion
+		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
+			list = append(list, &worldv1.TableVersion{Name: name, Index: current[name]})
+		}
+		return list
+	}
+	add(&busv1.LogEntry{Start: &busv1.Start{Rollout: r.want.Rollout, Messages: []*worldv1.Message{message(), message()}, Versions: versions(), MaxMessages: 30}})
+	stored := make(map[worldv1.TableName][]*worldv1.Table)
+	for range random.IntN(6) {
+		snapshot := &busv1.Snapshot{SessionId: id}
+		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
+			if random.IntN(3) == 0 {
+				version := table(name, int32(len(r.want.Messages)))
+				current[name] = version.GetIndex()
+				stored[name] = append(stored[name], version)
+				snapshot.Tables = append(snapshot.Tables, version)
+			}
+		}
+		if len(snapshot.GetTables()) > 0 {
+			r.snapshots = append(r.snapshots, event{snapshot: snapshot})
+		}
+		add(&busv1.LogEntry{Claim: &busv1.Claim{}})
+		add(&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(), message()}, Versions: versions()}})
+	}
+	add(&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message()}, Versions: versions(), Deactivated: proto.Int32(1)}, End: r.want.End})
+	ended := proto.CloneOf(r.want.Messages[1])
+	ended.ConversationActive = proto.Bool(false)
+	r.want.Messages[1] = ended
+	for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
+		r.want.Tables = append(r.want.Tables, stored[name]...)
+	}
+	leftover := &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, int32(len(r.want.Messages)))}}
+	r.snapshots = append(r.snapshots, event{snapshot: leftover})
+	return r
+}
+
+// deliveries returns the events of a rollout in a random order: entries in order, but now and then again from an earlier
+// one on; snapshots anywhere, some of them twice.
+func (r *recording) deliveries(random *rand.Rand) []event {
+	var log []event
+	for i, e := range r.log {
+		log = append(log, e)
+		if random.IntN(4) == 0 {
+			log = append(log, r.log[random.IntN(i+1):i+1]...)
+		}
+	}
+	snapshots := append([]event(nil), r.snapshots...)
+	for _, e := range r.snapshots {
+		if random.IntN(2) == 0 {
+			snapshots = append(snapshots, e)
+		}
+	}
+	random.Shuffle(len(snapshots), func(i, j int) { snapshots[i], snapshots[j] = snapshots[j], snapshots[i] })
+	return merge(random, log, snapshots)
+}
+
+// merge interleaves lists at random, each in its own order.
+func merge(random *rand.Rand, lists ...[]event) []event {
+	var merged []event
+	for {
+		var left []int
+		for i, list := range lists {
+			for range list {
+				left = append(left, i)
+			}
+		}
+		if len(left) == 0 {
+			return merged
+		}
+		i := left[random.IntN(len(left))]
+		merged, lists[i] = append(merged, lists[i][0]), lists[i][1:]
+	}
+}
+
+func deliver(t *testing.T, a *assemble.Assembler, r *recording, e event) *assemble.Trajectory {
+	t.Helper()
+	if e.snapshot != nil {
+		return a.Snapshot(e.snapshot)
+	}
+	trajectory, err := a.Log(r.id, e.seq, e.entry, r.want.Span)
+	if err != nil {
+		t.Fatalf("Log: %v", err)
+	}
+	return trajectory
+}
+
+func diff(want, got *assemble.Trajectory) string {
+	return cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty())
+}
+
+func TestEveryOrderGivesTheSameTrajectoryOnce(t *testing.T) {
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			a := assemble.New(nil)
+			owner := make(map[event]*recording)
+			var lists [][]event
+			var all []*recording
+			for n := range 3 {
+				r := record(random, fmt.Sprintf("s.%d", n))
+				for _, e := range append(r.log, r.snapshots...) {
+					owner[e] = r
+				}
+				all = append(all, r)
+				lists = append(lists, r.deliveries(random))
+			}
+			got := make(map[string]*assemble.Trajectory)
+			for _, e := range merge(random, lists...) {
+				r := owner[e]
+				trajectory := deliver(t, a, r, e)
+				if trajectory == nil {
+					continue
+				}
+				if got[r.id] != nil {
+					t.Errorf("%s: got its trajectory twice, want once", r.id)
+				}
+				got[r.id] = trajectory
+				if random.IntN(2) == 0 {
+					a.Done(r.id)
+				}
+			}
+			for _, r := range all {
+				if d := diff(r.want, got[r.id]); d != "" {
+					t.Errorf("%s (-want +got):\n%s", r.id, d)
+				}
+			}
+		})
+	}
+}
+
+func TestDoneRolloutsAreIgnored(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	done, fresh := record(random, "s.0"), record(random, "s.1")
+	a := assemble.New([]string{"s.0"})
+	for _, r := range []*recording{done, fresh} {
+		var got *assemble.Trajectory
+		for _, e := range append(r.snapshots, r.log...) {
+			if trajectory := deliver(t, a, r, e); trajectory != nil {
+				got = trajectory
+			}
+		}
+		if want := r == fresh; (got != nil) != want {
+			t.Errorf("%s: got a trajectory %v, want %v", r.id, got != nil, want)
+		}
+	}
+	a.Done("s.1")
+	for _, e := range append(fresh.snapshots, fresh.log...) {
+		if deliver(t, a, fresh, e) != nil {
+			t.Error("s.1 after Done: got a trajectory, want none")
+		}
+	}
+}
+
+// A trajectory waits for a version that its log names.
+func TestIncomplete(t *testing.T) {
+	version := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1}}
+	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
+	turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: version}}
+	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
+	a := assemble.New(nil)
+	for i, entry := range []*busv1.LogEntry{start, turn, end} {
+		if got, err := a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
+			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
+		}
+	}
+	other := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_REMINDER, 1)}}
+	if got := a.Snapshot(other); got != nil {
+		t.Errorf("Snapshot of another table: got %v, want nil", got)
+	}
+	wanted := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, 1)}}
+	if got := a.Snapshot(wanted); got == nil || len(got.Tables) != 2 {
+		t.Errorf("Snapshot of the wanted version: got %v, want a trajectory with two tables", got)
+	}
+}
+
+func TestBrokenLogs(t *testing.T) {
+	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
+	for name, entries := range map[string][]*busv1.LogEntry{
+		"no start":                        {{Claim: &busv1.Claim{}}},
+		"a message that is not there":     {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(1)}}},
+		"a message with a negative index": {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(-1)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := assemble.New(nil)
+			var err error
+			for i, entry := range entries {
+				_, err = a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{})
+			}
+			if !errors.Is(err, assemble.ErrLog) {
+				t.Errorf("Log: got %v, want %v", err, assemble.ErrLog)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package translate
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
+)
+
+// TestEnumerations compares by name, so that a value that gets another number on either side is found.
+func TestEnumerations(t *testing.T) {
+	tests := []struct {
+		enum   protoreflect.EnumDescriptor
+		prefix string
+		name   func(n protoreflect.EnumNumber) string
+	}{
+		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
+			return message(&worldv1.Message{Sender: worldv1.Role(n)}).Sender.String()
+		}},
+		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
+			return message(&worldv1.Message{Recipient: worldv1.Role(n)}).Recipient.String()
+		}},
+		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
+			return message(&worldv1.Message{VisibleTo: []worldv1.Role{worldv1.Role(n)}}).VisibleTo[0].String()
+		}},
+		{worldv1.TableName(0).Descriptor(), "TABLE_NAME_", func(n protoreflect.EnumNumber) string {
+			return constraints([]*evaluationv1.Constraint{{Table: worldv1.TableName(n)}})[0].Table.String()
+		}},
+		{evaluationv1.SnapshotMeasure(0).Descriptor(), "SNAPSHOT_MEASURE_", func(n protoreflect.EnumNumber) string {
+			return constraints([]*evaluationv1.Constraint{{Measure: evaluationv1.SnapshotMeasure(n)}})[0].Measure.String()
+		}},
+		{evaluationv1.ColumnMeasure(0).Descriptor(), "COLUMN_MEASURE_", func(n protoreflect.EnumNumber) string {
+			override := &evaluationv1.ColumnOverride{Measure: evaluationv1.ColumnMeasure(n)}
+			return constraints([]*evaluationv1.Constraint{{Overrides: []*evaluationv1.ColumnOverride{override}}})[0].Overrides[0].Measure.String()
+		}},
+	}
+	for _, test := range tests {
+		values := test.enum.Values()
+		for i := range values.Len() {
+			value := values.Get(i)
+			want := strings.TrimPrefix(string(value.Name()), test.prefix)
+			if value.Number() == 0 {
+				want = ""
+			}
+			if got := strings.ToUpper(test.name(value.Number())); got != want {
+				t.Errorf("%s: got %q, want %q", value.FullName(), got, want)
+			}
+		}
+		last := values.Get(values.Len() - 1).Number()
+		if got := test.name(last + 1); got != "" {
+			t.Errorf("%s: the score engine also has %q, which has no value on the wire", test.enum.FullName(), got)
+		}
+	}
+}
+
+// TestColumns compares the cells of a row as they travel with those that the engine reads.
+func TestColumns(t *testing.T) {
+	kinds := map[world.Kind]score.Kind{
+		world.KindText: score.KindString, world.KindNumber: score.KindNumber, world.KindBool: score.KindBool, world.KindTexts: score.KindList,
+	}
+	for _, schema := range world.Schemas() {
+		got := table(schema.Name).Columns()
+		if len(got) != len(schema.Columns) {
+			t.Errorf("columns of %s: got %d, want %d", schema.Name, len(got), len(schema.Columns))
+			continue
+		}
+		for i, column := range schema.Columns {
+			if got[i].Name != column.Name || got[i].Kind != kinds[column.Kind] {
+				t.Errorf("column %d of %s: got %s %s, want %s %s", i, schema.Name, got[i].Name, got[i].Kind, column.Name, kinds[column.Kind])
+			}
+		}
+	}
+}
+
+func TestDefinition(t *testing.T) {
+	reference := int32(-1)
+	graph := &evaluationv1.Graph{
+		Nodes: []*evaluationv1.Node{
+			{
+				Constraints: []*evaluationv1.Constraint{{
+					Table: worldv1.TableName_TABLE_NAME_CONTACT, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: &reference,
+					Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
+						{Column: "name", Value: world.Text("Ann")}, {Column: "is_self", Value: world.Bool(false)}, {Column: "phone_number", Value: world.Null()},
+					}}},
+					Overrides: []*evaluationv1.ColumnOverride{{
+						Column: "name", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
+						Tolerances: []*evaluationv1.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
+					}},
+					FillTo: "content", Extractor: "days_extractor",
+				}},
+				GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING}, RestrictGuardrails: true,
+			},
+			{UnguardedTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_REMINDER}},
+			{GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING}},
+			{RestrictGuardrails: true},
+		},
+		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
+	}
+	first := score.FirstUserMessage
+	want := score.Definition{
+		Name: "milestones",
+		Nodes: []score.Node{
+			{
+				Constraints: []score.Constraint{{
+					Table: score.Contact, Measure: score.Addition, Reference: &first,
+					Target: [][]score.Cell{{{Column: "name", Value: score.String("Ann")}, {Column: "is_self", Value: score.Bool(false)}, {Column: "phone_number"}}},
+					Overrides: []score.Override{{
+						Column: "name", Measure: score.Close, Tolerances: []score.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
+					}},
+					FillTo: "content", Extractor: "days_extractor",
+				}},
+				Guard: score.Guard{Mode: score.GuardOnly, Tables: []score.Table{score.Setting}},
+			},
+			{Guard: score.Guard{Mode: score.GuardExcept, Tables: []score.Table{score.Reminder}}},
+			{},
+			{Guard: score.Guard{Mode: score.GuardOnly, Tables: []score.Table{}}},
+		},
+		Edges: []score.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
+	}
+	if diff := cmp.Diff(want, definition("milestones", graph)); diff != "" {
+		t.Errorf("definition (-want +got):\n%s", diff)
+	}
+}
+
+func TestTrajectory(t *testing.T) {
+	messages := []*worldv1.Message{
+		{Index: 0, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT},
+		{
+			Index: 1, Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String(""),
+			ToolCallId: proto.String("id"), FunctionName: proto.String("f"), Exception: proto.String("E: x"), ConversationActive: proto.Bool(false),
+			ToolTrace: []string{"{}"}, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT},
+		},
+	}
+	row := []*worldv1.Value{world.Text("p"), world.Null(), world.Text("1"), world.Null(), world.Bool(true)}
+	tables := []*worldv1.Table{
+		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 0, Rows: []*worldv1.Row{{Cells: row}}},
+		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1},
+	}
+	got, err := Trajectory(messages, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &score.Trajectory{Messages: []score.Message{
+		{Sender: score.User, Recipient: score.Agent},
+		{
+			Sender: score.ExecutionEnvironment, Recipient: score.Agent, Content: score.String(""), ToolCallID: score.String("id"),
+			FunctionName: score.String("f"), Exception: score.String("E: x"), Active: score.Bool(false), ToolTrace: []string{"{}"},
+			VisibleTo: []score.Role{score.Agent},
+		},
+	}}
+	want.Tables[score.Contact] = []score.Version{
+		{Index: 0, Rows: [][]score.Value{{score.String("p"), score.Null(), score.String("1"), score.Null(), score.Bool(true)}}},
+		{Index: 1, Rows: [][]score.Value{}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Trajectory (-want +got):\n%s", diff)
+	}
+}
+
+func TestTrajectoryRefuses(t *testing.T) {
+	const contact = worldv1.TableName_TABLE_NAME_CONTACT
+	tests := []struct {
+		name     string
+		messages []*worldv1.Message
+		tables   []*worldv1.Table
+		want     string
+	}{
+		{"gap", []*worldv1.Message{{Index: 0}, {Index: 2}}, nil, "message 1 has index 2"},
+		{"messages as a table", nil, []*worldv1.Table{{Name: worldv1.TableName_TABLE_NAME_SANDBOX}}, "a version of table TABLE_NAME_SANDBOX"},
+		{"no table", nil, []*worldv1.Table{{}}, "a version of table TABLE_NAME_UNSPECIFIED"},
+		{"unknown table", nil, []*worldv1.Table{{Name: 6}}, "a version of table 6"},
+		{"short row", nil, []*worldv1.Table{{Name: contact, Index: 3, Rows: []*worldv1.Row{{}}}}, "row 0 of CONTACT at 3 has 0 cells, expected 5"},
+		{"wrong order", nil, []*worldv1.Table{{Name: contact, Index: 3}, {Name: contact, Index: 1}}, "version 1 follows 3"},
+		{"twice", nil, []*worldv1.Table{{Name: contact, Index: 3}, {Name: contact, Index: 3}}, "version 3 follows 3"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got, err := Trajectory(test.messages, test.tables); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Trajectory: got %v, %v, want an error with %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestResult(t *testing.T) {
+	got := Result(score.Result{
+		Milestones: score.GraphResult{Similarity: 0.5, Matches: []score.Match{{}, {Matched: true, Index: 4, Similarity: 1}}},
+		Minefields: score.GraphResult{Similarity: 0.25, Matches: []score.Match{{Matched: true, Index: 0, Similarity: 0.25}}},
+		Similarity: 0.125, TurnCount: 3,
+	}, 9)
+	want := &busv1.Result{
+		MilestoneSimilarity: 0.5, MinefieldSimilarity: 0.25, Similarity: 0.125, TurnCount: 3, MilestoneCount: 2, MessageCount: 9,
+		Milestones: []*busv1.Match{{Node: 1, Index: 4, Similarity: 1}},
+		Minefields: []*busv1.Match{{Node: 0, Index: 0, Similarity: 0.25}},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("Result (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,190 @@
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	user  = worldv1.Role_ROLE_USER
+	agent = worldv1.Role_ROLE_AGENT
+	env   = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+
+	contact = worldv1.TableName_TABLE_NAME_CONTACT
+
+	// patience bounds every wait for something that must happen.
+	patience = 10 * time.Second
+)
+
+// says wants a message with a text.
+func says(text string) *evaluationv1.Node {
+	return &evaluationv1.Node{Constraints: []*evaluationv1.Constraint{{
+		Table:   worldv1.TableName_TABLE_NAME_SANDBOX,
+		Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT,
+		Target:  []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "content", Value: world.Text(text)}}}},
+	}}}
+}
+
+// adds wants a contact that was not there when the user first spoke.
+func adds(name string) *evaluationv1.Node {
+	return &evaluationv1.Node{Constraints: []*evaluationv1.Constraint{{
+		Table:     contact,
+		Measure:   evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION,
+		Reference: proto.Int32(-1),
+		Target:    []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "name", Value: world.Text(name)}}}},
+	}}}
+}
+
+// evaluation is reached in full by the rollouts that play makes.
+func evaluation() *evaluationv1.Evaluation {
+	return &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{
+		Nodes: []*evaluationv1.Node{adds("Ann"), says("done")},
+		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}},
+	}}
+}
+
+func contacts(index int32, names ...string) *worldv1.Table {
+	version := &worldv1.Table{Name: contact, Index: index}
+	for _, name := range names {
+		version.Rows = append(version.Rows, &worldv1.Row{Cells: []*worldv1.Value{
+			world.Text("id of " + name), world.Text(name), world.Null(), world.Null(), world.Bool(false),
+		}})
+	}
+	return version
+}
+
+func line(index int32, sender, recipient worldv1.Role, text string) *worldv1.Message {
+	return &worldv1.Message{
+		Index: index, Sender: sender, Recipient: recipient, Content: proto.String(text), ConversationActive: proto.Bool(true),
+		VisibleTo: []worldv1.Role{sender, recipient},
+	}
+}
+
+// stage is a bus on which rollouts can be put, and the documents that they refer to.
+type stage struct {
+	*bus.Bus
+	setup, evaluation string // digests
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	return stageOn(t, natstest.Start(t))
+}
+
+func stageOn(t *testing.T, b *bus.Bus) *stage {
+	t.Helper()
+	setup, err := b.PutSetup(t.Context(), &setupv1.Setup{Name: "scene", Tables: []*worldv1.Table{contacts(0)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := b.PutEvaluation(t.Context(), evaluation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stage{Bus: b, setup: setup, evaluation: digest}
+}
+
+func (s *stage) rollout(id string) *busv1.Rollout {
+	return &busv1.Rollout{Id: id, SweepId: "s", Scenario: "scene", SetupDigest: s.setup, EvaluationDigest: s.evaluation}
+}
+
+// messages are those of a rollout that reaches both milestones.
+func messages() []*worldv1.Message {
+	return []*worldv1.Message{
+		line(0, user, agent, "add Ann"), line(1, agent, env, "add_contact(name='Ann')"), line(2, env, agent, "ok"), line(3, agent, user, "done"),
+	}
+}
+
+// play puts a rollout on the bus: snapshot first, as a tool host does, then the log with the given end.
+func (s *stage) play(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
+	t.Helper()
+	s.snapshot(t, rollout.GetId())
+	s.log(t, rollout, end)
+}
+
+func (s *stage) snapshot(t *testing.T, id string) {
+	t.Helper()
+	if err := s.PublishSnapshot(t.Context(), &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{contacts(2, "Ann")}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stage) log(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
+	t.Helper()
+	at := func(index int32) []*worldv1.TableVersion { return []*worldv1.TableVersion{{Name: contact, Index: index}} }
+	said := messages()
+	var last uint64
+	for _, entry := range []*busv1.LogEntry{
+		{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
+		{Turn: &busv1.Turn{Messages: said[1:2], Versions: at(0)}},
+		{Turn: &busv1.Turn{Messages: said[2:3], Versions: at(2)}},
+		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: end},
+	} {
+		var err error
+		if last, err = s.Append(t.Context(), rollout.GetId(), entry, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run lets an evaluator follow the bus until the returned function is called, which waits for its end.
+func (s *stage) run(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- follow(ctx, DefaultConfig(), s.Bus, newJudge(s.Bus, slog.New(slog.DiscardHandler))) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("follow: got %v, want nil", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+var errEnough = errors.New("enough")
+
+// results waits for n results and returns them by rollout.
+func (s *stage) results(t *testing.T, n int) map[string]*busv1.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	got := make(map[string]*busv1.Result)
+	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+		id := result.GetRollout().GetId()
+		if got[id] != nil {
+			t.Errorf("results of %s: got a second one", id)
+		}
+		if got[id] = result; len(got) == n {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatalf("results: got %d and %v, want %d", len(got), err, n)
+	}
+	return got
+}
+
+// unknownDigest names no document.
+const unknownDigest = "0000000000000000000000000000000000000000000000000000000000000000"
+
+func ended(reason busv1.EndReason) *busv1.End { return &busv1.End{Reason: reason} }

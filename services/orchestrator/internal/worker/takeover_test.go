@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// calm plays a rollout without trouble and returns its messages.
+func (s *stage) calm(t *testing.T) []*worldv1.Message {
+	t.Helper()
+	s.enqueue(t, 0, "calm.0")
+	stop := run(t.Context(), t, s.worker(t, nil, nil))
+	messages := s.ended(t, "calm.0")["calm.0"].Messages()
+	s.score(t, "calm.0")
+	s.empty(t)
+	stop()
+	if len(messages) != 8 {
+		t.Fatalf("messages of the calm rollout: got %d, want 8", len(messages))
+	}
+	return messages
+}
+
+func checkMessages(t *testing.T, state *rollout.State, want []*worldv1.Message, claims int) {
+	t.Helper()
+	if diff := cmp.Diff(want, state.Messages(), protocmp.Transform()); diff != "" {
+		t.Errorf("messages (-calm +got):\n%s", diff)
+	}
+	if state.Claims() != claims {
+		t.Errorf("claims: got %d, want %d", state.Claims(), claims)
+	}
+	if state.End() == nil {
+		t.Error("end: got none, want one")
+	}
+}
+
+// TestTakeover stops a worker at each call to a peer, before the peer hears of it or before the worker hears of the answer.
+// Between two calls lies one entry of the log, so it is stopped behind each entry.
+func TestTakeover(t *testing.T) {
+	s := newStage(t)
+	want := s.calm(t)
+	for call := range calls {
+		for _, lost := range []string{"request", "answer"} {
+			t.Run(fmt.Sprintf("call %d, %s lost", call, lost), func(t *testing.T) {
+				id := fmt.Sprintf("take.%d-%s", call, lost)
+				s.enqueue(t, 0, id)
+				ctx, kill := context.WithCancel(t.Context())
+				defer kill()
+				var count atomic.Int32
+				first := run(ctx, t, s.worker(t, nil, func(_ context.Context, _ string, invoke func() error) error {
+					if int(count.Add(1)) != call+1 {
+						return invoke()
+					}
+					if lost == "answer" {
+						if err := invoke(); err != nil {
+							t.Errorf("call %d: %v", call, err)
+						}
+					}
+					kill()
+					return status.Error(codes.Canceled, "killed")
+				}))
+				<-ctx.Done()
+				first()
+				if got := len(s.entries(t, id)); got != call {
+					t.Errorf("entries that the first worker left: got %d, want %d", got, call)
+				}
+				second := run(t.Context(), t, s.worker(t, nil, nil))
+				checkMessages(t, s.ended(t, id)[id], want, min(call, 1)+1)
+				s.score(t, id)
+				s.empty(t)
+				second()
+			})
+		}
+	}
+}
+
+// TestJobAfterTheEnd stops a worker behind the last entry: the next one adds nothing.
+func TestJobAfterTheEnd(t *testing.T) {
+	for _, when := range []string{"before", "after"} {
+		t.Run("result "+when+" the job comes again", func(t *testing.T) {
+			s := newStage(t)
+			s.enqueue(t, 0, "s.0")
+			stop := run(t.Context(), t, s.worker(t, nil, nil))
+			s.ended(t, "s.0")
+			stop()
+			want := s.entries(t, "s.0")
+			if when == "before" {
+				s.score(t, "s.0")
+			}
+			second := s.worker(t, nil, nil)
+			run(t.Context(), t, second)
+			if when == "after" {
+				until(t, "the job is held", func() bool { return len(second.snapshot()) == 1 })
+				s.score(t, "s.0")
+			}
+			s.empty(t)
+			if diff := cmp.Diff(want, s.entries(t, "s.0"), protocmp.Transform()); diff != "" {
+				t.Errorf("entries after the second worker (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDeadWorker leaves a job without a word: it comes again after the lease.
+func TestDeadWorker(t *testing.T) {
+	s := newStage(t)
+	want := s.calm(t)
+	s.enqueue(t, 0, "s.0")
+	ctx, kill := context.WithCancel(t.Context())
+	var count atomic.Int32
+	dead := s.worker(t, nil, func(_ context.Context, _ string, invoke func() error) error {
+		if count.Add(1) == 4 {
+			kill()
+			return status.Error(codes.Canceled, "killed")
+		}
+		return invoke()
+	})
+	const short = time.Second
+	dead.handle(ctx, s.fetch(t, short))
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.Lease = short }, nil))
+	checkMessages(t, s.ended(t, "s.0")["s.0"], want, 2)
+}
+
+// TestFence lets a worker stall at each call while another one plays the rollout to its end: nothing that the first one
+// then says gets into the log.
+func TestFence(t *testing.T) {
+	s := newStage(t)
+	want := s.calm(t)
+	for call := range calls {
+		t.Run(fmt.Sprintf("call %d", call), func(t *testing.T) {
+			id := fmt.Sprintf("fence.%d", call)
+			s.enqueue(t, 0, id)
+			delivery := s.fetch(t, lease)
+			again := *delivery
+			again.Attempt = 2
+			var count atomic.Int32
+			slow := s.worker(t, nil, func(ctx context.Context, _ string, invoke func() error) error {
+				err := invoke()
+				if int(count.Add(1)) == call+1 {
+					if err := s.worker(t, nil, nil).play(ctx, &again); err != nil {
+						t.Errorf("the second worker: got %v, want nil", err)
+					}
+				}
+				return err
+			})
+			err := slow.play(t.Context(), delivery)
+			if call == 0 && err != nil || call > 0 && !errors.Is(err, bus.ErrFenced) {
+				t.Errorf("the stalled worker at call %d: got %v, want %v (nil at call 0)", call, err, bus.ErrFenced)
+			}
+			checkMessages(t, s.state(t, id), want, min(call, 1)+1)
+			if err := delivery.Done(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRace lets several workers play the same rollouts at once.
+func TestRace(t *testing.T) {
+	s := newStage(t)
+	want := s.calm(t)
+	workers := []*Worker{s.worker(t, nil, nil), s.worker(t, nil, nil), s.worker(t, nil, nil)}
+	for round := range 10 {
+		id := fmt.Sprintf("race.%d", round)
+		s.enqueue(t, 0, id)
+		delivery := s.fetch(t, lease)
+		var group sync.WaitGroup
+		var played atomic.Int32
+		for i, w := range workers {
+			own := *delivery
+			own.Attempt = i + 1
+			group.Go(func() {
+				switch err := w.play(t.Context(), &own); {
+				case err == nil:
+					played.Add(1)
+				case !errors.Is(err, bus.ErrFenced):
+					t.Errorf("worker %d: got %v, want nil or %v", i, err, bus.ErrFenced)
+				}
+			})
+		}
+		group.Wait()
+		if played.Load() == 0 {
+			t.Errorf("round %d: no worker played to the end", round)
+		}
+		state := s.state(t, id)
+		checkMessages(t, state, want, state.Claims())
+		if err := delivery.Done(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A worker that gets a job for the second time lets go of the first delivery only.
+func TestDropKeepsALaterDelivery(t *testing.T) {
+	s := newStage(t)
+	w := s.worker(t, nil, nil)
+	first := &bus.Delivery{Rollout: s.rollout("s.0"), Attempt: 1}
+	second := &bus.Delivery{Rollout: s.rollout("s.0"), Attempt: 2}
+	w.hold(first)
+	w.hold(second)
+	w.drop(first)
+	if got := w.take("s.0"); got != second {
+		t.Errorf("held delivery: got %v, want the second", got)
+	}
+	if got := w.take("s.0"); got != nil {
+		t.Errorf("held delivery after it was taken: got %v, want none", got)
+	}
+}

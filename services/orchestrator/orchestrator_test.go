@@ -1,0 +1,104 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// talker lets agent and user talk with each other.
+type talker struct {
+	agentgwv1.UnimplementedAgentGatewayServiceServer
+}
+
+func (talker) Respond(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	other := worldv1.Role_ROLE_USER + worldv1.Role_ROLE_AGENT - req.GetRole()
+	return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{
+		{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: other, Content: proto.String(req.GetPlayer().GetName())},
+	}}, nil
+}
+
+// TestRun plays a sweep over real connections, with a judge that gives every rollout that has ended a result.
+func TestRun(t *testing.T) {
+	i := install(t)
+	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, talker{}) })
+	i.tasks.Go(func() {
+		if err := Run(i.ctx, DefaultConfig(), i.Mesh); err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+	i.tasks.Go(func() {
+		err := i.Bus().FollowLog(i.ctx, 0, func(ctx context.Context, id string, _ uint64, entry *busv1.LogEntry) error {
+			if entry.GetEnd() == nil {
+				return nil
+			}
+			_, err := i.Bus().PublishResult(ctx, &busv1.Result{Rollout: &busv1.Rollout{Id: id}, End: entry.GetEnd()})
+			return err
+		})
+		if err != nil {
+			t.Errorf("judge: got %v, want nil", err)
+		}
+	})
+	sweep := spec("one", "two")
+	sweep.Trials = 2
+	i.create(t, "s", sweep)
+	next := i.watch(t, "s")
+	seen := make(map[string]bool)
+	for event := next(); event != ""; event = next() {
+		seen[event] = true
+	}
+	for _, want := range []string{"s.0", "s.1", "s.2", "s.3", "end, cancelled false"} {
+		if !seen[want] {
+			t.Errorf("events: got %v, want %q among them", seen, want)
+		}
+	}
+	trajectory, err := i.client.GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, m := range trajectory.GetMessages() {
+		said = append(said, m.GetContent())
+	}
+	if got := fmt.Sprint(said, trajectory.GetEnd().GetReason()); got != "[hello a u] END_REASON_MESSAGE_LIMIT" {
+		t.Errorf("trajectory: got %s, want [hello a u] END_REASON_MESSAGE_LIMIT", got)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	if err := DefaultConfig().Validate(); err != nil {
+		t.Errorf("Validate of the default: got %v, want nil", err)
+	}
+	tests := []struct {
+		flag   string
+		change func(*Config)
+	}{
+		{"--orchestrator-parallel", func(c *Config) { c.Parallel = 0 }},
+		{"--orchestrator-parallel", func(c *Config) { c.Parallel = 100001 }},
+		{"--orchestrator-lease", func(c *Config) { c.Lease = time.Millisecond }},
+		{"--orchestrator-respond-timeout", func(c *Config) { c.RespondTimeout = 0 }},
+		{"--orchestrator-execute-timeout", func(c *Config) { c.ExecuteTimeout = -1 }},
+		{"--orchestrator-attempts", func(c *Config) { c.Attempts = 0 }},
+	}
+	for _, test := range tests {
+		cfg := DefaultConfig()
+		test.change(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), test.flag+": ") {
+			t.Errorf("Validate(%+v): got %v, want an error about %s", cfg, err, test.flag)
+		}
+		if err := Run(t.Context(), cfg, nil); err == nil {
+			t.Errorf("Run(%+v): got nil, want an error", cfg)
+		}
+	}
+}
