@@ -131,7 +131,7 @@ func TestBindVectors(t *testing.T) {
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		vectorLines(t, "calls/"+name, func(line int, c callVector) {
+		vectorLines(t, "calls/"+name, func(_ int, c callVector) {
 			if c.Raises != nil || c.Expect == "best_effort" {
 				return
 			}

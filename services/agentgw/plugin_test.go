@@ -104,8 +104,8 @@ type answerTest struct {
 
 func TestPluginAnswers(t *testing.T) {
 	runAnswers(t, map[string]answerTest{
-		"text":  {&agentv1.ActResponse{Text: "Done."}, false, messages(say(2, agent, user, "Done."))},
-		"empty": {&agentv1.ActResponse{}, true, messages(say(2, agent, user, ""))},
+		"text":  {&agentv1.ActResponse{Text: "Done."}, false, messages(say(agent, user, "Done."))},
+		"empty": {&agentv1.ActResponse{}, true, messages(say(agent, user, ""))},
 		"calls win over text": {
 			&agentv1.ActResponse{Text: "Let me see.", Calls: []*agentv1.ToolCall{{Id: "c", Name: "setting_9", ArgumentsJson: `{"on": true}`}}},
 			true, messages(call(2, agent, source("c", "set_wifi_status", "{'on': True}"), "c", "setting_9")),
@@ -323,7 +323,7 @@ func TestPluginDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "here again")}}
+	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "here again")}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Respond (-want +got):\n%s", diff)
 	}

@@ -83,8 +83,9 @@ func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Mes
 	return m
 }
 
-func say(index int32, from, to worldv1.Role, content string) *worldv1.Message {
-	m := message(index, from, to, content)
+// say returns the message that follows a view of two.
+func say(from, to worldv1.Role, content string) *worldv1.Message {
+	m := message(2, from, to, content)
 	m.VisibleTo = []worldv1.Role{from, to}
 	return m
 }
@@ -124,7 +125,7 @@ func TestRespondOracle(t *testing.T) {
 	runScripted(t, map[string]scriptedTest{
 		"oracle says": {
 			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.Turn{Say: "Done."}, ToolSetDigest: "not-needed"},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "Done.")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "Done.")}},
 		},
 		"oracle calls by the agent's name": {
 			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: wifiOff(), Tools: scrambled()},
@@ -136,7 +137,7 @@ func TestRespondOracle(t *testing.T) {
 		},
 		"oracle ends": {
 			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle")},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "I have nothing to add.")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "I have nothing to add.")}},
 		},
 		"unlisted tool goes out": {
 			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: unlisted, Tools: scrambled()},
@@ -159,7 +160,7 @@ func TestRespondScripted(t *testing.T) {
 	runScripted(t, map[string]scriptedTest{
 		"user says": {
 			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), Scripted: &worldv1.Turn{Say: "ok"}},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, user, agent, "ok")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(user, agent, "ok")}},
 		},
 		"user ends": {
 			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), ToolSetDigest: "unseen", Compat: true},
@@ -169,15 +170,15 @@ func TestRespondScripted(t *testing.T) {
 		},
 		"inline turn": {
 			&agentgwv1.RespondRequest{Role: user, Turn: 1, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, user, agent, "b")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(user, agent, "b")}},
 		},
 		"inline ends": {
 			&agentgwv1.RespondRequest{Role: agent, Turn: 2, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "I have nothing to add.")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "I have nothing to add.")}},
 		},
 		"unhelpful": {
 			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "unhelpful")},
-			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "Sorry, this is something I am unable to do for you.")}},
+			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "Sorry, this is something I am unable to do for you.")}},
 		},
 	})
 }
@@ -296,7 +297,7 @@ func TestRandomIsDeterministic(t *testing.T) {
 	if len(different) < 8 {
 		t.Errorf("different answers over 5 turns and 2 seeds: got %d, want at least 8 of 10", len(different))
 	}
-	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(2, agent, user, "That is as far as I got.")}}
+	want := &agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "That is as far as I got.")}}
 	for _, turn := range []int32{5, 6} {
 		got := &agentgwv1.RespondResponse{}
 		if err := proto.Unmarshal(ask("sweep.1", turn, 7, "random"), got); err != nil {

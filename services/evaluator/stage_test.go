@@ -128,7 +128,9 @@ func (s *stage) snapshot(t *testing.T, id string) {
 
 func (s *stage) log(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
 	t.Helper()
-	at := func(index int32) []*worldv1.TableVersion { return []*worldv1.TableVersion{{Name: contact, Index: index}} }
+	at := func(index int32) []*worldv1.TableVersion {
+		return []*worldv1.TableVersion{{Name: contact, Index: index}}
+	}
 	said := messages()
 	var last uint64
 	for _, entry := range []*busv1.LogEntry{

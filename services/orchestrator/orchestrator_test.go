@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 	sweep := spec("one", "two")
 	sweep.Trials = 2
 	i.create(t, "s", sweep)
-	next := i.watch(t, "s")
+	next := i.watch(t)
 	seen := make(map[string]bool)
 	for event := next(); event != ""; event = next() {
 		seen[event] = true

@@ -285,9 +285,9 @@ func TestUnknownNames(t *testing.T) {
 }
 
 // watch opens a watch; next returns the next event as a text, "" behind the last.
-func (i *installation) watch(t *testing.T, id string) (next func() string) {
+func (i *installation) watch(t *testing.T) (next func() string) {
 	t.Helper()
-	stream, err := i.client.WatchSweep(within(t), &orchestratorv1.WatchSweepRequest{SweepId: id})
+	stream, err := i.client.WatchSweep(within(t), &orchestratorv1.WatchSweepRequest{SweepId: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,20 +324,20 @@ func TestWatchSweep(t *testing.T) {
 	i.create(t, "other", spec("one"))
 	i.finish(t, "s.1", busv1.EndReason_END_REASON_FINISHED)
 	i.finish(t, "other.0", busv1.EndReason_END_REASON_FINISHED)
-	next := i.watch(t, "s")
+	next := i.watch(t)
 	expect(t, next, "1 of 3", "s.1")
 	i.finish(t, "s.2", busv1.EndReason_END_REASON_FINISHED)
 	expect(t, next, "s.2")
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_INFRASTRUCTURE)
 	expect(t, next, "s.0", "end, cancelled false", "")
-	expect(t, i.watch(t, "s"), "3 of 3", "s.1", "s.2", "s.0", "end, cancelled false", "")
+	expect(t, i.watch(t), "3 of 3", "s.1", "s.2", "s.0", "end, cancelled false", "")
 }
 
 func TestWatchCancelledSweep(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one", "two", "three"))
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
-	next := i.watch(t, "s")
+	next := i.watch(t)
 	expect(t, next, "1 of 3", "s.0")
 	for range 2 {
 		if _, err := i.client.CancelSweep(within(t), &orchestratorv1.CancelSweepRequest{SweepId: "s"}); err != nil {
@@ -345,10 +345,10 @@ func TestWatchCancelledSweep(t *testing.T) {
 		}
 	}
 	expect(t, next, "end, cancelled true", "")
-	expect(t, i.watch(t, "s"), "1 of 3", "s.0", "end, cancelled true", "")
+	expect(t, i.watch(t), "1 of 3", "s.0", "end, cancelled true", "")
 	i.finish(t, "s.1", busv1.EndReason_END_REASON_CANCELLED)
 	i.finish(t, "s.2", busv1.EndReason_END_REASON_CANCELLED)
-	expect(t, i.watch(t, "s"), "3 of 3", "s.0", "s.1", "s.2", "end, cancelled true", "")
+	expect(t, i.watch(t), "3 of 3", "s.0", "s.1", "s.2", "end, cancelled true", "")
 }
 
 // A sweep that is cancelled when it is complete already was not cancelled.
@@ -359,13 +359,13 @@ func TestWatchSweepCancelledTooLate(t *testing.T) {
 	if _, err := i.client.CancelSweep(within(t), &orchestratorv1.CancelSweepRequest{SweepId: "s"}); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, i.watch(t, "s"), "1 of 1", "s.0", "end, cancelled false", "")
+	expect(t, i.watch(t), "1 of 1", "s.0", "end, cancelled false", "")
 }
 
 func TestWatchEndsWhenTheServerStops(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one"))
-	next := i.watch(t, "s")
+	next := i.watch(t)
 	expect(t, next, "0 of 1")
 	i.stop()
 	expect(t, next, codes.Unavailable.String())

@@ -62,6 +62,7 @@ type line struct {
 }
 
 func playAll(t *testing.T, player vector.Player, known []string, file string, decode func([]byte) (*vector.Case, error)) {
+	t.Helper()
 	var (
 		group             sync.WaitGroup
 		mu                sync.Mutex

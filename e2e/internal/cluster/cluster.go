@@ -213,7 +213,7 @@ func (c *Cluster) Kill(name string) error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("kill %s: %w", name, err)
 	}
-	<-p.done
+	<-p.done //nolint:errcheck // it says that the process was killed
 	return p.log.Close()
 }
 
@@ -247,7 +247,7 @@ func stop(name string, p *process) error {
 		return nil
 	case <-timer.C:
 		err := p.cmd.Process.Kill()
-		<-p.done
+		<-p.done //nolint:errcheck // it says that the process was killed
 		return errors.Join(fmt.Errorf("%s did not stop within %s: see %s", name, stopTimeout, p.log.Name()), err)
 	}
 }

@@ -209,7 +209,7 @@ func doubleSuffix(word []byte) []byte {
 		if !ok || measure(root) == 0 {
 			break
 		}
-		word = append(root, "al"...)
+		word = word[:len(root)+len("al")] // what is left of "alli"
 	}
 	if root, ok := cut(word, "logi"); ok {
 		if measure(word[:len(word)-3]) > 0 {

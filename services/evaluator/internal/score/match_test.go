@@ -13,7 +13,6 @@ import (
 // original walks all sequences as the original does and returns the first best one.
 type original struct {
 	*matcher
-	value   float64
 	indices []int
 	best    []int
 	bestSum float64

@@ -61,7 +61,7 @@ func (w *world) row(target []cell, row []Value) float64 {
 	for i := range target {
 		c := &target[i]
 		value := row[c.column]
-		similarity := 0.0
+		var similarity float64
 		if c.target != nil && !value.IsNull() {
 			similarity = single(c.target.FMeasure(w.tokens(value.text)))
 		} else {
@@ -87,7 +87,7 @@ func (w *world) message(target []cell, index, fill int, accepted []wanted, conte
 	product := 1.0
 	for i := range target {
 		c := &target[i]
-		similarity := 0.0
+		var similarity float64
 		switch {
 		case c.measure == ToolTrace:
 			goldens := c.accepted

@@ -101,10 +101,9 @@ func (p *pattern) common(text []rune) int {
 
 func (p *pattern) commonLong(text []rune) int {
 	var few [16]uint64
-	states := few[:]
-	if n := len(p.rest) + 1; n <= len(few) {
-		states = few[:n]
-	} else {
+	n := len(p.rest) + 1
+	states := few[:min(n, len(few))]
+	if n > len(few) {
 		states = make([]uint64, n)
 	}
 	for i := range states {
@@ -121,9 +120,9 @@ func (p *pattern) commonLong(text []rune) int {
 			states[i+1] = sum | (state - u)
 		}
 	}
-	n := 0
+	common := 0
 	for _, state := range states {
-		n += bits.OnesCount64(^state)
+		common += bits.OnesCount64(^state)
 	}
-	return n
+	return common
 }

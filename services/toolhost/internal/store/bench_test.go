@@ -26,7 +26,7 @@ func benchmarkCommit(b *testing.B, writers int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	meta, data, outcome := bytes.Repeat([]byte("m"), 200), bytes.Repeat([]byte("v"), 1000), bytes.Repeat([]byte("o"), 300)
 	id := func(n int) string { return fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15) }
 	inParallel(64, sessions, func(n int) {

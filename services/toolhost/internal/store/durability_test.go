@@ -80,7 +80,7 @@ func TestKilledProcess(t *testing.T) {
 			}
 		}
 	}
-	child.Wait() // an error: it was killed
+	_ = child.Wait() // an error: it was killed
 	if lines < 1000 {
 		t.Fatalf("the process ended after %d commits by itself", lines)
 	}
@@ -232,7 +232,7 @@ func TestFailedCommit(t *testing.T) {
 			default:
 			}
 			wantRecord(t, s, "a", &Record{Meta: []byte("before"), LastIndex: 1}) // reads go on
-			s.Close()                                                            // its error is that of the closed file
+			_ = s.Close()                                                        // its error is that of the closed file
 
 			s = openTest(t, Config{Path: path})
 			wantRecord(t, s, "a", &Record{Meta: []byte("before"), LastIndex: 1})
@@ -323,7 +323,7 @@ func TestOpenErrors(t *testing.T) {
 // TestUnwritableFile opens a file for reading only, as a file system mounted so does; a mode would not stop root.
 func TestUnwritableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
-	_, err := open(Config{Path: path}, func(name string, flag int, mode os.FileMode) (*os.File, error) {
+	_, err := open(Config{Path: path}, func(name string, _ int, mode os.FileMode) (*os.File, error) {
 		return os.OpenFile(name, os.O_RDONLY|os.O_CREATE, mode)
 	})
 	if err == nil || !strings.Contains(err.Error(), path) {

@@ -345,10 +345,10 @@ func TestVisitMayUseStore(t *testing.T) {
 	mustCreate(t, s, "a", "")
 	mustCommit(t, s, "a", 0, "", "o")
 	stop := errors.New("stop")
-	if _, got := s.List("", "", 0, func(string, []byte, int32) error { return stop }); got != stop {
+	if _, got := s.List("", "", 0, func(string, []byte, int32) error { return stop }); !errors.Is(got, stop) {
 		t.Errorf("List: got error %v, want that of visit", got)
 	}
-	if got := s.Outcomes("a", func(int32, []byte) error { return stop }); got != stop {
+	if got := s.Outcomes("a", func(int32, []byte) error { return stop }); !errors.Is(got, stop) {
 		t.Errorf("Outcomes: got error %v, want that of visit", got)
 	}
 }

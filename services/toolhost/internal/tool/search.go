@@ -80,7 +80,7 @@ func (s search) apply(f filter, rows []session.Row, wanted python.Value) ([]sess
 		return fuzzyRows(rows, at, wanted, f.cutoff)
 	}
 	schema, _ := world.SchemaOf(s.table)
-	if err := comparable(wanted, schema.Columns[at].Kind); err != nil {
+	if err := compared(wanted, schema.Columns[at].Kind); err != nil {
 		return nil, err
 	}
 	var kept []session.Row
@@ -126,7 +126,7 @@ func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) 
 }
 
 // comparable raises what polars raises for a value that cannot be compared with a column.
-func comparable(v python.Value, kind world.Kind) error {
+func compared(v python.Value, kind world.Kind) error {
 	if v.Kind() == python.KindDict {
 		// The last line of polars' message is a hint; the exception's type stands on an earlier one.
 		return &python.Exception{Type: "Hint", Text: "Pass `allow_object=True` to accept any value and create a literal of type Object."}

@@ -122,14 +122,14 @@ func TestSchemas(t *testing.T) {
 				shown[seen.GetExecutionName()] = seen
 			}
 			for i, want := range tools {
-				real := file.ToolOrder[i]
-				got := shown[real]
+				actual := file.ToolOrder[i]
+				got := shown[actual]
 				if got == nil {
 					continue // not built in yet
 				}
 				wantShape := shapeOf(t, want.Function.Description.Chars > 0, want.Function.Parameters)
 				if diff := cmp.Diff(wantShape, shapeOf(t, got.GetDescription() != "", []byte(got.GetParametersJson()))); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", real, diff)
+					t.Errorf("%s (-want +got):\n%s", actual, diff)
 				}
 			}
 		})
