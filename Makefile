@@ -1,0 +1,134 @@
+# Everything a developer and CI run. GNU make 4.3 or newer; Go is the only other thing that has to be there.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+BIN ?= $(CURDIR)/.bin
+FUZZTIME ?= 1m
+BENCH ?= .
+BENCHTIME ?= 1s
+TEST_TIMEOUT ?= 20m
+
+# go.work is the one list of modules. Those of TOOL_MODULES stay out of it: they only pin programs.
+MODULES := $(shell sed -n 's|^[[:space:]]*\./|./|p' go.work)
+TOOL_MODULES := ./tools/lint
+SERVICES := orchestrator toolhost agentgw evaluator
+# Modules whose tests run without the race detector: they start no goroutines.
+PLAIN_MODULES := ./proto ./scenarios ./tools
+RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
+packages = $(addsuffix /...,$(1))
+
+PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
+
+##@ Use
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN { FS = ":.*## " } /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build the command line and the four services into .bin
+	go build -o $(BIN)/ ./cmd/toolsandbox $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+
+.PHONY: run-distributed
+run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
+	go run ./e2e/cmd/distributed
+
+##@ Check
+
+.PHONY: test
+test: ## Run the tests of all modules, with the race detector where goroutines run
+	go test -vet=off -timeout $(TEST_TIMEOUT) $(call packages,$(PLAIN_MODULES))
+	go test -vet=off -race -timeout $(TEST_TIMEOUT) $(call packages,$(RACE_MODULES))
+
+.PHONY: check
+check: check-format check-modules check-vet lint check-proto check-generated check-deploy check-dependencies ## Run every check that is not a test
+
+.PHONY: check-format
+check-format: ## gofmt has nothing to change
+	@files=$$(gofmt -l $(MODULES)); \
+	if [ -n "$$files" ]; then printf 'not formatted, run `make fmt`:\n%s\n' "$$files" >&2; exit 1; fi
+
+.PHONY: check-modules
+check-modules: ## Each module is tidy and builds by itself, without the workspace
+	@for module in $(MODULES) $(TOOL_MODULES); do \
+		echo "go mod tidy -diff: $$module"; \
+		(cd $$module && GOWORK=off go mod tidy -diff) || { echo "$$module is not tidy, run \`make tidy\`" >&2; exit 1; }; \
+	done
+	@for module in $(MODULES); do \
+		echo "go build: $$module"; \
+		(cd $$module && GOWORK=off go build ./...) || exit 1; \
+	done
+
+.PHONY: check-vet
+check-vet: ## go vet
+	go vet $(call packages,$(MODULES))
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
+	$(BIN)/golangci-lint run $(call packages,$(MODULES))
+
+.PHONY: check-proto
+check-proto: $(PROTO_TOOLS) ## Protos lint and break nobody who uses those of main
+	$(BIN)/buf lint
+	@tools/breaking $(BIN)/buf
+
+.PHONY: check-generated
+check-generated: $(PROTO_TOOLS) ## Committed Go code is what the protos generate
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	PATH=$(BIN):$$PATH $(BIN)/buf generate --output "$$dir"; \
+	diff -r "$$dir/proto/gen" proto/gen || { echo 'proto/gen is not what the protos say, run `make generate`' >&2; exit 1; }
+
+.PHONY: check-deploy
+check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist
+	go run ./tools/cmd/deploycheck deploy/k8s
+	@flags=$$(for service in $(SERVICES); do $(BIN)/$$service --help 2>&1; done); \
+	for name in $$(grep -ohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s/*.yaml deploy/k8s/*.env | sort -u); do \
+		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
+		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \
+	done
+
+.PHONY: check-dependencies
+check-dependencies: ## docs/dependencies.md has a reason for each direct dependency
+	go run ./tools/cmd/depcheck $(TOOL_MODULES)
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME (default 1m) each
+	@grep -rE --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' $(MODULES) | sort -u | while IFS=: read -r file target; do \
+		echo "fuzz $${target#func } in $$(dirname "$$file")"; \
+		go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
+	done
+
+.PHONY: bench
+bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -timeout 60m $(call packages,$(MODULES))
+
+##@ Change
+
+.PHONY: generate
+generate: $(PROTO_TOOLS) ## Generate the Go code of the protos
+	$(BIN)/buf generate
+
+.PHONY: fmt
+fmt: $(PROTO_TOOLS) ## Format Go and protos
+	gofmt -w $(MODULES)
+	$(BIN)/buf format -w proto/toolsandbox
+
+.PHONY: tidy
+tidy: ## Tidy the go.mod of each module
+	@for module in $(MODULES) $(TOOL_MODULES); do (cd $$module && GOWORK=off go mod tidy) || exit 1; done
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN)
+
+# Tools are built when they are missing or when their versions changed.
+$(PROTO_TOOLS) &: tools/go.sum
+	cd tools && GOWORK=off go build -o $(BIN)/ tool
+	touch $(PROTO_TOOLS)
+
+$(BIN)/golangci-lint: tools/lint/go.sum
+	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool
+	touch $@
