@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -56,6 +57,7 @@ func (c Config) Validate() error {
 // Telemetry is the running export. The zero value and nil are turned off. Safe for concurrent use.
 type Telemetry struct {
 	threshold uint64
+	spans     *otlptrace.Exporter
 	traces    *sdktrace.TracerProvider
 	metrics   *sdkmetric.MeterProvider
 }
@@ -87,6 +89,7 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 	res := resource.NewSchemaless(attribute.String("service.name", service))
 	t := &Telemetry{
 		threshold: threshold(cfg.SampleRatio),
+		spans:     spans,
 		traces: sdktrace.NewTracerProvider(
 			sdktrace.WithBatcher(spans),
 			sdktrace.WithResource(res),
@@ -111,7 +114,8 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	if !t.Enabled() {
 		return nil
 	}
-	if err := errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx)); err != nil {
+	// The provider leaves its exporter running if ctx ends before everything is sent.
+	if err := errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.spans.Shutdown(ctx)); err != nil {
 		return fmt.Errorf("stop telemetry: %w", err)
 	}
 	return nil

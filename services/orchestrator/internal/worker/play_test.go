@@ -210,7 +210,10 @@ func TestAttempts(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	s := newStage(t)
 	var w *Worker
-	s.host.execute = func(*toolhostv1.ExecuteRequest) (*toolhostv1.ExecuteResponse, error) {
+	s.host.execute = func(req *toolhostv1.ExecuteRequest) (*toolhostv1.ExecuteResponse, error) {
+		if req.GetSessionId() != "s.0" {
+			return nil, nil
+		}
 		if err := s.CancelSweep(context.Background(), "s"); err != nil {
 			return nil, err
 		}

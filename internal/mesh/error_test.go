@@ -1,0 +1,170 @@
+package mesh_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
+
+// occupied returns an address on which somebody listens.
+func occupied(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+func TestPortInUse(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	cfg.Service, cfg.NATSURL, cfg.Listen = mesh.Evaluator, startNATS(t), occupied(t)
+	m, err := mesh.Connect(t.Context(), cfg, parts())
+	m = closed(t, m, err)
+	err = m.Serve(t.Context(), mesh.Evaluator, func(grpc.ServiceRegistrar) {})
+	checkError(t, "Serve", err, "evaluator: port of "+cfg.Listen+" is in use: stop the other process or choose another --listen")
+}
+
+func TestCannotListen(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	cfg.Service, cfg.NATSURL, cfg.Listen = mesh.Evaluator, startNATS(t), "127.0.0.1:no"
+	m, err := mesh.Connect(t.Context(), cfg, parts())
+	m = closed(t, m, err)
+	err = m.Serve(t.Context(), mesh.Evaluator, func(grpc.ServiceRegistrar) {})
+	checkError(t, "Serve", err, "evaluator: listen on 127.0.0.1:no: …: choose another --listen")
+}
+
+func TestNATSErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := occupied(t)
+	tests := []struct {
+		name string
+		cfg  mesh.NATSConfig
+		want string
+	}{
+		{"port in use", mesh.NATSConfig{Dir: t.TempDir(), Listen: taken}, "NATS: listen on " + taken + ": …: stop the other process or choose another --listen"},
+		{"no port", mesh.NATSConfig{Dir: t.TempDir(), Listen: "127.0.0.1"}, "--listen: …: expected host:port"},
+		{"port with letters", mesh.NATSConfig{Dir: t.TempDir(), Listen: "127.0.0.1:x"}, `--listen 127.0.0.1:x: port "x" is no number`},
+		{"a file for a directory", mesh.NATSConfig{Dir: file}, "data directory " + file + " cannot be made: …: choose another one"},
+		{"below a file", mesh.NATSConfig{Dir: filepath.Join(file, "nats")}, "data directory " + filepath.Join(file, "nats") + " cannot be made: …: choose another one"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			srv, err := mesh.StartNATS(test.cfg)
+			if srv != nil {
+				t.Error("StartNATS: got a server, want none")
+			}
+			checkError(t, "StartNATS", err, test.want)
+		})
+	}
+	_, err := mesh.Open(t.Context(), mesh.DefaultConfig(), file, parts())
+	checkError(t, "Open", err, "data directory "+filepath.Join(file, "nats")+" cannot be made: …: choose another one")
+}
+
+func TestNATSUnreachable(t *testing.T) {
+	address := freeAddress(t)
+	tests := []struct{ name, url, want string }{
+		{"plain", "nats://" + address, "NATS at nats://" + address + " cannot be reached: …: start it or give another --nats-url"},
+		{"password", "nats://me:secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
+		{"password with @", "nats://me:secret@secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
+		{"several", "nats://me:secret@" + address + ",secret@" + address, "NATS at nats://" + address + "," + address + " cannot be reached: …"},
+		{"no URL", "nats://me:secret@" + address + "x", "NATS at nats://" + address + "x cannot be reached: no valid URL: …"},
+		{"no escape", "nats://me:sec%zzret-secret@" + address, "NATS at nats://" + address + " cannot be reached: no valid URL: …"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := mesh.DefaultConfig()
+			cfg.NATSURL = test.url
+			_, err := mesh.Connect(t.Context(), cfg, parts())
+			checkError(t, "Connect", err, test.want)
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("Connect: got %v, want an error without the password", err)
+			}
+		})
+	}
+}
+
+func TestMissingCredentials(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	cfg.NATSURL, cfg.NATSCredentials = startNATS(t), filepath.Join(t.TempDir(), "missing.creds")
+	_, err := mesh.Connect(t.Context(), cfg, parts())
+	checkError(t, "Connect", err, "NATS at "+cfg.NATSURL+" cannot be reached: …missing.creds…")
+}
+
+func TestValidate(t *testing.T) {
+	if err := mesh.DefaultConfig().Validate(); err != nil {
+		t.Errorf("Validate of the default: got %v, want nil", err)
+	}
+	tests := []struct {
+		name   string
+		change func(*mesh.Config)
+		want   string
+	}{
+		{"message size", func(c *mesh.Config) { c.MaxMessageBytes = 65535 }, "--max-message-bytes: 65535 given, expected at least 65536"},
+		{"grace", func(c *mesh.Config) { c.Grace = -1 }, "--grace: -1ns given, expected 0 or more"},
+		{"certificate alone", func(c *mesh.Config) { c.TLSCert = "c" }, "--tls-cert and --tls-key: one given, expected both or neither"},
+		{"key alone", func(c *mesh.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
+		{"authority alone", func(c *mesh.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
+		{"no orchestrator", func(c *mesh.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
+		{"no tool host", func(c *mesh.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
+		{"no agent gateway", func(c *mesh.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
+		{"no evaluator", func(c *mesh.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
+		{"shard", func(c *mesh.Config) { c.ShardIndex = 1 }, "--shard-index: 1 given, expected 0 to 0 (--toolhost-addr has 1)"},
+		{"negative shard", func(c *mesh.Config) { c.ShardIndex = -1 }, "--shard-index: -1 given, expected 0 to 0 (--toolhost-addr has 1)"},
+		{"bus", func(c *mesh.Config) { c.Bus.Shards = 0 }, "bus shards: 0 given, …"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := mesh.DefaultConfig()
+			test.change(&cfg)
+			checkError(t, "Validate", cfg.Validate(), test.want)
+			_, err := mesh.Connect(t.Context(), cfg, parts())
+			checkError(t, "Connect", err, test.want)
+			cfg.Remote = true
+			_, err = mesh.Open(t.Context(), cfg, "", parts())
+			checkError(t, "Open", err, test.want)
+		})
+	}
+}
+
+// Settings of the network do not touch an installation of one process.
+func TestLocalIgnoresTheNetwork(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA, cfg.NATSURL, cfg.Listen = "none.pem", "none.pem", "none.pem", "nats://nowhere", "nowhere"
+	m, err := mesh.Open(t.Context(), cfg, t.TempDir(), parts())
+	l := link{}
+	l.server = closed(t, m, err)
+	l.client = l.server
+	l.serve(t, &evaluator{score: echo})
+	if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil {
+		t.Errorf("GetScore: got %v, want nil", err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	cfg.RegisterFlags(flags)
+	if err := flags.Parse([]string{"--toolhost-addr=a:1,b:1", "--shard-index=1", "--bus-shards=4", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Validate(); err != nil || len(cfg.ToolHosts) != 2 || cfg.Bus.Shards != 4 || cfg.Grace.Minutes() != 1 || cfg.TLSKey != "k" {
+		t.Errorf("flags: got %+v, %v, want what was given, nil", cfg, err)
+	}
+}

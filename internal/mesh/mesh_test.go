@@ -1,0 +1,269 @@
+package mesh_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// A call that is made before the service is there waits for it.
+func TestCallWaitsForTheService(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			type answer struct {
+				response *evaluatorv1.GetScoreResponse
+				err      error
+			}
+			answered := make(chan answer, 1)
+			go func() {
+				response, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				answered <- answer{response, err}
+			}()
+			l.serve(t, &evaluator{score: echo})
+			if got := <-answered; got.err != nil || got.response.GetResult().GetRollout().GetId() != "s.0" {
+				t.Errorf("GetScore: got %v, %v, want s.0, nil", got.response, got.err)
+			}
+		})
+	}
+}
+
+func TestHosts(t *testing.T) {
+	want := map[string][3]bool{"memory": {true, true, true}, "TCP": {true, false, false}}
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			got := [3]bool{l.server.Hosts(mesh.Evaluator), l.server.Hosts(mesh.Orchestrator), l.client.Hosts(mesh.Evaluator)}
+			if got != want[name] {
+				t.Errorf("Hosts of server, of another service, of client: got %v, want %v", got, want[name])
+			}
+			if l.server.Bus() == nil {
+				t.Error("Bus of the server: got nil, want one")
+			}
+			if got := l.client.Bus() == nil; got != (name == "TCP") {
+				t.Errorf("client without a bus: got %v, want %v", got, name == "TCP")
+			}
+		})
+	}
+}
+
+func TestRequestsAreValidated(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			l.serve(t, &evaluator{score: echo})
+			ctx := within(t)
+			_, unary := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "a b"})
+			watch := func(id string) (*evaluatorv1.WatchScoreResponse, error) {
+				stream, err := l.caller().WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: id})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return stream.Recv()
+			}
+			_, stream := watch("a b")
+			for call, err := range map[string]error{"unary": unary, "stream": stream} {
+				if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "rollout_id") {
+					t.Errorf("%s call that breaks a rule: got %v, want %v that names rollout_id", call, err, codes.InvalidArgument)
+				}
+			}
+			if got, err := watch("s.0"); err != nil || got.GetResult().GetRollout().GetId() != "s.0" {
+				t.Errorf("stream call that breaks none: got %v, %v, want s.0, nil", got, err)
+			}
+		})
+	}
+}
+
+func TestHealth(t *testing.T) {
+	short := func(cfg *mesh.Config) { cfg.Grace = 50 * time.Millisecond } // a watch would go on for ever
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, short)
+			stop := l.serve(t, &evaluator{score: echo})
+			client := healthv1.NewHealthClient(l.client.Conn(mesh.Evaluator))
+			ctx := within(t)
+			checked, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
+			if err != nil || checked.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+				t.Errorf("Check: got %v, %v, want %v, nil", checked, err, healthv1.HealthCheckResponse_SERVING)
+			}
+			stream, err := client.Watch(ctx, &healthv1.HealthCheckRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []healthv1.HealthCheckResponse_ServingStatus{healthv1.HealthCheckResponse_SERVING, healthv1.HealthCheckResponse_NOT_SERVING} {
+				if i == 1 {
+					go stop()
+				}
+				if got, err := stream.Recv(); err != nil || got.GetStatus() != want {
+					t.Errorf("Watch: got %v, %v, want %v, nil", got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRunningCallEndsWithinTheGrace(t *testing.T) {
+	long := func(cfg *mesh.Config) { cfg.Grace = patience }
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, long)
+			running, release := make(chan struct{}), make(chan struct{})
+			stop := l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
+				close(running)
+				<-release
+				return named(id), nil
+			}})
+			answered := make(chan error, 1)
+			go func() {
+				_, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				answered <- err
+			}()
+			<-running
+			health, err := healthv1.NewHealthClient(l.client.Conn(mesh.Evaluator)).Watch(within(t), &healthv1.HealthCheckRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopping := make(chan struct{})
+			go func() { defer close(stopping); stop() }()
+			for { // until the server has begun to stop
+				if state, err := health.Recv(); err != nil || state.GetStatus() == healthv1.HealthCheckResponse_NOT_SERVING {
+					break
+				}
+			}
+			close(release)
+			if err := <-answered; err != nil {
+				t.Errorf("call that was running: got %v, want nil", err)
+			}
+			if err := l.client.Close(); err != nil { // ends the watch
+				t.Error(err)
+			}
+			<-stopping
+		})
+	}
+}
+
+func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
+	short := func(cfg *mesh.Config) { cfg.Grace = 50 * time.Millisecond }
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, short)
+			running := make(chan struct{})
+			cut := make(chan error, 1)
+			stop := l.serve(t, &evaluator{score: func(ctx context.Context, _ string) (*busv1.Result, error) {
+				close(running)
+				<-ctx.Done()
+				cut <- ctx.Err()
+				return nil, ctx.Err()
+			}})
+			ctx, give := context.WithCancel(t.Context())
+			answered := make(chan error, 1)
+			go func() {
+				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				answered <- err
+			}()
+			<-running
+			stop()
+			if err := <-cut; err == nil {
+				t.Error("context of the running call: got no error, want one")
+			}
+			give() // the client waits for another server
+			if err := <-answered; err == nil {
+				t.Error("call that was cut: got nil, want an error")
+			}
+		})
+	}
+}
+
+func TestMessageSize(t *testing.T) {
+	const limit = 1 << 16
+	small := func(cfg *mesh.Config) { cfg.MaxMessageBytes = limit }
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, small)
+			l.serve(t, &evaluator{score: func(context.Context, string) (*busv1.Result, error) {
+				return &busv1.Result{End: &busv1.End{Detail: strings.Repeat("x", limit)}}, nil
+			}})
+			request := func(bytes int) error {
+				_, err := l.caller().ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
+					Evaluation: &evaluationv1.Evaluation{},
+					Messages:   []*worldv1.Message{{Sender: 1, Recipient: 2, Content: proto.String(strings.Repeat("x", bytes))}},
+				})
+				return err
+			}
+			if err := request(limit - 100); err != nil {
+				t.Errorf("request below the limit: got %v, want nil", err)
+			}
+			_, answer := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+			for what, err := range map[string]error{"request": request(limit), "answer": answer} {
+				if status.Code(err) != codes.ResourceExhausted {
+					t.Errorf("%s above the limit: got %v, want %v", what, err, codes.ResourceExhausted)
+				}
+			}
+		})
+	}
+}
+
+// Every key has one owner, and that is whom the others ask.
+func TestShards(t *testing.T) {
+	for _, shards := range []int{1, 2, 3, 7} {
+		cfg := mesh.DefaultConfig()
+		cfg.Remote, cfg.Service, cfg.ToolHosts = true, mesh.ToolHost, nil
+		for i := range shards {
+			cfg.ToolHosts = append(cfg.ToolHosts, fmt.Sprintf("host-%d:1", i))
+		}
+		processes := make([]*mesh.Mesh, shards)
+		for i := range processes {
+			cfg.ShardIndex = i
+			m, err := mesh.Open(t.Context(), cfg, "", parts())
+			processes[i] = closed(t, m, err)
+			if got, count := processes[i].ShardIndex(mesh.ToolHost), processes[i].ShardCount(mesh.ToolHost); got != i || count != shards {
+				t.Errorf("shard of process %d: got %d of %d, want %d of %d", i, got, count, i, shards)
+			}
+		}
+		used := make(map[int]bool)
+		for k := range 200 {
+			key := fmt.Sprintf("sweep.%d", k)
+			var owners []int
+			for i, m := range processes {
+				if m.Owns(mesh.ToolHost, key) {
+					owners = append(owners, i)
+				}
+			}
+			if len(owners) != 1 {
+				t.Fatalf("owners of %s among %d: got %v, want one", key, shards, owners)
+			}
+			used[owners[0]] = true
+			target := processes[0].Shard(mesh.ToolHost, key).(*grpc.ClientConn).Target()
+			if want := "dns:///" + cfg.ToolHosts[owners[0]]; target != want {
+				t.Errorf("Shard(%s) among %d: got %s, want %s", key, shards, target, want)
+			}
+		}
+		if len(used) != shards {
+			t.Errorf("shards in use: got %d, want %d", len(used), shards)
+		}
+	}
+}
+
+func TestShardOfOtherServices(t *testing.T) {
+	cfg := mesh.DefaultConfig()
+	cfg.Remote, cfg.Service, cfg.ShardIndex, cfg.ToolHosts = true, mesh.ToolHost, 1, []string{"a:1", "b:1"}
+	m, err := mesh.Open(t.Context(), cfg, "", parts())
+	m = closed(t, m, err)
+	if !m.Owns(mesh.Evaluator, "s.0") || m.ShardIndex(mesh.Evaluator) != 0 {
+		t.Errorf("shard of a service with one address: got %d, want 0, which owns everything", m.ShardIndex(mesh.Evaluator))
+	}
+}

@@ -1,0 +1,175 @@
+package mesh_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait for something that must happen.
+const patience = 10 * time.Second
+
+func parts() mesh.Parts { return mesh.Parts{Logger: slog.New(slog.DiscardHandler)} }
+
+// evaluator answers as a test wants.
+type evaluator struct {
+	evaluatorv1.UnimplementedEvaluatorServiceServer
+	score func(ctx context.Context, id string) (*busv1.Result, error)
+}
+
+func (e *evaluator) GetScore(ctx context.Context, req *evaluatorv1.GetScoreRequest) (*evaluatorv1.GetScoreResponse, error) {
+	result, err := e.score(ctx, req.GetRolloutId())
+	return &evaluatorv1.GetScoreResponse{Result: result}, err
+}
+
+func (e *evaluator) ScoreTrajectory(context.Context, *evaluatorv1.ScoreTrajectoryRequest) (*evaluatorv1.ScoreTrajectoryResponse, error) {
+	return &evaluatorv1.ScoreTrajectoryResponse{}, nil
+}
+
+func (e *evaluator) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluatorv1.EvaluatorService_WatchScoreServer) error {
+	return stream.Send(&evaluatorv1.WatchScoreResponse{Result: named(req.GetRolloutId())})
+}
+
+func named(id string) *busv1.Result { return &busv1.Result{Rollout: &busv1.Rollout{Id: id}} }
+
+// echo answers with the id that was asked for.
+func echo(_ context.Context, id string) (*busv1.Result, error) { return named(id), nil }
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
+
+// startNATS starts a server and returns its URL.
+func startNATS(t *testing.T) string {
+	t.Helper()
+	address := freeAddress(t)
+	srv, err := mesh.StartNATS(mesh.NATSConfig{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := srv.Close(); err != nil {
+			t.Errorf("close NATS: %v", err)
+		}
+	})
+	return "nats://" + address
+}
+
+func closed(t *testing.T, m *mesh.Mesh, err error) *mesh.Mesh {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Errorf("close mesh: %v", err)
+		}
+	})
+	return m
+}
+
+// link is a process that serves the evaluator and one that calls it.
+type link struct{ server, client *mesh.Mesh }
+
+// transports are the ways in which the two can meet: in one process, or each in its own.
+func transports() map[string]func(t *testing.T, change func(*mesh.Config)) link {
+	return map[string]func(t *testing.T, change func(*mesh.Config)) link{
+		"memory": func(t *testing.T, change func(*mesh.Config)) link {
+			t.Helper()
+			m, err := mesh.Open(t.Context(), configure(change), t.TempDir(), parts())
+			m = closed(t, m, err)
+			return link{m, m}
+		},
+		"TCP": func(t *testing.T, change func(*mesh.Config)) link {
+			t.Helper()
+			cfg := configure(change)
+			cfg.NATSURL = startNATS(t)
+			cfg.Evaluators = []string{freeAddress(t)}
+			server := cfg
+			server.Service = mesh.Evaluator
+			m, err := mesh.Connect(t.Context(), server, parts())
+			m = closed(t, m, err)
+			cfg.Remote = true
+			client, err := mesh.Open(t.Context(), cfg, "", parts())
+			return link{m, closed(t, client, err)}
+		},
+	}
+}
+
+// configure returns the default configuration with a change, which may be nil.
+func configure(change func(*mesh.Config)) mesh.Config {
+	cfg := mesh.DefaultConfig()
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+func (l link) caller() evaluatorv1.EvaluatorServiceClient {
+	return evaluatorv1.NewEvaluatorServiceClient(l.client.Conn(mesh.Evaluator))
+}
+
+// serve serves the evaluator until the returned function is called, which waits for its end.
+func (l link) serve(t *testing.T, e *evaluator) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- l.server.Serve(ctx, mesh.Evaluator, func(r grpc.ServiceRegistrar) { evaluatorv1.RegisterEvaluatorServiceServer(r, e) })
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: got %v, want nil", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// checkError compares an error's text; places that differ between systems are left open by "…".
+func checkError(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: got nil, want %s", what, want)
+		return
+	}
+	got := err.Error()
+	for _, part := range strings.Split(want, "…") {
+		_, rest, ok := strings.Cut(got, part)
+		if !ok {
+			t.Errorf("%s: got %v, want %s", what, err, want)
+			return
+		}
+		got = rest
+	}
+}
