@@ -39,9 +39,9 @@ func run(m *testing.M) (code int) {
 }
 
 // start starts a cluster that ends with the test.
-func start(t *testing.T, args ...string) *cluster.Cluster {
+func start(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	c, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Args: args})
+	c, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

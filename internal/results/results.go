@@ -136,10 +136,11 @@ func WriteSummary(dir string, summary *Summary) error {
 	return nil
 }
 
-// writeFile replaces a file at once: readers see the old content or the new, also after a crash.
+// writeFile replaces a file at once: readers see the old content or the new, also after a crash. What a crash leaves behind
+// is used up when the file is written again; a file has one writer.
 func writeFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -228,10 +228,13 @@ func TestDirectoryNames(t *testing.T) {
 	}
 }
 
-// TestWriteFile replaces a file and leaves nothing else behind, also when it fails.
+// TestWriteFile replaces a file and leaves nothing else behind, also when it fails and after a writer that was killed.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
+	if err := os.WriteFile(filepath.Join(dir, ".f.new"), []byte("half a fi"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, content := range []string{"first", "second, longer", ""} {
 		if err := writeFile(path, []byte(content)); err != nil {
 			t.Fatal(err)

@@ -53,6 +53,9 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	if err := g.claim(ctx); err != nil {
 		return err
 	}
+	if g.state.End() != nil {
+		return g.settle(ctx)
+	}
 	note := w.metrics.begin(ctx)
 	for g.state.End() == nil && err == nil {
 		err = g.turn(ctx)

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/conformance"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// conformanceOptions are the flags of conformance.
+type conformanceOptions struct {
+	vectors conformance.Config
+	engine  engine.Config
+	network *pflag.FlagSet
+	asJSON  bool
+}
+
+// conformanceLine is the report of one file in the output for programs.
+type conformanceLine struct {
+	*conformance.Report
+	Error string `json:"error,omitempty"`
+}
+
+// conformanceSummary is the output for programs.
+type conformanceSummary struct {
+	Files  []conformanceLine `json:"files"`
+	Passed int               `json:"passed"`
+	Failed int               `json:"failed"`
+}
+
+func newConformance() *cobra.Command {
+	options := &conformanceOptions{
+		vectors: conformance.Config{Parallel: 64, First: 3},
+		engine:  engine.DefaultConfig(),
+		network: pflag.NewFlagSet("network", pflag.ContinueOnError),
+	}
+	cmd := &cobra.Command{
+		Use:   "conformance PATH...",
+		Short: "Compare the services with recordings of the original program",
+		Long: `conformance runs vectors, files of what the original program did, through the services and says where they do
+something else: tool calls, whole rollouts and scores. Of a folder it runs all files that end in .jsonl. Without --remote all
+services run in this process and keep their data in a temporary directory. The exit code is 1 if any case differs.`,
+		Example: `  toolsandbox conformance vectors/tools/calls
+  toolsandbox conformance vectors/trajectories --first 10
+  toolsandbox conformance vectors/trajectories vectors/evaluation --score-only
+  toolsandbox conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only these: --scenarios means something else where the environment is usually set, in run.
+			if err := launch.Environment(options.network, os.LookupEnv); err != nil {
+				return err
+			}
+			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.register(cmd.Flags())
+	return cmd
+}
+
+func (o *conformanceOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.vectors.Scenarios, "scenarios", "", "the scenarios of trajectories (default: scenarios.json in the file's folder or its parents)")
+	flags.StringVar(&o.vectors.Worlds, "worlds", "", "the worlds of tool calls (default: worlds.json in the file's folder or its parents, or with --scenarios)")
+	flags.BoolVar(&o.vectors.ScoreOnly, "score-only", false, "score recorded trajectories instead of playing them")
+	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to show of each file")
+	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "cases at once")
+	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
+	o.network.SetNormalizeFunc(dashes)
+	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of starting them")
+	o.engine.Network.RegisterClientFlags(o.network)
+	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	flags.AddFlagSet(o.network)
+}
+
+// validate refuses flags that are out of range.
+func (o *conformanceOptions) validate() error {
+	if o.vectors.First < 0 {
+		return launch.Usage("--first: %d given, expected 0 or more", o.vectors.First)
+	}
+	if o.vectors.Parallel < 1 || o.vectors.Parallel > 10000 {
+		return launch.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
+	}
+	for name, path := range map[string]string{"scenarios": o.vectors.Scenarios, "worlds": o.vectors.Worlds} {
+		if _, err := os.Stat(path); path != "" && err != nil {
+			return launch.Usage("--%s: %w", name, err)
+		}
+	}
+	if err := o.engine.Network.Validate(); err != nil {
+		return launch.Usage("%w", err)
+	}
+	return nil
+}
+
+func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return launch.Usage("PATH: missing, expected files or folders of vectors")
+	}
+	files, err := conformance.Files(args)
+	if err != nil {
+		return launch.Usage("%w", err)
+	}
+	dir, err := os.MkdirTemp("", "toolsandbox-conformance-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.engine.Dir, o.engine.Orchestrator.Parallel = dir, o.vectors.Parallel
+	o.vectors.Run = rand.Text() // an installation elsewhere remembers the sessions of earlier runs
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: log.New(stderr)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return cause(ctx, o.play(ctx, running.Mesh(), files, stdout))
+}
+
+// play runs the files, one after the other, and prints each report as it comes.
+func (o *conformanceOptions) play(ctx context.Context, connections *mesh.Mesh, files []string, stdout io.Writer) error {
+	runner := conformance.New(conformance.Services{
+		Orchestrator: connections.Conn(mesh.Orchestrator),
+		Evaluator:    connections.Conn(mesh.Evaluator),
+		ToolHost:     func(session string) grpc.ClientConnInterface { return connections.Shard(mesh.ToolHost, session) },
+	}, o.vectors)
+	summary := conformanceSummary{}
+	for _, file := range files {
+		report, err := runner.File(ctx, file)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			summary.Failed++
+			summary.Files = append(summary.Files, conformanceLine{Report: &conformance.Report{Path: file}, Error: err.Error()})
+		} else {
+			summary.Passed += report.Passed()
+			summary.Failed += report.Differ
+			summary.Files = append(summary.Files, conformanceLine{Report: report})
+		}
+		if o.asJSON {
+			continue
+		}
+		if err := summary.Files[len(summary.Files)-1].writeText(stdout); err != nil {
+			return err
+		}
+	}
+	return o.finish(&summary, stdout)
+}
+
+// finish prints the totals and fails if anything differs.
+func (o *conformanceOptions) finish(summary *conformanceSummary, stdout io.Writer) error {
+	var err error
+	if o.asJSON {
+		err = writeJSON(stdout, summary)
+	} else {
+		_, err = fmt.Fprintf(stdout, "%d passed, %d failed\n", summary.Passed, summary.Failed)
+	}
+	if err == nil && summary.Failed > 0 {
+		err = errors.New("the services do not conform: see the report")
+	}
+	return err
+}
+
+func (l conformanceLine) writeText(w io.Writer) error {
+	if l.Error == "" {
+		return l.WriteText(w)
+	}
+	_, err := fmt.Fprintf(w, "%s\n", l.Error)
+	return err
+}

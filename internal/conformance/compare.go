@@ -1,0 +1,195 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// similarityTolerance is how far similarities may lie apart.
+const similarityTolerance = 1e-6
+
+// comparison collects differences.
+type comparison struct{ differences []Difference }
+
+func (c *comparison) add(field, want, got string) {
+	c.differences = append(c.differences, Difference{Field: field, Want: want, Got: got})
+}
+
+// text compares two texts as they are printed.
+func (c *comparison) text(field, want, got string) {
+	if want != got {
+		c.add(field, want, got)
+	}
+}
+
+// failure is the difference of a case that could not be played.
+func failure(err error) []Difference {
+	return []Difference{{Field: "case", Want: "an answer", Got: "error: " + err.Error()}}
+}
+
+// optional prints a text that may be null.
+func optional(text *string) string {
+	if text == nil {
+		return null
+	}
+	return *text
+}
+
+// optionalText compares texts that may be null.
+func (c *comparison) optionalText(field string, want, got *string) {
+	if (want == nil) != (got == nil) || want != nil && *want != *got {
+		c.add(field, optional(want), optional(got))
+	}
+}
+
+// texts compares lists; an empty one is the same as null.
+func (c *comparison) texts(field string, want, got []string) {
+	if !slices.Equal(want, got) {
+		c.add(field, textsText(want), textsText(got))
+	}
+}
+
+func textsText(list []string) string {
+	switch len(list) {
+	case 0:
+		return null
+	case 1:
+		return list[0]
+	default:
+		return fmt.Sprintf("%q", list)
+	}
+}
+
+// message compares all fields of a message.
+func (c *comparison) message(want, got *worldv1.Message) {
+	at := fmt.Sprintf("message %d, ", want.GetIndex())
+	c.text(at+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
+	c.text(at+"sender", world.RoleText(want.GetSender()), world.RoleText(got.GetSender()))
+	c.text(at+"recipient", world.RoleText(want.GetRecipient()), world.RoleText(got.GetRecipient()))
+	c.optionalText(at+"content", want.Content, got.Content)
+	c.optionalText(at+"openai_tool_call_id", want.ToolCallId, got.ToolCallId)
+	c.optionalText(at+"openai_function_name", want.FunctionName, got.FunctionName)
+	c.text(at+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
+	c.optionalText(at+"tool_call_exception", want.Exception, got.Exception)
+	c.texts(at+"tool_trace", want.GetToolTrace(), got.GetToolTrace())
+	c.texts(at+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
+}
+
+func flagText(flag *bool) string {
+	if flag == nil {
+		return null
+	}
+	return strconv.FormatBool(*flag)
+}
+
+func roleTexts(roles []worldv1.Role) []string {
+	var texts []string
+	for _, role := range roles {
+		texts = append(texts, world.RoleText(role))
+	}
+	return texts
+}
+
+// messages compares lists of messages as far as the first message that differs.
+func (c *comparison) messages(want, got []*worldv1.Message) {
+	if len(want) != len(got) {
+		c.add("messages", strconv.Itoa(len(want)), strconv.Itoa(len(got)))
+	}
+	before := len(c.differences)
+	for i := range min(len(want), len(got)) {
+		if c.message(want[i], got[i]); len(c.differences) > before {
+			return
+		}
+	}
+}
+
+// tableKey names a version.
+type tableKey struct {
+	name  worldv1.TableName
+	index int32
+}
+
+// versions compares sets of table versions.
+func (c *comparison) versions(want, got []*worldv1.Table) {
+	wanted, found := byVersion(want), byVersion(got)
+	all := maps.Clone(wanted)
+	maps.Copy(all, found)
+	keys := slices.SortedFunc(maps.Keys(all), func(a, b tableKey) int {
+		if a.name != b.name {
+			return int(a.name) - int(b.name)
+		}
+		return int(a.index) - int(b.index)
+	})
+	for _, key := range keys {
+		w, g := versionText(wanted, key), versionText(found, key)
+		c.text(tableAt(key.name, key.index), w, g)
+	}
+}
+
+func byVersion(tables []*worldv1.Table) map[tableKey]*worldv1.Table {
+	index := make(map[tableKey]*worldv1.Table, len(tables))
+	for _, table := range tables {
+		index[tableKey{table.GetName(), table.GetIndex()}] = table
+	}
+	return index
+}
+
+// versionText prints a version so that equal rows, and only those, have equal texts.
+func versionText(tables map[tableKey]*worldv1.Table, key tableKey) string {
+	table, ok := tables[key]
+	if !ok {
+		return "no version"
+	}
+	return tableText(table.GetRows())
+}
+
+// result compares a score with the printed one.
+func (c *comparison) result(want *recordedResult, got *busv1.Result) {
+	c.similarity("milestone_similarity", want.Milestone, got.GetMilestoneSimilarity())
+	c.similarity("minefield_similarity", want.Minefield, got.GetMinefieldSimilarity())
+	c.similarity("similarity", want.Similarity, got.GetSimilarity())
+	c.text("turn_count", strconv.Itoa(int(want.TurnCount)), strconv.Itoa(int(got.GetTurnCount())))
+	c.mapping("milestone_mapping", want.Milestones, got.GetMilestones())
+	c.mapping("minefield_mapping", want.Minefields, got.GetMinefields())
+}
+
+func (c *comparison) similarity(field string, want, got float64) {
+	if !near(want, got) {
+		c.add(field, fmt.Sprint(want), fmt.Sprint(got))
+	}
+}
+
+func near(want, got float64) bool { return math.Abs(want-got) <= similarityTolerance }
+
+func (c *comparison) mapping(field string, want map[int32]recordedMatch, got []*busv1.Match) {
+	found := make(map[int32]recordedMatch, len(got))
+	for _, match := range got {
+		found[match.GetNode()] = recordedMatch{index: match.GetIndex(), similarity: match.GetSimilarity()}
+	}
+	all := maps.Clone(want)
+	if all == nil {
+		all = make(map[int32]recordedMatch)
+	}
+	maps.Copy(all, found)
+	for _, node := range slices.Sorted(maps.Keys(all)) {
+		w, wanted := want[node]
+		g, ok := found[node]
+		if wanted != ok || w.index != g.index || !near(w.similarity, g.similarity) {
+			c.add(fmt.Sprintf("%s[%d]", field, node), matchText(w, wanted), matchText(g, ok))
+		}
+	}
+}
+
+func matchText(match recordedMatch, matched bool) string {
+	if !matched {
+		return "not matched"
+	}
+	return fmt.Sprintf("message %d, similarity %v", match.index, match.similarity)
+}

@@ -1,0 +1,223 @@
+// Package conformance runs files of vectors, which say what the original program did, through running services over gRPC
+// and reports where the services do something else. It reads the files as streams and knows nothing about where the services
+// run.
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// callTimeout bounds one remote call; it covers the start of a service.
+const callTimeout = time.Minute
+
+// ErrKind says that a file holds no vectors that this package knows.
+var ErrKind = errors.New("unknown kind of vectors")
+
+// Services are the connections to the services under test. The caller closes them.
+type Services struct {
+	Orchestrator grpc.ClientConnInterface
+	Evaluator    grpc.ClientConnInterface
+	// ToolHost returns the connection to the shard that owns a session.
+	ToolHost func(session string) grpc.ClientConnInterface
+}
+
+// Config says how vectors are run.
+type Config struct {
+	// Run tells this run apart from all others on the same installation: letters, digits, - and _, at most 40.
+	Run string
+	// Scenarios is the file that trajectories refer to; empty looks for scenarios.json in the vectors' folder and its parents.
+	Scenarios string
+	// Worlds is the file that tool calls refer to; empty looks for worlds.json in the vectors' folder and its parents, then
+	// beside Scenarios and in its folder tools.
+	Worlds string
+	// ScoreOnly scores recorded trajectories instead of playing them, and leaves out what cannot be scored.
+	ScoreOnly bool
+	// Parallel is the number of cases at once, at least 1.
+	Parallel int
+	// First is how many differences of each file are kept, 0 or more.
+	First int
+}
+
+// Runner runs files of vectors, one after the other. It is not safe for concurrent use.
+type Runner struct {
+	services Services
+	cfg      Config
+	files    int
+	// What was read before, by path.
+	worlds    map[string]map[string]startingWorld
+	scenarios map[string]*Scenarios
+	tools     map[string]bool
+}
+
+// New returns a runner. It connects to nothing yet.
+func New(services Services, cfg Config) *Runner {
+	return &Runner{
+		services:  services,
+		cfg:       cfg,
+		worlds:    make(map[string]map[string]startingWorld),
+		scenarios: make(map[string]*Scenarios),
+	}
+}
+
+// File runs one file. What keeps the file from being run, e.g. ErrKind or a missing scenarios.json, is an error that names
+// it; what goes wrong with one case is a difference. The error is that of ctx if it ends.
+func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
+	k, err := recognise(path)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Path: path, Kind: k.name}
+	switch {
+	case k.elsewhere != "":
+		report.NotRun = "tested in " + k.elsewhere
+		return report, nil
+	case r.cfg.ScoreOnly && !k.scored:
+		report.NotRun = "nothing to score"
+		return report, nil
+	}
+	r.files++
+	p, err := k.open(ctx, r, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := r.play(ctx, path, p, report); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+// id returns a name for a session or sweep of the current file that no other run uses.
+func (r *Runner) id(number int) string {
+	return fmt.Sprintf("conformance-%s-%d-%d", r.cfg.Run, r.files, number)
+}
+
+// toolHost returns a client of the shard that owns a session.
+func (r *Runner) toolHost(session string) toolhostv1.ToolHostServiceClient {
+	return toolhostv1.NewToolHostServiceClient(r.services.ToolHost(session))
+}
+
+// loadTools asks the tool host, once, which tools it has.
+func (r *Runner) loadTools(ctx context.Context) error {
+	if r.tools != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := r.toolHost("").ListTools(ctx, &toolhostv1.ListToolsRequest{})
+	if err != nil {
+		return fmt.Errorf("list tools: %w", err)
+	}
+	r.tools = make(map[string]bool)
+	for _, info := range response.GetTools() {
+		r.tools[info.GetTool().GetExecutionName()] = true
+	}
+	return nil
+}
+
+// missing returns the first tool that the tool host does not have, "" if it has all. Tools must be loaded.
+func (r *Runner) missing(names []string) string {
+	i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
+// worldsFor returns the worlds that a file refers to.
+func (r *Runner) worldsFor(path string) (map[string]startingWorld, error) {
+	name := r.cfg.Worlds
+	if name == "" {
+		var err error
+		if name, err = findWorlds(path, r.cfg.Scenarios); err != nil {
+			return nil, err
+		}
+	}
+	if known, ok := r.worlds[name]; ok {
+		return known, nil
+	}
+	worlds, err := readWorlds(name)
+	if err != nil {
+		return nil, err
+	}
+	r.worlds[name] = worlds
+	return worlds, nil
+}
+
+// scenariosFor returns the scenarios that a file refers to.
+func (r *Runner) scenariosFor(path string) (*Scenarios, error) {
+	name := r.cfg.Scenarios
+	if name == "" {
+		var err error
+		if name, err = findUpward(path, scenariosFile, "scenarios"); err != nil {
+			return nil, err
+		}
+	}
+	if known, ok := r.scenarios[name]; ok {
+		return known, nil
+	}
+	scenarios, err := readScenariosFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r.scenarios[name] = scenarios
+	return scenarios, nil
+}
+
+// toolsOf returns the tools that a scenario names.
+func toolsOf(s *scenariov1.Scenario) []string {
+	selection := s.GetSetup().GetTools()
+	return slices.Concat(selection.GetAllow(), selection.GetDeny())
+}
+
+// tableText prints rows for people, one in brackets after the other.
+func tableText(rows []*worldv1.Row) string {
+	var b strings.Builder
+	for i, row := range rows {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteByte('[')
+		for j, cell := range row.GetCells() {
+			if j > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(cellText(cell))
+		}
+		b.WriteByte(']')
+	}
+	if len(rows) == 0 {
+		return "no rows"
+	}
+	return b.String()
+}
+
+// cellText prints a cell for people.
+func cellText(cell *worldv1.Value) string {
+	switch kind := cell.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return fmt.Sprint(kind.Boolean)
+	case *worldv1.Value_Number:
+		return fmt.Sprint(kind.Number)
+	case *worldv1.Value_Text:
+		return fmt.Sprintf("%q", kind.Text)
+	default:
+		return null
+	}
+}
+
+// tableAt names a table version for people.
+func tableAt(name worldv1.TableName, index int32) string {
+	return fmt.Sprintf("%s at %d", world.TableText(name), index)
+}

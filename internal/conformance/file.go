@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const (
+	scenariosFile = "scenarios.json"
+	worldsFile    = "worlds.json"
+	toolsFolder   = "tools"
+	vectorSuffix  = ".jsonl"
+	// maxLine bounds one line in bytes.
+	maxLine = 64 << 20
+)
+
+// Files returns the vector files below the given files and folders: a file as it is, of a folder all files that end in
+// .jsonl, in lexical order. The error says which path does not exist or holds none.
+func Files(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		found, err := filesBelow(path)
+		if err != nil {
+			return nil, fmt.Errorf("read vectors: %w", err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("read vectors: no %s file in %s", vectorSuffix, path)
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+func filesBelow(path string) (files []string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	root := path + string(filepath.Separator) + "." // goes through a link
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(name) == vectorSuffix {
+			files = append(files, name)
+		}
+		return err
+	})
+	return files, err
+}
+
+// firstLine returns the first line of a file that is not empty.
+func firstLine(path string) ([]byte, error) {
+	var first []byte
+	err := eachLine(path, func(l line) bool { first = l.raw; return false })
+	if err == nil && first == nil {
+		err = fmt.Errorf("%s: %w: it is empty", path, ErrKind)
+	}
+	return first, err
+}
+
+// eachLine calls visit for each line that is not empty, until it returns false. visit may keep the line.
+func eachLine(path string, visit func(line) bool) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read vectors: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(make([]byte, 64<<10), maxLine)
+	for number := 1; scanner.Scan(); number++ {
+		if len(scanner.Bytes()) > 0 && !visit(line{number: number, raw: slices.Clone(scanner.Bytes())}) {
+			return nil
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("read vectors %s: %w", path, err)
+	}
+	return nil
+}
+
+// findUpward returns the file of the given name in the folder of path or the nearest parent. flag is how the user can name it.
+func findUpward(path, name, flag string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", name, err)
+	}
+	for dir := filepath.Dir(absolute); ; dir = filepath.Dir(dir) {
+		if candidate := filepath.Join(dir, name); isFile(candidate) {
+			return candidate, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no %s in its folder or the parents: give --%s", name, flag)
+		}
+	}
+}
+
+// findWorlds returns the file of worlds for a file of tool calls.
+func findWorlds(path, scenarios string) (string, error) {
+	found, err := findUpward(path, worldsFile, "worlds")
+	if err == nil || scenarios == "" {
+		return found, err
+	}
+	dir := filepath.Dir(scenarios)
+	for _, candidate := range []string{filepath.Join(dir, worldsFile), filepath.Join(dir, toolsFolder, worldsFile)} {
+		if isFile(candidate) {
+			return candidate, nil
+		}
+	}
+	return "", err
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

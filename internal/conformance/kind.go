@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kind is one kind of vector files.
+type kind struct {
+	name string
+	// file is the base name of its files; empty for any.
+	file string
+	// fields are those that the first line of its files has.
+	fields []string
+	// scored says that its cases can be scored without being played.
+	scored bool
+	// elsewhere is the package whose tests run the kind; empty if this one does.
+	elsewhere string
+	// open prepares a file.
+	open func(ctx context.Context, r *Runner, path string) (player, error)
+}
+
+// player plays the cases of one file.
+type player struct {
+	// batch is how many cases are played together, workers how many batches at once.
+	batch, workers int
+	// play returns one outcome per line. It is called concurrently.
+	play func(ctx context.Context, lines []line) []outcome
+}
+
+// line is one case of a file, from 1.
+type line struct {
+	number int
+	raw    []byte
+}
+
+// outcome is how one case went.
+type outcome struct {
+	// line is set by whoever played the case.
+	line int
+	// unchecked says that the original's answer is not the one to give, so that nothing was compared.
+	unchecked bool
+	// missing is a tool that the tool host does not have.
+	missing     string
+	differences []Difference
+}
+
+func (o outcome) failed() bool { return o.missing != "" || len(o.differences) > 0 }
+
+// one makes a player of cases that are played one by one.
+func (r *Runner) one(play func(ctx context.Context, l line) outcome) player {
+	return player{batch: 1, workers: r.cfg.Parallel, play: func(ctx context.Context, lines []line) []outcome {
+		outcomes := make([]outcome, len(lines))
+		for i, l := range lines {
+			outcomes[i] = play(ctx, l)
+			outcomes[i].line = l.number
+		}
+		return outcomes
+	}}
+}
+
+// kinds lists what is known; the first that fits counts.
+func kinds() []kind {
+	return slices.Concat([]kind{
+		{name: "call", fields: []string{"world", "tool", "arguments", "setup_calls"}, open: openTool(decodeCall)},
+		{name: "parallel calls", fields: []string{"world", "calls", "setup_calls"}, open: openTool(decodeParallel)},
+		{name: "source", fields: []string{"world", "source", "setup_calls"}, open: openTool(decodeSource)},
+		{name: "trajectory", fields: []string{"scenario", "variant", "agent", "user", "result"}, scored: true, open: openTrajectory},
+		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scored: true, open: openEvaluation},
+		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
+		{name: "literal", file: "dict_literal.jsonl", fields: []string{"arguments"}, open: openLiteral},
+	}, elsewhere())
+}
+
+// elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of their packages.
+func elsewhere() []kind {
+	const (
+		toolhost  = "services/toolhost/internal/"
+		evaluator = "services/evaluator/internal/"
+	)
+	var list []kind
+	for _, k := range []struct {
+		file, tests string
+		fields      []string
+	}{
+		{"datetime.jsonl", toolhost + "clock", []string{"timezone", "tool", "arguments"}},
+		{"default_process.jsonl", toolhost + "fuzzy", []string{"first", "last", "kind"}},
+		{"distraction.jsonl", toolhost + "tool", []string{"tools"}},
+		{"extract.jsonl", toolhost + "fuzzy", []string{"query", "choices", "cutoff"}},
+		{"geodesic.jsonl", toolhost + "geodesic", []string{"latitude_0", "longitude_0"}},
+		{"holidays.jsonl", toolhost + "holiday", []string{"holiday_name", "year"}},
+		{"nonprintable.jsonl", "internal/python", []string{"first", "last"}},
+		{"phone.jsonl", toolhost + "phone", []string{"phone_number", "exception"}},
+		{"rouge_l.jsonl", evaluator + "rouge", []string{"target", "prediction"}},
+		{"stem.jsonl", evaluator + "rouge", []string{"token", "stem"}},
+		{"unit_conversion.jsonl", toolhost + "units", []string{"arguments", "content", "exception"}},
+		{"us_holidays.jsonl", toolhost + "holiday", []string{"year", "holidays"}},
+		{"wratio.jsonl", toolhost + "fuzzy", []string{"query", "choice"}},
+	} {
+		list = append(list, kind{name: strings.TrimSuffix(k.file, ".jsonl"), file: k.file, fields: k.fields, elsewhere: k.tests})
+	}
+	return list
+}
+
+// recognise tells a file's kind from its name and the fields of its first line. The error names the file and may be ErrKind.
+func recognise(path string) (kind, error) {
+	first, err := firstLine(path)
+	if err != nil {
+		return kind{}, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(first, &fields); err != nil || fields == nil {
+		return kind{}, fmt.Errorf("%s: %w: its first line is no JSON object", path, ErrKind)
+	}
+	for _, k := range kinds() {
+		if (k.file == "" || k.file == filepath.Base(path)) && hasAll(fields, k.fields) {
+			return k, nil
+		}
+	}
+	return kind{}, fmt.Errorf("%s: %w: its first line has the fields %s", path, ErrKind,
+		strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+}
+
+func hasAll(fields map[string]json.RawMessage, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { _, ok := fields[name]; return !ok })
+}

@@ -1,0 +1,62 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+const (
+	// literalCallID and literalTool are those of the call messages of literal vectors.
+	literalCallID = "call_1"
+	literalTool   = "search_contacts"
+)
+
+// openRepr prints JSON values as Python does; that is part of no service, so that it runs here.
+func openRepr(_ context.Context, r *Runner, _ string) (player, error) {
+	return r.one(func(_ context.Context, l line) outcome {
+		var recorded struct {
+			JSON json.RawMessage
+			Repr string
+		}
+		if err := json.Unmarshal(l.raw, &recorded); err != nil {
+			return outcome{differences: failure(fmt.Errorf("decode repr: %w", err))}
+		}
+		value, err := python.ParseJSON([]byte(recorded.JSON))
+		if err != nil {
+			return outcome{differences: failure(err)}
+		}
+		var c comparison
+		c.text("repr", recorded.Repr, python.Repr(value))
+		return outcome{differences: c.differences}
+	}), nil
+}
+
+// openLiteral composes call messages, which runs here for the same reason.
+func openLiteral(_ context.Context, r *Runner, _ string) (player, error) {
+	return r.one(func(_ context.Context, l line) outcome {
+		var recorded struct {
+			Arguments, Literal, Content, Exception string
+			ExceptionType                          string `json:"exception_type"`
+		}
+		if err := json.Unmarshal(l.raw, &recorded); err != nil {
+			return outcome{differences: failure(fmt.Errorf("decode literal: %w", err))}
+		}
+		var c comparison
+		value, err := python.ParseJSON(recorded.Arguments)
+		raised := ""
+		if err != nil {
+			raised = err.Error()
+		}
+		c.text("exception", recorded.Exception, raised)
+		if err == nil && recorded.ExceptionType == "" {
+			c.text("content", recorded.Content, python.ComposeCall(literalCallID, literalTool, value))
+			if value.Kind() != python.KindStr { // of a text the original prints something that is no literal
+				c.text("literal", recorded.Literal, python.Repr(value))
+			}
+		}
+		return outcome{differences: c.differences}
+	}), nil
+}

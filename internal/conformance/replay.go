@@ -1,0 +1,177 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// sweepTimeout bounds the rollouts of one sweep together.
+const sweepTimeout = 10 * time.Minute
+
+// mergeTables returns the versions of both lists by table, then index.
+func mergeTables(starting, later []*worldv1.Table) []*worldv1.Table {
+	merged := slices.Concat(starting, later)
+	slices.SortStableFunc(merged, func(a, b *worldv1.Table) int {
+		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
+	})
+	return merged
+}
+
+// replay plays recorded rollouts through all services, in one sweep for each way to treat mistakes.
+func (r *Runner) replay(ctx context.Context, scenarios *Scenarios, lines []line) []outcome {
+	var outcomes []outcome
+	playable := make(map[bool][]*trajectory)
+	for _, l := range lines {
+		t, err := scenarios.decodeTrajectory(l)
+		if err != nil {
+			outcomes = append(outcomes, outcome{line: l.number, differences: failure(err)})
+			continue
+		}
+		if tool := r.missing(toolsOf(t.scenario)); tool != "" {
+			outcomes = append(outcomes, outcome{line: l.number, missing: tool})
+			continue
+		}
+		playable[t.compat] = append(playable[t.compat], t)
+	}
+	for _, compat := range []bool{false, true} {
+		if batch := playable[compat]; len(batch) > 0 {
+			outcomes = append(outcomes, r.sweep(ctx, batch, compat)...)
+		}
+	}
+	return outcomes
+}
+
+// sweep plays trajectories in one sweep and compares what happened.
+func (r *Runner) sweep(ctx context.Context, batch []*trajectory, compat bool) []outcome {
+	results, err := r.playSweep(ctx, batch, compat)
+	outcomes := make([]outcome, len(batch))
+	limit := make(chan struct{}, r.cfg.Parallel)
+	var group sync.WaitGroup
+	for i, t := range batch {
+		outcomes[i].line = t.line
+		result := results[t.scenario.GetSetup().GetName()]
+		if result == nil {
+			outcomes[i].differences = failure(cmp.Or(err, errors.New("no result")))
+			continue
+		}
+		limit <- struct{}{}
+		group.Go(func() {
+			defer func() { <-limit }()
+			outcomes[i].differences = r.compareRollout(ctx, t, result)
+		})
+	}
+	group.Wait()
+	return outcomes
+}
+
+// playSweep runs a sweep to its end and returns the results by scenario, those that came before an error too.
+func (r *Runner) playSweep(ctx context.Context, batch []*trajectory, compat bool) (map[string]*busv1.Result, error) {
+	request := &orchestratorv1.CreateSweepRequest{
+		SweepId: fmt.Sprintf("%s-%t", r.id(batch[0].line), compat),
+		Spec: &orchestratorv1.SweepSpec{
+			Agents:   []*agentgwv1.Player{scripted("agent")},
+			Users:    []*agentgwv1.Player{scripted("user")},
+			Trials:   1,
+			Parallel: int32(r.cfg.Parallel),
+			Compat:   compat,
+		},
+	}
+	digests, err := r.putEvaluations(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range batch {
+		request.Spec.Scenarios = append(request.Spec.Scenarios,
+			&orchestratorv1.SweepScenario{Setup: t.scenario.GetSetup(), EvaluationDigest: digests[i]})
+	}
+	client := orchestratorv1.NewOrchestratorServiceClient(r.services.Orchestrator)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := client.CreateSweep(bounded, request); err != nil {
+		return nil, fmt.Errorf("create sweep: %w", err)
+	}
+	return watch(ctx, client, request.GetSweepId())
+}
+
+// watch follows a sweep to its end.
+func watch(ctx context.Context, client orchestratorv1.OrchestratorServiceClient, sweep string) (map[string]*busv1.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	results := make(map[string]*busv1.Result)
+	stream, err := client.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: sweep})
+	if err != nil {
+		return nil, fmt.Errorf("watch sweep: %w", err)
+	}
+	for {
+		event, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF), event.GetEnd() != nil:
+			return results, nil
+		case err != nil:
+			return results, fmt.Errorf("watch sweep: %w", err)
+		}
+		if result := event.GetResult(); result != nil {
+			results[result.GetRollout().GetScenario()] = result
+		}
+	}
+}
+
+// scripted returns a player who plays a scenario's own script.
+func scripted(name string) *agentgwv1.Player {
+	return &agentgwv1.Player{Name: name, Kind: &agentgwv1.Player_Scripted{
+		Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO},
+	}}
+}
+
+func (r *Runner) putEvaluations(ctx context.Context, batch []*trajectory) ([]string, error) {
+	request := &evaluatorv1.PutEvaluationsRequest{}
+	for _, t := range batch {
+		request.Evaluations = append(request.Evaluations,
+			&evaluatorv1.NamedEvaluation{Scenario: t.scenario.GetSetup().GetName(), Evaluation: t.scenario.GetEvaluation()})
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := evaluatorv1.NewEvaluatorServiceClient(r.services.Evaluator).PutEvaluations(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("store evaluations: %w", err)
+	}
+	if len(response.GetDigests()) != len(batch) {
+		return nil, fmt.Errorf("store evaluations: %d digests for %d", len(response.GetDigests()), len(batch))
+	}
+	return response.GetDigests(), nil
+}
+
+// compareRollout compares a played rollout with the recorded one.
+func (r *Runner) compareRollout(ctx context.Context, t *trajectory, result *busv1.Result) []Difference {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if end := result.GetEnd(); end.GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
+		return failure(errors.New(end.GetDetail()))
+	}
+	played, err := orchestratorv1.NewOrchestratorServiceClient(r.services.Orchestrator).GetTrajectory(ctx,
+		&orchestratorv1.GetTrajectoryRequest{RolloutId: result.GetRollout().GetId()})
+	if err != nil {
+		return failure(fmt.Errorf("read trajectory: %w", err))
+	}
+	starting := min(int(played.GetStartingMessages()), len(played.GetMessages()))
+	var c comparison
+	c.text("exception_type", t.want.ExceptionType, result.GetEnd().GetExceptionType())
+	c.messages(t.messages, played.GetMessages()[starting:])
+	c.versions(t.tables, slices.DeleteFunc(played.GetTables(), func(table *worldv1.Table) bool {
+		return int(table.GetIndex()) < starting
+	}))
+	c.result(&t.want, result)
+	return c.differences
+}

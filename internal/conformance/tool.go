@@ -1,0 +1,219 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// defaultCallID is the call id of single calls that name none.
+	defaultCallID = "call_1"
+	// setupCallID begins the ids of set-up calls; their number follows.
+	setupCallID = "setup_"
+	bestEffort  = "best_effort"
+)
+
+// toolCase is calls in a world and what the original did.
+type toolCase struct {
+	world, zone string
+	recordings  []*setupv1.RecordedAnswer
+	// setup calls come before, each on its own.
+	setup []call
+	// calls are sent at once by sender.
+	calls  []call
+	sender worldv1.Role
+	// unchecked cases are played only: the original's answer is not the one to give.
+	unchecked bool
+	// answers stand in the original's order.
+	answers []answer
+	// changed are the versions that the calls stored, with index 0.
+	changed []*worldv1.Table
+}
+
+// call is one call: a tool with its arguments as JSON text, or Python source.
+type call struct {
+	// id is nil for source.
+	id                      *string
+	tool, arguments, source string
+}
+
+// answer is what the original answered to one call.
+type answer struct {
+	id        *string
+	content   string
+	exception *string
+	trace     []string
+	active    bool
+}
+
+// recordedCall is a call as a vector has it.
+type recordedCall struct{ ID, Tool, Arguments string }
+
+// recordedReply is an answer as a vector has it.
+type recordedReply struct {
+	ToolCallID string `json:"tool_call_id"`
+	Content    string
+	Exception  *string
+	ToolTrace  []string `json:"tool_trace"`
+}
+
+func (r *recordedReply) answer(id *string, active bool) answer {
+	return answer{id: id, content: r.Content, exception: r.Exception, trace: r.ToolTrace, active: active}
+}
+
+// recordedTool is what all kinds of tool cases have.
+type recordedTool struct {
+	World, Timezone string
+	SetupCalls      []recordedCall `json:"setup_calls"`
+	Sender, Expect  string
+	Raises          json.RawMessage
+	Changed         map[string][]recordedRow
+	API             []recordedAnswer
+}
+
+// toolCase returns the case without its calls and answers.
+func (r *recordedTool) toolCase() (*toolCase, error) {
+	c := &toolCase{
+		world: r.World, zone: r.Timezone, recordings: decodeRecordings(r.API), sender: worldv1.Role_ROLE_AGENT,
+		unchecked: r.Expect == bestEffort || len(r.Raises) > 0,
+	}
+	if c.zone == "" {
+		c.zone = defaultZone
+	}
+	if r.Sender != "" {
+		var err error
+		if c.sender, err = roleOf(r.Sender); err != nil {
+			return nil, fmt.Errorf("sender: %w", err)
+		}
+	}
+	for i, setup := range r.SetupCalls {
+		id := fmt.Sprintf("%s%d", setupCallID, i)
+		c.setup = append(c.setup, call{id: &id, tool: setup.Tool, arguments: setup.Arguments})
+	}
+	for text, rows := range r.Changed {
+		table, err := decodeTable(text, 0, rows)
+		if err != nil {
+			return nil, fmt.Errorf("changed: %w", err)
+		}
+		c.changed = append(c.changed, table)
+	}
+	return c, nil
+}
+
+// tools returns the tools that the case names as such.
+func (c *toolCase) tools() []string {
+	var names []string
+	for _, call := range slices.Concat(c.setup, c.calls) {
+		if call.tool != "" {
+			names = append(names, call.tool)
+		}
+	}
+	return names
+}
+
+// sourceTools returns the names that are called in the case's source, be they tools or not.
+func (c *toolCase) sourceTools() []string {
+	var names []string
+	for _, call := range c.calls {
+		if _, name, _, ok := python.ParseCall(call.source); ok {
+			names = append(names, name)
+		} else if expression, ok := python.ParseExpressionCall(call.source); ok {
+			names = append(names, expression.Tool)
+		}
+	}
+	return names
+}
+
+// openTool prepares a file of tool cases.
+func openTool(decode func(raw []byte) (*toolCase, error)) func(context.Context, *Runner, string) (player, error) {
+	return func(ctx context.Context, r *Runner, path string) (player, error) {
+		worlds, err := r.worldsFor(path)
+		if err != nil {
+			return player{}, err
+		}
+		if err := r.loadTools(ctx); err != nil {
+			return player{}, err
+		}
+		return r.one(func(ctx context.Context, l line) outcome {
+			c, err := decode(l.raw)
+			if err != nil {
+				return outcome{differences: failure(err)}
+			}
+			return r.playTool(ctx, c, worlds, r.id(l.number))
+		}), nil
+	}
+}
+
+// playTool plays one case in a session of its own.
+func (r *Runner) playTool(ctx context.Context, c *toolCase, worlds map[string]startingWorld, session string) outcome {
+	o := outcome{unchecked: c.unchecked}
+	if o.missing = r.missing(c.tools()); o.missing != "" {
+		return o
+	}
+	start, ok := worlds[c.world]
+	if !ok {
+		o.differences = failure(fmt.Errorf("unknown world %q", c.world))
+		return o
+	}
+	s := &toolSession{client: r.toolHost(session), id: session, next: start.maxIndex + 1}
+	var err error
+	o.differences, err = s.run(ctx, start.setup(c.world, c.zone, c.recordings), c)
+	if err != nil {
+		o.differences = failure(err)
+	}
+	if len(o.differences) > 0 {
+		o.missing = r.missing(c.sourceTools())
+	}
+	return o
+}
+
+// compareAnswers compares the answers to a case's calls; first is the index of the first one.
+func (c *comparison) compareAnswers(want []answer, got []*worldv1.Message, first int32) {
+	if len(want) != len(got) {
+		c.add("answers", fmt.Sprint(len(want)), fmt.Sprint(len(got)))
+		return
+	}
+	for i := range want {
+		at := ""
+		if len(want) > 1 {
+			at = fmt.Sprintf("answer %d, ", i)
+		}
+		c.text(at+"index", fmt.Sprint(first+int32(i)), fmt.Sprint(got[i].GetIndex()))
+		c.answer(at, want[i], got[i])
+	}
+}
+
+func (c *comparison) answer(at string, want answer, got *worldv1.Message) {
+	c.optionalText(at+"tool_call_id", want.id, got.ToolCallId)
+	if !closeContent(want, got.GetContent()) || got.Content == nil {
+		c.optionalText(at+"content", &want.content, got.Content)
+	}
+	c.optionalText(at+"exception", want.exception, got.Exception)
+	if !closeTrace(want.trace, got.GetToolTrace()) {
+		c.texts(at+"tool_trace", want.trace, got.GetToolTrace())
+	}
+	c.text(at+"conversation_active", fmt.Sprint(want.active), fmt.Sprint(got.GetConversationActive()))
+}
+
+// changed compares the versions that the calls stored.
+func (c *comparison) changed(want, got []*worldv1.Table) {
+	for _, schema := range world.Schemas() {
+		c.text("changed "+world.TableText(schema.Name), changedText(want, schema.Name), changedText(got, schema.Name))
+	}
+}
+
+func changedText(tables []*worldv1.Table, name worldv1.TableName) string {
+	for _, table := range tables {
+		if table.GetName() == name {
+			return tableText(table.GetRows())
+		}
+	}
+	return "not changed"
+}

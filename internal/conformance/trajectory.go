@@ -1,0 +1,124 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// unknownLabel marks rollouts in which the agent calls a tool that it does not have.
+	unknownLabel = "unknown"
+	// rolloutBatch is how many trajectories are played in one sweep.
+	rolloutBatch = 128
+)
+
+// trajectory is one recorded rollout.
+type trajectory struct {
+	line int
+	// scenario has the recorded turns as its scripts and a name that is unique in its file.
+	scenario *scenariov1.Scenario
+	// compat rollouts abort where the original does.
+	compat bool
+	// messages and tables came after the starting ones.
+	messages []*worldv1.Message
+	tables   []*worldv1.Table
+	want     recordedResult
+}
+
+type recordedTrajectory struct {
+	Scenario, Variant, Label string
+	Agent, User              []recordedTurn
+	API                      []recordedAnswer
+	Messages                 []recordedMessage
+	Versions                 recordedTables
+	Result                   recordedResult
+}
+
+type recordedTurn struct {
+	Say   string
+	Calls []struct {
+		ID, Tool string
+		// Arguments keeps the spelling of numbers.
+		Arguments json.RawMessage
+	}
+}
+
+// openTrajectory prepares a file of trajectories: one sweep per batch, or one request per line to score only.
+func openTrajectory(ctx context.Context, r *Runner, path string) (player, error) {
+	scenarios, err := r.scenariosFor(path)
+	if err != nil {
+		return player{}, err
+	}
+	if r.cfg.ScoreOnly {
+		return r.one(func(ctx context.Context, l line) outcome {
+			t, err := scenarios.decodeTrajectory(l)
+			if err != nil {
+				return outcome{differences: failure(err)}
+			}
+			return r.score(ctx, t.scoring())
+		}), nil
+	}
+	if err := r.loadTools(ctx); err != nil {
+		return player{}, err
+	}
+	return player{batch: rolloutBatch, workers: 1, play: func(ctx context.Context, lines []line) []outcome {
+		return r.replay(ctx, scenarios, lines)
+	}}, nil
+}
+
+// decodeTrajectory decodes a line.
+func (s *Scenarios) decodeTrajectory(l line) (*trajectory, error) {
+	var recorded recordedTrajectory
+	if err := json.Unmarshal(l.raw, &recorded); err != nil {
+		return nil, fmt.Errorf("decode trajectory: %w", err)
+	}
+	scenario, err := s.Scenario(recorded.Scenario, recorded.Variant)
+	if err != nil {
+		return nil, fmt.Errorf("decode trajectory: %w", err)
+	}
+	setup := scenario.GetSetup()
+	setup.Name += "." + strconv.Itoa(l.number)
+	setup.OracleScript = decodeTurns(recorded.Agent)
+	setup.UserScript = decodeTurns(recorded.User)
+	setup.Recordings = decodeRecordings(recorded.API)
+	t := &trajectory{
+		line:     l.number,
+		scenario: scenario,
+		compat:   recorded.Label == unknownLabel || recorded.Result.ExceptionType != "",
+		want:     recorded.Result,
+	}
+	if t.messages, err = decodeMessages(recorded.Messages, len(setup.GetMessages())); err != nil {
+		return nil, fmt.Errorf("decode trajectory: %w", err)
+	}
+	if t.tables, err = recorded.Versions.tables(); err != nil {
+		return nil, fmt.Errorf("decode trajectory: %w", err)
+	}
+	return t, nil
+}
+
+func decodeTurns(recorded []recordedTurn) []*worldv1.Turn {
+	turns := make([]*worldv1.Turn, len(recorded))
+	for i, turn := range recorded {
+		turns[i] = &worldv1.Turn{Say: turn.Say}
+		for _, c := range turn.Calls {
+			turns[i].Calls = append(turns[i].Calls, &worldv1.ToolCall{Id: c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
+		}
+	}
+	return turns
+}
+
+// scoring returns the recorded trajectory as a whole.
+func (t *trajectory) scoring() *scoring {
+	setup := t.scenario.GetSetup()
+	return &scoring{
+		evaluation: t.scenario.GetEvaluation(),
+		messages:   append(setup.GetMessages(), t.messages...),
+		tables:     mergeTables(setup.GetTables(), t.tables),
+		want:       t.want,
+	}
+}

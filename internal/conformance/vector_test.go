@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"path/filepath"
+	"testing"
+
+	"buf.build/go/protovalidate"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// vectors returns the vector files that match a pattern.
+func vectors(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(vectortest.Dir(t, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("vectors %s: got %d files and %v, want some", pattern, len(files), err)
+	}
+	return files
+}
+
+// TestDecodeVectors decodes every line of every kind.
+func TestDecodeVectors(t *testing.T) {
+	worlds, err := readWorlds(vectortest.Dir(t, "tools/worlds.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := readScenariosFile(vectortest.Dir(t, scenariosFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	toolCaseOf := func(decode func([]byte) (*toolCase, error)) func(*testing.T, line) error {
+		return func(t *testing.T, l line) error {
+			t.Helper()
+			c, err := decode(l.raw)
+			if err != nil {
+				return err
+			}
+			if _, ok := worlds[c.world]; !ok {
+				t.Errorf("line %d: no world %q", l.number, c.world)
+			}
+			for _, made := range c.calls {
+				if _, err := made.message(0, c.sender); err != nil && !c.unchecked {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for _, test := range []struct {
+		pattern string
+		decode  func(*testing.T, line) error
+	}{
+		{"tools/calls/*.jsonl", toolCaseOf(decodeCall)},
+		{"tools/parallel.jsonl", toolCaseOf(decodeParallel)},
+		{"tools/raw_source.jsonl", toolCaseOf(decodeSource)},
+		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := scenarios.decodeTrajectory(l); return err }},
+		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoring(l.raw); return err }},
+	} {
+		t.Run(test.pattern, func(t *testing.T) {
+			cases := 0
+			for _, file := range vectors(t, test.pattern) {
+				vectortest.Lines(t, file, func(number int, raw []byte) {
+					cases++
+					if err := test.decode(t, line{number: number, raw: raw}); err != nil {
+						t.Errorf("%s:%d: %v", file, number, err)
+					}
+				})
+			}
+			t.Logf("%d cases decoded", cases)
+		})
+	}
+}
+
+// TestRecogniseVectors finds the kind of every file of the folders that this package runs.
+func TestRecogniseVectors(t *testing.T) {
+	for _, pattern := range []string{"tools/*.jsonl", "tools/calls/*.jsonl", "trajectories/*.jsonl", "evaluation/*.jsonl"} {
+		for _, file := range vectors(t, pattern) {
+			if _, err := recognise(file); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestAllScenarios imports every scenario of the original and checks it against the rules of the protos.
+func TestAllScenarios(t *testing.T) {
+	scenarios, err := readScenariosFile(vectortest.Dir(t, scenariosFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := scenarios.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1032 {
+		t.Errorf("scenarios: got %d, want 1032", len(all))
+	}
+	for i, s := range all {
+		if i > 0 && all[i-1].GetSetup().GetName() >= s.GetSetup().GetName() {
+			t.Errorf("order: got %s after %s", s.GetSetup().GetName(), all[i-1].GetSetup().GetName())
+		}
+		if err := protovalidate.Validate(s); err != nil {
+			t.Errorf("%s: %v", s.GetSetup().GetName(), err)
+		}
+	}
+}
+
+// TestPureVectors runs the kinds that need no service.
+func TestPureVectors(t *testing.T) {
+	runner := New(Services{}, Config{Parallel: 2, First: 3})
+	for _, name := range []string{"tools/repr.jsonl", "tools/dict_literal.jsonl"} {
+		report, err := runner.File(t.Context(), vectortest.Dir(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Differ > 0 || report.Cases == 0 {
+			t.Errorf("%s: got %d of %d cases that differ, want none: %+v", name, report.Differ, report.Cases, report.Differences)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// defaultZone is the time zone of tool cases that name none.
+	defaultZone = "America/Los_Angeles"
+	// now is when all tool cases play, in POSIX seconds.
+	now = 1716399000
+	// maxMessages is read by nobody in a session without a rollout.
+	maxMessages = 30
+)
+
+// startingWorld is the state in which tool cases begin.
+type startingWorld struct {
+	// maxIndex is the index of the last message; it goes from the user to the agent.
+	maxIndex int32
+	tables   []*worldv1.Table
+}
+
+func readWorlds(path string) (map[string]startingWorld, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read worlds: %w", err)
+	}
+	worlds, err := decodeWorlds(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read worlds %s: %w", path, err)
+	}
+	return worlds, nil
+}
+
+func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
+	var recorded map[string]struct {
+		MaxIndex int32 `json:"max_index"`
+		Tables   recordedTables
+	}
+	if err := json.Unmarshal(raw, &recorded); err != nil {
+		return nil, err
+	}
+	worlds := make(map[string]startingWorld, len(recorded))
+	for name, source := range recorded {
+		if source.MaxIndex < 0 {
+			return nil, fmt.Errorf("world %s: max_index is below 0", name)
+		}
+		tables, err := source.Tables.tables()
+		if err != nil {
+			return nil, fmt.Errorf("world %s: %w", name, err)
+		}
+		worlds[name] = startingWorld{maxIndex: source.MaxIndex, tables: tables}
+	}
+	return worlds, nil
+}
+
+// setup returns the starting point of a case. No tool is left out: the original's cases ran without a list of tools, so that
+// everyone may call every tool.
+func (w startingWorld) setup(name, zone string, recordings []*setupv1.RecordedAnswer) *setupv1.Setup {
+	setup := &setupv1.Setup{
+		Name:        name,
+		MaxMessages: maxMessages,
+		Clock:       &setupv1.Clock{Now: now, TimeZone: zone},
+		Tables:      w.tables,
+		Recordings:  recordings,
+	}
+	for i := range w.maxIndex {
+		setup.Messages = append(setup.Messages, starting(i, worldv1.Role_ROLE_SYSTEM))
+	}
+	setup.Messages = append(setup.Messages, starting(w.maxIndex, worldv1.Role_ROLE_USER))
+	return setup
+}
+
+// starting returns a starting message to the agent.
+func starting(index int32, sender worldv1.Role) *worldv1.Message {
+	content := "message " + strconv.Itoa(int(index))
+	return &worldv1.Message{Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_AGENT, Content: &content}
+}
