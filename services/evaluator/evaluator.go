@@ -29,15 +29,23 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	}
 	logger := m.Logger(mesh.Evaluator)
 	judge := newJudge(m.Bus(), logger)
+	assembler, err := resume(ctx, m.Bus())
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("evaluator: %w", err)
+	}
+	service := &server{bus: m.Bus(), judge: judge, assembler: assembler, done: ctx.Done()}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	tasks := []func(context.Context) error{
 		func(ctx context.Context) error {
 			return m.Serve(ctx, mesh.Evaluator, func(registrar grpc.ServiceRegistrar) {
-				evaluatorv1.RegisterEvaluatorServiceServer(registrar, &server{bus: m.Bus(), judge: judge})
+				evaluatorv1.RegisterEvaluatorServiceServer(registrar, service)
 			})
 		},
-		func(ctx context.Context) error { return follow(ctx, cfg, m.Bus(), judge) },
+		func(ctx context.Context) error { return follow(ctx, cfg, m.Bus(), judge, assembler) },
 	}
 	errs := make([]error, len(tasks))
 	var group sync.WaitGroup
@@ -54,16 +62,17 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	return nil
 }
 
-// follow reads all shards and scores what becomes complete.
-func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge) error {
+// resume returns an assembler that leaves out the rollouts that have results.
+func resume(ctx context.Context, b *bus.Bus) (*assemble.Assembler, error) {
 	var done []string
 	if err := b.ResultIDs(ctx, "", func(id string) { done = append(done, id) }); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+		return nil, err
 	}
-	assembler := assemble.New(done)
+	return assemble.New(done), nil
+}
+
+// follow reads all shards and scores what becomes complete.
+func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler *assemble.Assembler) error {
 	complete := make(chan *assemble.Trajectory, queueLength)
 	submit := func(trajectory *assemble.Trajectory) {
 		if trajectory == nil {

@@ -10,14 +10,17 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 )
 
 // server implements EvaluatorService.
 type server struct {
 	evaluatorv1.UnimplementedEvaluatorServiceServer
-	bus   *bus.Bus
-	judge *judge
+	bus       *bus.Bus
+	judge     *judge
+	assembler *assemble.Assembler
+	done      <-chan struct{} // closed when the process stops
 }
 
 // statusOf maps what the logic returns to gRPC codes.

@@ -150,8 +150,14 @@ func (s *stage) log(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
 func (s *stage) run(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	assembler, err := resume(ctx, s.Bus)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- follow(ctx, DefaultConfig(), s.Bus, newJudge(s.Bus, slog.New(slog.DiscardHandler))) }()
+	go func() {
+		ended <- follow(ctx, DefaultConfig(), s.Bus, newJudge(s.Bus, slog.New(slog.DiscardHandler)), assembler)
+	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -58,11 +58,16 @@ type Assembler struct {
 	mu      sync.Mutex
 	pending map[string]*pending
 	done    map[string]struct{}
+	watches map[string]map[chan struct{}]struct{}
 }
 
 // New returns an assembler that takes the given rollouts for done.
 func New(done []string) *Assembler {
-	a := &Assembler{pending: make(map[string]*pending), done: make(map[string]struct{}, len(done))}
+	a := &Assembler{
+		pending: make(map[string]*pending),
+		done:    make(map[string]struct{}, len(done)),
+		watches: make(map[string]map[chan struct{}]struct{}),
+	}
 	for _, id := range done {
 		a.done[id] = struct{}{}
 	}
@@ -75,6 +80,7 @@ func (a *Assembler) Done(rolloutID string) {
 	defer a.mu.Unlock()
 	delete(a.pending, rolloutID)
 	a.done[rolloutID] = struct{}{}
+	a.notify(rolloutID)
 }
 
 // of returns the state of a rollout, nil if it is done.
@@ -116,6 +122,7 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	if entry.GetEnd() != nil {
 		p.end, p.span = entry.GetEnd(), span
 	}
+	a.notify(rolloutID)
 	return p.complete(), nil
 }
 
@@ -134,6 +141,7 @@ func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 	if len(p.tables) == before {
 		return nil
 	}
+	a.notify(snapshot.GetSessionId())
 	return p.complete()
 }
 
@@ -164,16 +172,26 @@ func (p *pending) turn(turn *busv1.Turn) error {
 
 // complete returns the trajectory once: when the log has ended and every version it names is there, but for those of the start.
 func (p *pending) complete() *Trajectory {
-	if p.end == nil || p.given {
+	if p.end == nil || p.given || !p.whole() {
 		return nil
 	}
+	p.given = true
+	return p.trajectory()
+}
+
+// whole says whether every version that the log names is there.
+func (p *pending) whole() bool {
 	for k := range p.needed {
 		if p.tables[k] == nil {
-			return nil
+			return false
 		}
 	}
-	p.given = true
-	t := &Trajectory{Rollout: p.rollout, Messages: p.messages, MaxMessages: p.limit, End: p.end, Span: p.span}
+	return true
+}
+
+// trajectory returns what is known. Later entries do not change it.
+func (p *pending) trajectory() *Trajectory {
+	t := &Trajectory{Rollout: p.rollout, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
 	for k, table := range p.tables {
 		// Versions that the log does not know come from an execution whose answers never got on the bus.
 		if int(k.index) < len(p.messages) {

@@ -1,0 +1,93 @@
+package evaluator
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// TestWatchScore follows a rollout entry by entry: each makes the next score, and the stored result ends the stream.
+func TestWatchScore(t *testing.T) {
+	s, client := start(t)
+	said := messages()
+	at := func(index int32) []*worldv1.TableVersion {
+		return []*worldv1.TableVersion{{Name: contact, Index: index}}
+	}
+	entries := []*busv1.LogEntry{
+		{Start: &busv1.Start{Rollout: s.rollout("s.0"), Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
+		{Turn: &busv1.Turn{Messages: said[1:2], Versions: at(0)}},
+		{Turn: &busv1.Turn{Messages: said[2:3], Versions: at(2)}},
+		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: ended(busv1.EndReason_END_REASON_FINISHED)},
+	}
+	var last uint64
+	var stream evaluatorv1.EvaluatorService_WatchScoreClient
+	type seen struct {
+		Messages   int32
+		Similarity float64
+		Final      bool
+	}
+	var got []seen
+	for i, entry := range entries {
+		if i == 2 {
+			s.snapshot(t, "s.0")
+		}
+		var err error
+		if last, err = s.Append(t.Context(), "s.0", entry, last); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if stream, err = client.WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.0"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == len(entries)-1 {
+			break // what follows may share a notification with the result
+		}
+		response, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, seen{response.GetResult().GetMessageCount(), response.GetResult().GetSimilarity(), response.GetFinal()})
+	}
+	if diff := cmp.Diff([]seen{{1, 0, false}, {2, 0, false}, {3, 0.5, false}}, got); diff != "" {
+		t.Errorf("scores while it runs (-want +got):\n%s", diff)
+	}
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			t.Fatal("the stream ended without a final score")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !response.GetFinal() {
+			continue
+		}
+		if similarity := response.GetResult().GetSimilarity(); similarity != 1 {
+			t.Errorf("final score: got %v, want 1", similarity)
+		}
+		break
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("behind the final score: got %v, want the end", err)
+	}
+}
+
+func TestWatchScoreOfNothing(t *testing.T) {
+	_, client := start(t)
+	stream, err := client.WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); status.Code(err) != codes.NotFound {
+		t.Errorf("WatchScore of an unknown rollout: got %v, want NotFound", err)
+	}
+}
