@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// The range of timestamps that tools accept, in POSIX seconds: local midnight of the first day of 1980 and of 2050, as the
-// original's authors had it.
+// The range of timestamps that tools accept, in POSIX seconds: midnight of the first day of 1980 and of 2050 in a zone one
+// hour east of Greenwich.
 const (
 	MinTimestamp = 315529200.0
 	MaxTimestamp = 2524604400.0
@@ -35,6 +35,9 @@ func Load(name string) (Zone, error) {
 	}
 	return Zone{location: location}, nil
 }
+
+// In returns the zone of a location; of nil it is UTC.
+func In(location *time.Location) Zone { return Zone{location: location} }
 
 // CheckTimestamp refuses a timestamp beyond MinTimestamp and MaxTimestamp with a ValueError that names the parameter. The
 // value must be a number.

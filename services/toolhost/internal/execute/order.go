@@ -162,6 +162,9 @@ func (s *search) key(world *session.World, left set) [sha256.Size]byte {
 		if world.Written(name) {
 			key = append(key, '+')
 		}
+		if world.Blank(name) {
+			key = append(key, '-')
+		}
 		if same(rows, s.base.Rows(name)) {
 			continue
 		}

@@ -1,5 +1,6 @@
 // Package geodesic measures the shortest way between two points on the WGS-84 ellipsoid by the series and the iteration of
-// C. F. F. Karney, "Algorithms for geodesics", Journal of Geodesy 87 (2013), to the sixth order. It is good to a few nanometres.
+// C. F. F. Karney, "Algorithms for geodesics", Journal of Geodesy 87 (2013), to the sixth order. Its error is a few
+// nanometres.
 package geodesic
 
 import (

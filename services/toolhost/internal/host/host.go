@@ -197,10 +197,11 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		forkedAt:  record.GetForkedAt(),
 		forks:     record.GetForks(),
 	}
-	var ever [session.Slots]bool
+	var ever, blank [session.Slots]bool
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()
 		ever[name] = ever[name] || len(table.GetRows()) > 0
+		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest[name] {
 			l.newest[name] = table.GetIndex()
 			l.world.Load(name, session.Decode(table.GetRows()), false)
@@ -210,7 +211,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		return nil, err
 	}
 	for _, name := range session.Tables() {
-		l.world.Load(name, l.world.Rows(name), ever[name])
+		l.world.Recall(name, ever[name], blank[name])
 	}
 	l.world.SetDrawn(record.GetIdsDrawn())
 	l.world.SetActive(!record.GetEnded())

@@ -17,6 +17,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
@@ -92,7 +93,11 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}
-	frame := &session.Frame{Seed: setup.GetSeed(), Zone: zone, Recordings: setup.GetRecordings()}
+	services, err := service.New(setup.GetRecordings(), setup.GetClock().GetNow())
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
+	}
+	frame := &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: services}
 	s := &start{
 		digest:      digest,
 		name:        setup.GetName(),

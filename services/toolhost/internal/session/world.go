@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 )
 
 // Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed in place.
@@ -23,8 +23,10 @@ const Slots = int(worldv1.TableName_TABLE_NAME_REMINDER) + 1
 // table is the newest version of one table.
 type table struct {
 	rows []Row
-	// ever says whether any version had a row.
-	ever bool
+	// before holds the rows that a version written by the current execution replaced.
+	before []Row
+	// stored says whether there is any version; ever whether any had a row, blank whether any had none.
+	stored, ever, blank bool
 	// written says whether a call of the current execution wrote the table.
 	written bool
 }
@@ -35,8 +37,8 @@ type Frame struct {
 	Seed int64
 	// Zone is where the phone's wall clock is.
 	Zone *time.Location
-	// Recordings are the answers of external services.
-	Recordings []*setupv1.RecordedAnswer
+	// Services answers the requests of tools to hosted services.
+	Services service.Backend
 }
 
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which no one changes in
@@ -50,7 +52,13 @@ type World struct {
 }
 
 // NewWorld returns a world without rows, at a virtual time in POSIX seconds.
-func NewWorld(frame *Frame, now float64) World { return World{frame: frame, active: true, now: now} }
+func NewWorld(frame *Frame, now float64) World {
+	w := World{frame: frame, active: true, now: now}
+	for i := range w.tables {
+		w.tables[i].blank = true
+	}
+	return w
+}
 
 // Frame returns what never changes. Do not change it.
 func (w *World) Frame() *Frame { return w.frame }
@@ -61,21 +69,49 @@ func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows 
 // Load sets a table's rows as they were stored, without counting as a write. ever says whether any version up to this one
 // had a row.
 func (w *World) Load(name worldv1.TableName, rows []Row, ever bool) {
-	w.tables[name] = table{rows: rows, ever: ever || w.tables[name].ever || len(rows) > 0}
+	t := &w.tables[name]
+	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
+}
+
+// Recall adds what is known about the versions that were not loaded: whether any had a row, and whether any had none.
+func (w *World) Recall(name worldv1.TableName, ever, blank bool) {
+	t := &w.tables[name]
+	t.ever, t.blank = t.ever || ever, t.blank || blank
 }
 
 // Ever says whether any version of the table had a row.
 func (w *World) Ever(name worldv1.TableName) bool { return w.tables[name].ever }
 
+// Blank says whether any version of the table had no row. A table without a version counts as one without rows.
+func (w *World) Blank(name worldv1.TableName) bool { return w.tables[name].blank }
+
 // Write replaces a table's rows. It takes ownership of the slice.
 func (w *World) Write(name worldv1.TableName, rows []Row) {
-	w.tables[name] = table{rows: rows, ever: w.tables[name].ever || len(rows) > 0, written: true}
+	t := &w.tables[name]
+	if !t.written {
+		t.before = t.rows
+	}
+	t.rows, t.ever, t.written = rows, t.ever || len(rows) > 0, true
+}
+
+// Clear removes a table's last rows. As in the original, only the first version without rows is stored: in a table that had
+// one before, the execution loses what it wrote and the rows from before it are back.
+func (w *World) Clear(name worldv1.TableName) {
+	t := &w.tables[name]
+	if !t.blank {
+		w.Write(name, nil)
+		t.blank = true
+		return
+	}
+	if t.written {
+		t.rows, t.before, t.written = t.before, nil, false
+	}
 }
 
 // Touch stores an identical version of the table if it ever had a row: what a removal that finds nothing does.
 func (w *World) Touch(name worldv1.TableName) {
 	if w.tables[name].ever {
-		w.tables[name].written = true
+		w.Write(name, w.tables[name].rows)
 	}
 }
 
@@ -85,7 +121,7 @@ func (w *World) Written(name worldv1.TableName) bool { return w.tables[name].wri
 // Settle ends an execution: what follows belongs to a later message.
 func (w *World) Settle() {
 	for i := range w.tables {
-		w.tables[i].written = false
+		w.tables[i].before, w.tables[i].written = nil, false
 	}
 }
 

@@ -32,7 +32,11 @@ type Catalogue struct {
 func Builtin() *Catalogue {
 	return New(slices.Concat(
 		contactTools(),
+		messagingTools(),
+		reminderTools(),
 		settingTools(),
+		rapidTools(),
+		utilityTools(),
 		userTools(),
 	))
 }

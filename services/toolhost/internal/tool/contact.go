@@ -111,12 +111,7 @@ func checkModifyContact(args Args) error {
 	return checkGivenPhone(args)
 }
 
-func checkGivenPhone(args Args) error {
-	if !args.Given("phone_number") {
-		return nil
-	}
-	return checkPhone(args.Value("phone_number"))
-}
+func checkGivenPhone(args Args) error { return checkPhones(args, "phone_number") }
 
 func modifyContact(w *session.World, args Args) (python.Value, error) {
 	if args.Bool("is_self") {
@@ -124,7 +119,7 @@ func modifyContact(w *session.World, args Args) (python.Value, error) {
 			return python.Value{}, err
 		}
 	}
-	return python.None(), modifyRow(w, contactTable, "person_id", args, contactFields())
+	return python.None(), modifyRow(w, contactTable, "person_id", args.Str("person_id"), given(args, contactFields()))
 }
 
 func contactSearch() search {

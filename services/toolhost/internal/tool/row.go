@@ -8,6 +8,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/phone"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -30,6 +32,19 @@ func checkPhone(v python.Value) error {
 	}
 }
 
+// checkPhones checks those of the named arguments that were given.
+func checkPhones(args Args, names ...string) error {
+	for _, name := range names {
+		if !args.Given(name) {
+			continue
+		}
+		if err := checkPhone(args.Value(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // anyGiven says whether any of the named arguments was given.
 func anyGiven(args Args, names []string) bool {
 	for _, name := range names {
@@ -46,13 +61,42 @@ func columnOf(name worldv1.TableName, column string) int {
 	return schema.Column(column)
 }
 
-// addRow appends a row.
+// addRow appends a row. It takes ownership of the row.
 func addRow(w *session.World, name worldv1.TableName, row session.Row) error {
 	if err := encodable(row...); err != nil {
 		return err
 	}
+	convert(name, row)
 	w.Write(name, append(slices.Clip(w.Rows(name)), row))
 	return nil
+}
+
+// convert makes floats of the numbers and truth values in columns of numbers, in place.
+func convert(name worldv1.TableName, row session.Row) {
+	schema, _ := world.SchemaOf(name)
+	for i := range row {
+		if number, ok := row[i].Number(); ok && schema.Columns[i].Kind == world.KindNumber {
+			row[i] = python.Float(number)
+		}
+	}
+}
+
+// inClockRange raises ValueError for a timestamp outside of the range that tools accept.
+func inClockRange(args Args, names ...string) error {
+	for _, name := range names {
+		if err := args.InRange(name, clock.MinTimestamp, clock.MaxTimestamp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inEarthRange raises ValueError for a latitude or longitude that is no place on Earth.
+func inEarthRange(args Args) error {
+	if err := args.InRange("latitude", -geodesic.MaxLatitude, geodesic.MaxLatitude); err != nil {
+		return err
+	}
+	return args.InRange("longitude", -geodesic.MaxLongitude, geodesic.MaxLongitude)
 }
 
 // encodable raises what storing a text with a lone surrogate raises.
@@ -89,31 +133,31 @@ func surrogates(text string) string {
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
 }
 
-// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared value. As in the original,
-// nothing is missed in a table that an earlier execution emptied.
+// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared value.
 func removeRows(w *session.World, name worldv1.TableName, column, id, shown string) error {
 	at := columnOf(name, column)
 	old := w.Rows(name)
-	if len(old) == 0 && w.Ever(name) && !w.Written(name) {
-		return nil
-	}
 	kept := make([]session.Row, 0, len(old))
 	for _, row := range old {
 		if value, ok := row[at].AsStr(); !ok || value != id {
 			kept = append(kept, row)
 		}
 	}
-	if len(kept) == len(old) {
+	switch len(kept) {
+	case len(old):
 		w.Touch(name)
 		return raise("polars.exceptions.NoDataError", `No db entry matching predicate=<Expr ['[([(col("`+column+`")) == `+shown+`'] at 0x7F0000000000> found`)
+	case 0:
+		w.Clear(name)
+	default:
+		w.Write(name, kept)
 	}
-	w.Write(name, kept)
 	return nil
 }
 
-// modifyRow replaces the given fields of the one row with the id in args and moves the row to the end.
-func modifyRow(w *session.World, name worldv1.TableName, column string, args Args, fields []string) error {
-	at, id := columnOf(name, column), args.Str(column)
+// modifyRow replaces cells of the one row with an id, by column, and moves the row to the end.
+func modifyRow(w *session.World, name worldv1.TableName, column, id string, changes map[string]python.Value) error {
+	at := columnOf(name, column)
 	var found session.Row
 	old := w.Rows(name)
 	kept := make([]session.Row, 0, len(old))
@@ -131,14 +175,30 @@ func modifyRow(w *session.World, name worldv1.TableName, column string, args Arg
 		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(python.Str(id))+" found")
 	}
 	changed := append(session.Row(nil), found...)
-	for _, field := range fields {
-		if args.Given(field) {
-			changed[columnOf(name, field)] = args.Value(field)
-		}
+	for field, value := range changes {
+		changed[columnOf(name, field)] = value
 	}
 	if err := encodable(changed...); err != nil {
 		return err
 	}
+	convert(name, changed)
 	w.Write(name, append(kept, changed))
 	return nil
 }
+
+// given returns those of the named arguments that were given.
+func given(args Args, names []string) map[string]python.Value {
+	values := make(map[string]python.Value, len(names))
+	for _, name := range names {
+		if args.Given(name) {
+			values[name] = args.Value(name)
+		}
+	}
+	return values
+}
+
+// zoneOf returns the time zone of the phone.
+func zoneOf(w *session.World) clock.Zone { return clock.In(w.Frame().Zone) }
+
+// currentTimestamp returns the virtual time in POSIX seconds.
+func currentTimestamp(w *session.World) (python.Value, error) { return zoneOf(w).Now(w.Now()) }

@@ -9,8 +9,8 @@ import (
 
 const settingModule = "setting"
 
-// service is one of the phone's services that can be turned on and off.
-type service struct {
+// toggle is one of the phone's services that can be turned on and off.
+type toggle struct {
 	column string
 	// title begins the message that low battery mode keeps the service off.
 	title string
@@ -20,8 +20,8 @@ type service struct {
 
 const lowBatteryColumn = "low_battery_mode"
 
-func services() []service {
-	return []service{
+func services() []toggle {
+	return []toggle{
 		{column: "cellular", title: "Cellular service"},
 		{column: "wifi", title: "Wifi"},
 		{column: "location_service", title: "Location service", lowBatteryFirst: true},
@@ -40,7 +40,7 @@ func settingTools() []*Tool {
 			Run:         func(w *session.World, _ Args) (python.Value, error) { return setting(w, column), nil },
 		}
 	}
-	setter := func(name, what string, s service) *Tool {
+	setter := func(name, what string, s toggle) *Tool {
 		return &Tool{
 			Name: name, Module: settingModule, CheckLate: true,
 			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
@@ -102,7 +102,7 @@ func isOn(w *session.World, column string) bool {
 	return on
 }
 
-func setService(w *session.World, args Args, s service) error {
+func setService(w *session.World, args Args, s toggle) error {
 	refused := func() error {
 		if truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
 			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
@@ -151,9 +151,25 @@ func setLowBattery(w *session.World, args Args) error {
 	return nil
 }
 
-func currentLocation(w *session.World) (python.Value, error) {
+// needWifi raises if wifi is off.
+func needWifi(w *session.World) error {
+	if !isOn(w, "wifi") {
+		return raise("ConnectionError", "Wifi is not enabled")
+	}
+	return nil
+}
+
+// needLocation raises if location service is off.
+func needLocation(w *session.World) error {
 	if !isOn(w, "location_service") {
-		return python.Value{}, raise("PermissionError", "Location service is not enabled.")
+		return raise("PermissionError", "Location service is not enabled.")
+	}
+	return nil
+}
+
+func currentLocation(w *session.World) (python.Value, error) {
+	if err := needLocation(w); err != nil {
+		return python.Value{}, err
 	}
 	return python.DictOf(
 		python.Item{Key: "latitude", Value: setting(w, "latitude")},

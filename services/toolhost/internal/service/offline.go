@@ -1,0 +1,144 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
+)
+
+//go:embed data/*.json
+var files embed.FS
+
+// Offline answers from data that is part of the program: some sights, invented shops, the climate of some cities, and stock
+// prices and exchange rates as they might be. Its answers have the form of the hosted services' own.
+type Offline struct {
+	data *data
+	now  float64
+}
+
+// data is what the program knows about the world. It is immutable.
+type data struct {
+	cities []city
+	places []place
+	stocks []stock
+	// rates is how many units of a currency one US dollar is worth, by code.
+	rates map[string]float64
+}
+
+// load reads the data once.
+var load = sync.OnceValues(func() (*data, error) {
+	d := &data{}
+	for name, into := range map[string]any{
+		"cities.json": &d.cities, "places.json": &d.places, "stocks.json": &d.stocks, "rates.json": &d.rates,
+	} {
+		raw, err := files.ReadFile("data/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("read bundled data: %w", err)
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return nil, fmt.Errorf("read bundled data: %s: %w", name, err)
+		}
+	}
+	return d, nil
+})
+
+// NewOffline returns a backend whose today is the day of a time in POSIX seconds.
+func NewOffline(now float64) (*Offline, error) {
+	d, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return &Offline{data: d, now: now}, nil
+}
+
+// Get implements Backend. It raises ConnectionError for a URL that is not one of this package.
+func (o *Offline) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
+	switch url {
+	case GeocodingURL:
+		return o.data.address(params), nil
+	case PlacesURL:
+		return o.data.find(params), nil
+	case WeatherURL:
+		return o.forecast(params), nil
+	case StocksURL:
+		return o.data.stock(params), nil
+	case CurrencyURL:
+		return o.data.exchange(params), nil
+	default:
+		return python.Value{}, &python.Exception{Type: "ConnectionError", Text: "No service at " + url}
+	}
+}
+
+// point is a place on Earth in degrees.
+type point struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// kilometers returns the distance to another point.
+func (p point) kilometers(q point) float64 {
+	return geodesic.Distance(p.Latitude, p.Longitude, q.Latitude, q.Longitude)
+}
+
+// parsePoint reads a latitude and a longitude with a comma between them.
+func parsePoint(text string) (p point, ok bool) {
+	latitude, longitude, _ := strings.Cut(text, ",")
+	if p.Latitude, ok = parseDegrees(latitude, geodesic.MaxLatitude); !ok {
+		return p, false
+	}
+	p.Longitude, ok = parseDegrees(longitude, geodesic.MaxLongitude)
+	return p, ok
+}
+
+// parseDegrees reads a number of at most limit as Python prints it, a truth value too.
+func parseDegrees(text string, limit float64) (degrees float64, ok bool) {
+	switch text = strings.TrimSpace(text); text {
+	case "True":
+		return 1, true
+	case "False":
+		return 0, true
+	}
+	degrees, err := strconv.ParseFloat(text, 64)
+	return degrees, err == nil && math.Abs(degrees) <= limit
+}
+
+// textOf returns a parameter that is a text; empty if it is none.
+func textOf(params *python.Dict, name string) string {
+	value, _ := params.Get(name)
+	text, _ := value.AsStr()
+	return text
+}
+
+// nearest returns the place of the nearest of n points and its distance in kilometers; -1 if n is 0.
+func nearest(from point, n int, at func(i int) point) (index int, kilometers float64) {
+	index = -1
+	for i := range n {
+		if distance := from.kilometers(at(i)); index < 0 || cmp.Less(distance, kilometers) {
+			index, kilometers = i, distance
+		}
+	}
+	return index, kilometers
+}
+
+// tenths returns a number of tenths as a float.
+func tenths(n int) python.Value { return python.Float(float64(n) / 10) }
+
+// hundredths returns a number of hundredths as a float.
+func hundredths(n int) python.Value { return python.Float(float64(n) / 100) }
+
+func text(key, value string) python.Item { return python.Item{Key: key, Value: python.Str(value)} }
+
+func item(key string, value python.Value) python.Item { return python.Item{Key: key, Value: value} }
+
+func whole(key string, value int) python.Item {
+	return python.Item{Key: key, Value: python.Int(int64(value))}
+}

@@ -1,0 +1,175 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+)
+
+const (
+	// atPlace is the distance in kilometers up to which an address is that of the nearest place.
+	atPlace = 1
+	// inCity is the distance in kilometers up to which an address is that of the nearest city.
+	inCity = 60
+	// aroundHere is the distance in kilometers up to which a place is found that is no landmark.
+	aroundHere = 80
+	// enough is the part of the words of a query, in percent, that a place must have to be found.
+	enough = 50
+	// shortestStem is the length from which the beginning of a word stands for all of it.
+	shortestStem = 4
+)
+
+// place is a shop, a sight or the like.
+type place struct {
+	point
+	Name string `json:"name"`
+	// Kinds are what it is, the most exact one first.
+	Kinds   []string `json:"kinds"`
+	Phone   string   `json:"phone"`
+	Address string   `json:"address"`
+	Website string   `json:"website"`
+	// Hours is when it is open on every day.
+	Hours   string  `json:"hours"`
+	Rating  float64 `json:"rating"`
+	Reviews int     `json:"reviews"`
+	// Landmark places are found from anywhere.
+	Landmark bool `json:"landmark"`
+}
+
+// address answers which address is at a point.
+func (d *data) address(params *python.Dict) python.Value {
+	var results []python.Value
+	if at, ok := parsePoint(textOf(params, "location")); ok {
+		if address, kind := d.addressAt(at); address != "" {
+			results = append(results, python.DictOf(
+				text("address", address),
+				item("location", python.DictOf(item("lat", python.Float(at.Latitude)), item("lng", python.Float(at.Longitude)))),
+				text("type", kind),
+			))
+		}
+	}
+	return python.DictOf(item("results", python.List(results...)))
+}
+
+// addressAt returns the address at a point and its kind, empty where nothing is near.
+func (d *data) addressAt(at point) (address, kind string) {
+	if i, distance := nearest(at, len(d.places), func(i int) point { return d.places[i].point }); i >= 0 && distance <= atPlace {
+		return d.places[i].Address, "street_address"
+	}
+	if i, distance := nearest(at, len(d.cities), func(i int) point { return d.cities[i].point }); i >= 0 && distance <= inCity {
+		return d.cities[i].Name + ", " + d.cities[i].Region + ", " + d.cities[i].Country, "locality"
+	}
+	return "", ""
+}
+
+// find answers which places fit a query best: those with most of its words, the nearest first.
+func (d *data) find(params *python.Dict) python.Value {
+	type match struct {
+		index    int
+		distance float64
+	}
+	query := words(textOf(params, "query"))
+	latitude, _ := params.Get("lat")
+	longitude, _ := params.Get("lng")
+	limit, _ := params.Get("limit")
+	var here point
+	here.Latitude, _ = latitude.Number()
+	here.Longitude, _ = longitude.Number()
+	var matches []match
+	best := enough
+	for i := range d.places {
+		m := match{index: i, distance: here.kilometers(d.places[i].point)}
+		score := d.places[i].score(query)
+		if score < best || m.distance > aroundHere && !d.places[i].Landmark {
+			continue
+		}
+		if score > best {
+			best, matches = score, nil
+		}
+		matches = append(matches, m)
+	}
+	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.distance, b.distance) })
+	most, ok := limit.AsInt()
+	if !ok {
+		most = int64(len(matches))
+	}
+	found := make([]python.Value, 0, len(matches))
+	for _, m := range matches[:min(int64(len(matches)), max(most, 0))] {
+		found = append(found, d.places[m.index].describe(m.index))
+	}
+	return python.DictOf(text("status", "OK"), item("data", python.List(found...)))
+}
+
+// words returns the words of a query in lower case, without those that every query has.
+func words(query string) []string {
+	return slices.DeleteFunc(strings.Fields(fuzzy.Process(query)), func(word string) bool {
+		return slices.Contains([]string{"a", "an", "and", "around", "at", "by", "closest", "here", "in", "me", "near", "nearby", "nearest", "of", "on", "s", "the", "to"}, word)
+	})
+}
+
+// score returns how much of a query the place has, in percent; 0 if its name and kinds have nothing of it.
+func (p *place) score(query []string) int {
+	own, all := words(p.Name+" "+strings.Join(p.Kinds, " ")), words(p.Address)
+	named, found := 0, 0
+	for _, word := range query {
+		is := func(other string) bool { return alike(word, other) }
+		switch {
+		case slices.ContainsFunc(own, is):
+			named++
+			found++
+		case slices.ContainsFunc(all, is):
+			found++
+		}
+	}
+	if named == 0 {
+		return 0
+	}
+	return found * 100 / len(query)
+}
+
+// alike says whether two words are the same but for an ending.
+func alike(a, b string) bool {
+	return a == b || min(len(a), len(b)) >= shortestStem && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
+
+// describe returns the place in the form of the hosted service.
+func (p *place) describe(index int) python.Value {
+	id := "offline-" + strconv.Itoa(index)
+	kinds := make([]python.Value, len(p.Kinds))
+	for i, kind := range p.Kinds {
+		kinds[i] = python.Str(kind)
+	}
+	hours := &python.Dict{}
+	for _, day := range []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"} {
+		hours.Set(day, python.List(python.Str(p.Hours)))
+	}
+	return python.DictOf(
+		text("business_id", id),
+		item("phone_number", orNone(p.Phone)),
+		text("name", p.Name),
+		text("full_address", p.Address),
+		item("latitude", python.Float(p.Latitude)),
+		item("longitude", python.Float(p.Longitude)),
+		whole("review_count", p.Reviews),
+		item("rating", python.Float(p.Rating)),
+		item("website", orNone(p.Website)),
+		item("verified", python.Bool(true)),
+		text("place_id", id),
+		item("place_link", python.None()),
+		item("types", python.List(kinds...)),
+		item("working_hours", hours.Value()),
+		item("photos", python.List()),
+	)
+}
+
+// orNone returns a text, None if it is empty.
+func orNone(text string) python.Value {
+	if text == "" {
+		return python.None()
+	}
+	return python.Str(text)
+}

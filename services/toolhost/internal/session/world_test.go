@@ -1,0 +1,63 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const contacts = worldv1.TableName_TABLE_NAME_CONTACT
+
+func rows(names ...string) []Row {
+	list := make([]Row, len(names))
+	for i, name := range names {
+		list[i] = Row{python.Str(name)}
+	}
+	return list
+}
+
+// shown returns the names in the table, with a star where the current execution wrote it.
+func shown(w *World) string {
+	text := ""
+	for _, row := range w.Rows(contacts) {
+		name, _ := row[0].AsStr()
+		text += name
+	}
+	if w.Written(contacts) {
+		text += "*"
+	}
+	return text
+}
+
+func TestClear(t *testing.T) {
+	load := func(names ...string) func(*World) { return func(w *World) { w.Load(contacts, rows(names...), false) } }
+	write := func(names ...string) func(*World) { return func(w *World) { w.Write(contacts, rows(names...)) } }
+	empty, settle, touch := func(w *World) { w.Clear(contacts) }, (*World).Settle, func(w *World) { w.Touch(contacts) }
+	tests := []struct {
+		name  string
+		steps []func(*World)
+		want  string
+	}{
+		{"rows from the beginning", []func(*World){load("ab"), write("a"), empty}, "*"},
+		{"rows from later on", []func(*World){load(), load("a", "b"), write("a"), empty}, "ab"},
+		{"nothing written before", []func(*World){load(), load("a"), empty}, "a"},
+		{"rows of an earlier execution", []func(*World){load(), load("a", "b"), write("a"), settle, empty}, "a"},
+		{"no version", []func(*World){write("a"), empty}, ""},
+		{"a second time", []func(*World){load("a"), empty, settle, write("b"), settle, empty}, "b"},
+		{"a second time in one execution", []func(*World){load("a"), empty, write("b"), empty}, "a"},
+		{"versions that were not loaded", []func(*World){load("a"), func(w *World) { w.Recall(contacts, true, true) }, empty}, "a"},
+		{"after a removal that found nothing", []func(*World){load(), load("a", "b"), touch, write("a"), empty}, "ab"},
+	}
+	for _, test := range tests {
+		w := NewWorld(&Frame{}, 0)
+		for _, step := range test.steps {
+			step(&w)
+		}
+		if diff := cmp.Diff(test.want, shown(&w)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package tool
+
+import (
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+const (
+	messagingModule = "messaging"
+	messagingTable  = worldv1.TableName_TABLE_NAME_MESSAGING
+	// contentCutoff is the score from which the text of a message or of a reminder matches a search.
+	contentCutoff = 50
+)
+
+// messagingTools declares the tools of the text messages.
+func messagingTools() []*Tool {
+	return []*Tool{
+		{
+			Name: "send_message_with_phone_number", Module: messagingModule, Needs: []Need{NeedCellular},
+			Description: "Sends a text message to a phone number and returns the id that the message got.",
+			Params: []Param{
+				{Name: "phone_number", Type: Str(), Description: "Phone number of the recipient with the country code, for example +15551234567."},
+				{Name: "content", Type: Str(), Description: "Text of the message."},
+			},
+			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
+			Run:   sendMessage,
+		},
+		{
+			Name: "search_messages", Module: messagingModule, ReadOnly: true,
+			Description: "Finds text messages that fit all of the given fields. The text may differ in wording.",
+			Params: []Param{
+				{Name: "message_id", Type: StrOrNotGiven(), Optional: true, Description: "Exact id of the message."},
+				{Name: "sender_person_id", Type: StrOrNotGiven(), Optional: true, Description: "Contact id of the sender."},
+				{Name: "sender_phone_number", Type: StrOrNotGiven(), Optional: true, Description: "Phone number of the sender exactly as it is stored, with the country code."},
+				{Name: "recipient_person_id", Type: StrOrNotGiven(), Optional: true, Description: "Contact id of the recipient."},
+				{Name: "recipient_phone_number", Type: StrOrNotGiven(), Optional: true, Description: "Phone number of the recipient exactly as it is stored, with the country code."},
+				{Name: "content", Type: StrOrNotGiven(), Optional: true, Description: "Text of the message or part of it."},
+				{Name: "creation_timestamp_lowerbound", Type: FloatOrNotGiven(), Optional: true, Description: "Earliest time at which the message was sent, in POSIX seconds."},
+				{Name: "creation_timestamp_upperbound", Type: FloatOrNotGiven(), Optional: true, Description: "Latest time at which the message was sent, in POSIX seconds."},
+			},
+			Check: func(args Args) error {
+				if err := checkPhones(args, "sender_phone_number", "recipient_phone_number"); err != nil {
+					return err
+				}
+				return inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound")
+			},
+			Run: func(w *session.World, args Args) (python.Value, error) { return messageSearch().run(w, args) },
+		},
+	}
+}
+
+func sendMessage(w *session.World, args Args) (python.Value, error) {
+	if !isOn(w, "cellular") {
+		return python.Value{}, raise("ConnectionError", "Cellular service is not enabled")
+	}
+	id := python.Str(w.NewID())
+	self, err := onlySelf(w)
+	if err != nil {
+		return python.Value{}, err
+	}
+	number := args.Value("phone_number")
+	if err := encodable(number); err != nil {
+		return python.Value{}, err
+	}
+	now, err := currentTimestamp(w)
+	if err != nil {
+		return python.Value{}, err
+	}
+	err = addRow(w, messagingTable, session.Row{
+		id,
+		self[columnOf(contactTable, "person_id")],
+		self[columnOf(contactTable, "phone_number")],
+		personWith(w, number),
+		number,
+		args.Value("content"),
+		now,
+	})
+	if err != nil {
+		return python.Value{}, err
+	}
+	return id, nil
+}
+
+// onlySelf returns the contact that is the owner of the phone.
+func onlySelf(w *session.World) (session.Row, error) {
+	var found session.Row
+	count, isSelf := 0, columnOf(contactTable, "is_self")
+	for _, row := range w.Rows(contactTable) {
+		if is, _ := row[isSelf].AsBool(); is {
+			found = row
+			count++
+		}
+	}
+	if count != 1 {
+		return nil, raise("polars.exceptions.DuplicateError",
+			"1 and only 1 self entry should exist in contacts database, instead found "+strconv.Itoa(count))
+	}
+	return found, nil
+}
+
+// personWith returns the id of the first contact with a phone number, None if there is none.
+func personWith(w *session.World, number python.Value) python.Value {
+	at := columnOf(contactTable, "phone_number")
+	for _, row := range w.Rows(contactTable) {
+		if row[at].Equal(number) {
+			return row[columnOf(contactTable, "person_id")]
+		}
+	}
+	return python.None()
+}
+
+func messageSearch() search {
+	return search{
+		table: messagingTable,
+		filters: []filter{
+			{column: "message_id", param: "message_id"},
+			{column: "sender_person_id", param: "sender_person_id"},
+			{column: "sender_phone_number", param: "sender_phone_number"},
+			{column: "recipient_person_id", param: "recipient_person_id"},
+			{column: "recipient_phone_number", param: "recipient_phone_number"},
+			{column: "content", param: "content", cutoff: contentCutoff},
+			{column: "creation_timestamp", param: "creation_timestamp_lowerbound", comparison: atLeast},
+			{column: "creation_timestamp", param: "creation_timestamp_upperbound", comparison: atMost},
+		},
+	}
+}

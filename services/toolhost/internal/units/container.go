@@ -1,0 +1,132 @@
+package units
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// factor is a unit, or a dimension, with its power.
+type factor struct {
+	name  string
+	power number
+}
+
+// container is a product of units in the order in which they came to it. It is never changed.
+type container []factor
+
+func (c container) find(name string) int {
+	return slices.IndexFunc(c, func(f factor) bool { return f.name == name })
+}
+
+// get returns the power of a unit, the int 0 if it is not there.
+func (c container) get(name string) number {
+	if i := c.find(name); i >= 0 {
+		return c[i].power
+	}
+	return integer(0)
+}
+
+// with returns the container with the unit's power set: in the unit's place if it is there, else at the end.
+func (c container) with(name string, power number) container {
+	c = slices.Clone(c)
+	if i := c.find(name); i >= 0 {
+		c[i].power = power
+		return c
+	}
+	return append(c, factor{name, power})
+}
+
+// without returns the container without a unit.
+func (c container) without(name string) container {
+	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.name == name })
+}
+
+// add returns the container with the power added to the unit's. The error is a KeyError if both are 0.
+func (c container) add(name string, power number) (container, error) {
+	sum, err := add(c.get(name), power)
+	if err != nil {
+		return nil, err
+	}
+	if !sum.isZero() {
+		return c.with(name, sum), nil
+	}
+	if c.find(name) < 0 {
+		return nil, raise("KeyError", python.Repr(python.Str(name)))
+	}
+	return c.without(name), nil
+}
+
+// merge applies an operation to the powers of both containers and drops the units whose power comes out as 0.
+func (c container) merge(d container, operation func(a, b number) (number, error)) (container, error) {
+	for _, f := range d {
+		power, err := operation(c.get(f.name), f.power)
+		if err != nil {
+			return nil, err
+		}
+		c = c.with(f.name, power)
+	}
+	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.power.isZero() }), nil
+}
+
+// equal compares regardless of order.
+func (c container) equal(d container) bool {
+	if len(c) != len(d) {
+		return false
+	}
+	for _, f := range c {
+		if i := d.find(f.name); i < 0 || !f.power.equal(d[i].power) {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the product as error texts show it, e.g. meter / second ** 2.
+func (c container) String() string {
+	if len(c) == 0 {
+		return "dimensionless"
+	}
+	sorted := slices.Clone(c)
+	slices.SortFunc(sorted, func(a, b factor) int { return cmp.Compare(a.name, b.name) })
+	var above, below []string
+	for _, f := range sorted {
+		switch {
+		case f.power.equal(integer(1)):
+			above = append(above, f.name)
+		case f.power.approximate() > 0:
+			above = append(above, f.name+" ** "+f.power.magnitude())
+		case f.power.equal(integer(-1)):
+			below = append(below, f.name)
+		default:
+			below = append(below, f.name+" ** "+f.power.magnitude())
+		}
+	}
+	text := "1"
+	if len(above) > 0 {
+		text = strings.Join(above, " * ")
+	}
+	return strings.Join(append([]string{text}, below...), " / ")
+}
+
+// magnitude returns the text of abs(n): an int's digits, six digits of a float.
+func (n number) magnitude() string {
+	switch {
+	case n.opaque:
+		return "nan"
+	case n.whole != nil:
+		return strings.TrimPrefix(n.whole.String(), "-")
+	}
+	text := strconv.FormatFloat(n.real, 'g', 6, 64)
+	switch text = strings.TrimPrefix(text, "-"); text {
+	case "NaN":
+		return "nan"
+	case "+Inf", "Inf":
+		return "inf"
+	default:
+		return text
+	}
+}

@@ -1,0 +1,347 @@
+package units
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+const undefinedUnitError = "pint.errors.UndefinedUnitError"
+
+// unitKind says how a unit is converted into its reference.
+type unitKind uint8
+
+const (
+	scaled      unitKind = iota // by a factor
+	base                        // not at all: its reference is a dimension
+	offset                      // by a factor and an offset
+	logarithmic                 // by a factor and a power
+)
+
+// prefix is a prefix by one of its names. Numbers in tables are texts that parseNumber reads.
+type prefix struct {
+	text, name, scale string
+}
+
+// term is a unit or dimension with its power in a definition.
+type term struct {
+	name, power string
+}
+
+// definition is a unit: as its reference times a scale, with more for units that are not multiplicative.
+type definition struct {
+	name      string
+	kind      unitKind
+	offset    string
+	logBase   string
+	logFactor string
+	scale     string
+	reference []term
+}
+
+// alias is another name or symbol of a unit.
+type alias struct {
+	text, name string
+}
+
+// multiplicative says whether 0 of the unit is 0 of its reference.
+func (d *definition) multiplicative() bool { return d.kind == scaled || d.kind == base }
+
+// registry is the default registry as one call sees it: with the prefixed units that the call has used, which thereby have
+// become names that take further prefixes.
+type registry struct {
+	prefixed map[string]*definition
+}
+
+// lookup returns the unit of a name, symbol or alias without prefix and plural; nil if there is none.
+func (r *registry) lookup(text string) *definition {
+	if d, ok := r.prefixed[text]; ok {
+		return d
+	}
+	if i, ok := slices.BinarySearchFunc(aliases[:], text, func(a alias, text string) int { return cmp.Compare(a.text, text) }); ok {
+		text = aliases[i].name
+	}
+	i, ok := slices.BinarySearchFunc(definitions[:], text, func(d definition, text string) int { return cmp.Compare(d.name, text) })
+	if !ok {
+		return nil
+	}
+	return &definitions[i]
+}
+
+// candidate is one reading of a text as a prefix and a unit.
+type candidate struct {
+	prefix *prefix
+	unit   string
+}
+
+// candidates returns all different readings of a text, the plural included. Where a prefix and a unit read like another
+// unit's name, that other one is left out.
+func (r *registry) candidates(text string) []candidate {
+	var found []candidate
+	for _, suffix := range []string{"", "s"} {
+		if !strings.HasSuffix(text, suffix) {
+			continue
+		}
+		for i := range prefixes {
+			name, ok := strings.CutPrefix(text, prefixes[i].text)
+			if !ok {
+				continue
+			}
+			name = strings.TrimSuffix(name, suffix)
+			if suffix != "" && len([]rune(name)) == 1 {
+				continue
+			}
+			unit := r.lookup(name)
+			if unit == nil || slices.ContainsFunc(found, func(c candidate) bool {
+				return c.prefix.name == prefixes[i].name && c.unit == unit.name
+			}) {
+				continue
+			}
+			found = append(found, candidate{&prefixes[i], unit.name})
+		}
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool {
+		return c.prefix.name == "" && slices.ContainsFunc(found, func(d candidate) bool {
+			return d.prefix.name != "" && d.prefix.name+d.unit == c.unit
+		})
+	})
+}
+
+// canonical returns the canonical name of a unit, which is empty for dimensionless. A prefixed unit becomes one of the
+// registry's. The error is an UndefinedUnitError.
+func (r *registry) canonical(text string) (string, error) {
+	if text == "dimensionless" {
+		return "", nil
+	}
+	if d := r.lookup(text); d != nil {
+		return d.name, nil
+	}
+	found := r.candidates(text)
+	if len(found) == 0 {
+		return "", undefined(text)
+	}
+	first := found[0]
+	if first.prefix.name == "" {
+		return first.unit, nil
+	}
+	name := first.prefix.name + first.unit
+	if r.prefixed == nil {
+		r.prefixed = make(map[string]*definition)
+	}
+	r.prefixed[name] = &definition{name: name, scale: first.prefix.scale, reference: []term{{first.unit, "1"}}}
+	return name, nil
+}
+
+func undefined(name string) error {
+	return raise(undefinedUnitError, "'"+name+"' is not defined in the unit registry")
+}
+
+// definition returns the unit of a canonical name or any other that canonical reads.
+func (r *registry) definition(text string) (*definition, error) {
+	name, err := r.canonical(text)
+	if err != nil {
+		return nil, err
+	}
+	d := r.lookup(name)
+	if d == nil {
+		return nil, raise("KeyError", python.Repr(python.Str(name)))
+	}
+	return d, nil
+}
+
+// parse reads an expression of units. Units that are not multiplicative become differences where they stand in a product or
+// a power.
+func (r *registry) parse(text string) (container, error) {
+	text = strings.TrimFunc(strings.ReplaceAll(text, "%", " percent "), isSpace)
+	parsed, err := parseProduct(text)
+	if err != nil {
+		return nil, err
+	}
+	if !parsed.scale.equal(integer(1)) {
+		return nil, raise(valueError, "Unit expression cannot have a scaling factor.")
+	}
+	var result container
+	for _, f := range parsed.units {
+		name, err := r.canonical(f.name)
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			continue
+		}
+		if len(parsed.units) > 1 || !f.power.equal(integer(1)) {
+			if d := r.lookup(name); d != nil && !d.multiplicative() {
+				name = "delta_" + name
+			}
+		}
+		if result, err = result.add(name, f.power); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// isMultiplicative says whether a unit of a container is. The error is an AssertionError for a difference that has no unit.
+func (r *registry) isMultiplicative(name string) (bool, error) {
+	if d := r.lookup(name); d != nil {
+		return d.multiplicative(), nil
+	}
+	found := r.candidates(name)
+	if len(found) != 1 {
+		return false, raise(assertionError, "")
+	}
+	d := r.lookup(found[0].unit)
+	return d != nil && d.multiplicative(), nil
+}
+
+// expand follows the units of a container, each to the given power, into their references down to base units, in order. It
+// calls visit for each unit with its power.
+func (r *registry) expand(units container, times number, visit func(d *definition, power number) error) error {
+	for _, f := range units {
+		exponent, err := multiply(times, f.power)
+		if err != nil {
+			return err
+		}
+		d, err := r.definition(f.name)
+		if err != nil {
+			return err
+		}
+		if err := visit(d, exponent); err != nil {
+			return err
+		}
+		if d.kind == base {
+			continue
+		}
+		reference, err := d.container()
+		if err != nil {
+			return err
+		}
+		if err := r.expand(reference, exponent, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// container returns the reference of a unit.
+func (d *definition) container() (container, error) {
+	reference := make(container, len(d.reference))
+	for i, t := range d.reference {
+		power, err := parseNumber(t.power)
+		if err != nil {
+			return nil, err
+		}
+		reference[i] = factor{t.name, power}
+	}
+	return reference, nil
+}
+
+// dimensionality returns the dimensions of units.
+func (r *registry) dimensionality(units container) (container, error) {
+	var dimensions container
+	err := r.expand(units, integer(1), func(d *definition, power number) error {
+		if d.kind != base {
+			return nil
+		}
+		reference, err := d.container()
+		if err != nil {
+			return err
+		}
+		for _, f := range reference {
+			exponent, err := multiply(power, f.power)
+			if err != nil {
+				return err
+			}
+			sum, err := add(dimensions.get(f.name), exponent)
+			if err != nil {
+				return err
+			}
+			dimensions = dimensions.with(f.name, sum)
+		}
+		return nil
+	})
+	return slices.DeleteFunc(dimensions, func(f factor) bool { return f.name == "[]" || f.power.isZero() }), err
+}
+
+// factor returns the number of root units in units.
+func (r *registry) factor(units container) (number, error) {
+	if len(units) == 1 && units[0].power.equal(integer(1)) && r.prefixed[units[0].name] == nil {
+		units = container{{units[0].name, integer(1)}} // as in the original's table of single units
+	}
+	total := integer(1)
+	err := r.expand(units, integer(1), func(d *definition, exponent number) error {
+		if d.kind == base {
+			return nil
+		}
+		scale, err := parseNumber(d.scale)
+		if err != nil {
+			return err
+		}
+		if scale, err = power(scale, exponent); err != nil {
+			return err
+		}
+		total, err = multiply(total, scale)
+		return err
+	})
+	return total, err
+}
+
+// numbers reads numbers of a definition.
+func (d *definition) numbers(texts ...string) ([]number, error) {
+	numbers := make([]number, len(texts))
+	for i, text := range texts {
+		var err error
+		if numbers[i], err = parseNumber(text); err != nil {
+			return nil, err
+		}
+	}
+	return numbers, nil
+}
+
+// toReference converts an amount of a unit that is not multiplicative into its reference.
+func (d *definition) toReference(amount number) (number, error) {
+	if d.kind == offset {
+		n, err := d.numbers(d.scale, d.offset)
+		if err != nil {
+			return number{}, err
+		}
+		if amount, err = multiply(amount, n[0]); err != nil {
+			return number{}, err
+		}
+		return add(amount, n[1])
+	}
+	n, err := d.numbers(d.scale, d.logBase, d.logFactor)
+	if err != nil {
+		return number{}, err
+	}
+	if amount, err = divide(amount, n[2]); err != nil {
+		return number{}, err
+	}
+	exponent := math.Log(n[1].approximate()) * amount.approximate()
+	return multiply(n[0], float(math.Exp(exponent)))
+}
+
+// fromReference is the inverse of toReference.
+func (d *definition) fromReference(amount number) (number, error) {
+	if d.kind == offset {
+		n, err := d.numbers(d.scale, d.offset)
+		if err != nil {
+			return number{}, err
+		}
+		if amount, err = subtract(amount, n[1]); err != nil {
+			return number{}, err
+		}
+		return divide(amount, n[0])
+	}
+	n, err := d.numbers(d.scale, d.logBase, d.logFactor)
+	if err != nil {
+		return number{}, err
+	}
+	if amount, err = divide(amount, n[0]); err != nil {
+		return number{}, err
+	}
+	return float(n[2].approximate() * math.Log(amount.approximate()) / math.Log(n[1].approximate())), nil
+}

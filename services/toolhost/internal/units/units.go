@@ -1,0 +1,196 @@
+// Package units converts amounts between units of measurement as pint 0.23 does with its default registry: the same names,
+// prefixes, plurals and expressions, the same order of floating-point operations, the same errors.
+//
+// Amounts stay integers where all factors are. Everything is a pure function and safe for concurrent use.
+package units
+
+import (
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// Convert returns what unit_conversion does: the amount, an int or float, of one unit in another, both expressions of units.
+// Where a unit is unknown it tries both once more in lower case. The error is the *python.Exception that pint raises, e.g.
+// pint.errors.DimensionalityError.
+func Convert(amount python.Value, from, to string) (python.Value, error) {
+	r := &registry{}
+	result, err := r.convert(amount, from, to)
+	var exception *python.Exception
+	if errors.As(err, &exception) && exception.Type == undefinedUnitError {
+		return r.convert(amount, lower(from), lower(to))
+	}
+	return result, err
+}
+
+func (r *registry) convert(amount python.Value, from, to string) (python.Value, error) {
+	source, err := r.parse(from)
+	if err != nil {
+		return python.Value{}, err
+	}
+	value, ok := fromValue(amount)
+	if !ok {
+		return python.Value{}, raise(typeError, "Invalid magnitude for Quantity: "+python.Repr(amount))
+	}
+	target, err := r.parse(to)
+	if err != nil {
+		return python.Value{}, err
+	}
+	if source.equal(target) {
+		return amount, nil
+	}
+	result, err := r.convertUnits(value, source, target)
+	switch {
+	case err != nil:
+		return python.Value{}, err
+	case result.complex:
+		return python.Value{}, raise(typeError, "Object of type complex is not JSON serializable")
+	case result.opaque:
+		return python.Value{}, raise(overflowError, "int too large to convert to float")
+	}
+	return result.value(), nil
+}
+
+// mismatch returns the error for units that cannot be converted.
+func mismatch(source, target container, dimensions []container, reason string) error {
+	text := "Cannot convert from '" + source.String() + "'"
+	if len(dimensions) == 2 {
+		text += " (" + dimensions[0].String() + ") to '" + target.String() + "' (" + dimensions[1].String() + ")"
+	} else {
+		text += " to '" + target.String() + "'"
+	}
+	return raise("pint.errors.DimensionalityError", text+reason)
+}
+
+// convertUnits converts a value, units that are not multiplicative by way of their references.
+func (r *registry) convertUnits(value number, source, target container) (number, error) {
+	from, err := r.special(source, func(why string) error {
+		return mismatch(source, target, nil, " - In source units, "+why)
+	})
+	if err != nil {
+		return number{}, err
+	}
+	to, err := r.special(target, func(why string) error {
+		return mismatch(source, target, nil, " - In destination units, "+why)
+	})
+	if err != nil {
+		return number{}, err
+	}
+	if err := r.checkDimensions(source, target); err != nil {
+		return number{}, err
+	}
+	if from != nil {
+		if value, err = from.toReference(value); err != nil {
+			return number{}, err
+		}
+		if source, err = from.replace(source); err != nil {
+			return number{}, err
+		}
+	}
+	if to != nil {
+		if target, err = to.replace(target); err != nil {
+			return number{}, err
+		}
+	}
+	if value, err = r.scale(value, source, target); err != nil || to == nil {
+		return value, err
+	}
+	return to.fromReference(value)
+}
+
+// special returns the unit of a container that is not multiplicative, nil if there is none. Such a unit has to stand alone;
+// refuse makes the error if it does not.
+func (r *registry) special(units container, refuse func(why string) error) (*definition, error) {
+	var found []factor
+	for _, f := range units {
+		multiplicative, err := r.isMultiplicative(f.name)
+		if err != nil {
+			return nil, err
+		}
+		if !multiplicative {
+			found = append(found, f)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, nil
+	case len(found) > 1:
+		return nil, refuse("more than one offset unit.")
+	case !found[0].power.equal(integer(1)):
+		return nil, refuse("offset units in higher order.")
+	case len(units) > 1:
+		return nil, refuse("offset unit used in multiplicative context.")
+	}
+	return r.definition(found[0].name)
+}
+
+func (r *registry) checkDimensions(source, target container) error {
+	from, err := r.dimensionality(source)
+	if err != nil {
+		return err
+	}
+	to, err := r.dimensionality(target)
+	if err != nil {
+		return err
+	}
+	if !from.equal(to) {
+		return mismatch(source, target, []container{from, to}, "")
+	}
+	return nil
+}
+
+// replace returns the container with the unit's reference in its place.
+func (d *definition) replace(units container) (container, error) {
+	units = units.without(d.name)
+	reference, err := d.container()
+	if err != nil || len(reference) == 0 {
+		return units, err
+	}
+	last := reference[len(reference)-1]
+	return units.add(last.name, last.power)
+}
+
+// scale converts a value between multiplicative units.
+func (r *registry) scale(value number, source, target container) (number, error) {
+	ratio, err := source.merge(target, subtract)
+	if err != nil {
+		return number{}, err
+	}
+	factor, err := r.factor(ratio)
+	if err != nil {
+		return number{}, err
+	}
+	return multiply(value, factor)
+}
+
+// checkSurrogates refuses a text that Python could not encode.
+func checkSurrogates(text string) error {
+	first, last := -1, -1
+	var code string
+	for i, position := 0, 0; i < len(text); position++ {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && size == 1 && len(text)-i >= 3 && text[i] == 0xED && text[i+1] >= 0xA0 {
+			size = 3
+			if first < 0 {
+				first = position
+				code = strconv.FormatInt(0xD000|int64(text[i+1]&0x3F)<<6|int64(text[i+2]&0x3F), 16)
+			} else if last != position-1 {
+				break
+			}
+			last = position
+		} else if first >= 0 {
+			break
+		}
+		i += size
+	}
+	switch {
+	case first < 0:
+		return nil
+	case first == last:
+		return raise("UnicodeEncodeError", "'utf-8' codec can't encode character '\\u"+code+"' in position "+strconv.Itoa(first)+": surrogates not allowed")
+	default:
+		return raise("UnicodeEncodeError", "'utf-8' codec can't encode characters in position "+strconv.Itoa(first)+"-"+strconv.Itoa(last)+": surrogates not allowed")
+	}
+}
