@@ -97,3 +97,11 @@ func TestConformanceOverFourProcesses(t *testing.T) {
 		t.Errorf("passed the second time: got %d, want %d", second.Passed, first.Passed)
 	}
 }
+
+// TestConformanceOfTheSlice runs the vectors that are part of this repository: it needs no shared folder.
+func TestConformanceOfTheSlice(t *testing.T) {
+	got := conform(t, filepath.Join("testdata", "vectors"))
+	if got.Failed != 0 {
+		t.Errorf("failed cases: got %d, want 0", got.Failed)
+	}
+}
