@@ -23,13 +23,29 @@ func TestDocumentedCommands(t *testing.T) {
 	directories := make(map[string]string)
 	for _, c := range commands {
 		if directories[c.document] == "" {
-			directories[c.document] = t.TempDir()
+			directories[c.document] = workplace(t)
 		}
 		runDocumented(t, c, directories[c.document])
 	}
 	if len(commands) < 10 {
 		t.Errorf("documented commands: got %d, want at least 10", len(commands))
 	}
+}
+
+// workplace returns an empty directory in which the repository's own folders can be named as from its root.
+func workplace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, folder := range []string{"e2e", "scenarios"} {
+		target, err := filepath.Abs(filepath.Join("..", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(dir, folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 func runDocumented(t *testing.T, c command, dir string) {
