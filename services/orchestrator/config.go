@@ -12,7 +12,8 @@ import (
 type Config struct {
 	// Name tells this process apart in logs and claims; it has no effect on what is played.
 	Name string
-	// Parallel is the number of rollouts that this process plays at once.
+	// Parallel is the number of rollouts that this process plays at once. With 0 it only serves: what is queued stays there
+	// for other processes or for later.
 	Parallel int
 	// Lease is how long a job may go without a sign of life before another process gets it.
 	Lease time.Duration
@@ -39,7 +40,7 @@ func DefaultConfig() Config {
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Name, "orchestrator-name", c.Name, "name of this process in logs and claims")
-	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "rollouts that this process plays at once")
+	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "rollouts that this process plays at once; 0 only serves and leaves the queue alone")
 	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
 	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player")
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
@@ -49,8 +50,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 // Validate returns all fields that are out of range.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Parallel < 1 || c.Parallel > 100000 {
-		errs = append(errs, fmt.Errorf("--orchestrator-parallel: %d given, expected 1 to 100000", c.Parallel))
+	if c.Parallel < 0 || c.Parallel > 100000 {
+		errs = append(errs, fmt.Errorf("--orchestrator-parallel: %d given, expected 0 to 100000", c.Parallel))
 	}
 	if c.Lease < time.Second {
 		errs = append(errs, fmt.Errorf("--orchestrator-lease: %s given, expected at least 1s", c.Lease))

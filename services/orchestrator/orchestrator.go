@@ -17,8 +17,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/worker"
 )
 
-// Run serves OrchestratorService and plays rollouts until ctx is done. Rollouts that are under way then are given back to
-// the queue; whoever takes them goes on at the next message.
+// Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts that are under way then
+// are given back to the queue; whoever takes them goes on at the next message.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
@@ -48,10 +48,12 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	defer stop()
 	var group sync.WaitGroup
 	var errs [2]error
-	group.Go(func() {
-		defer stop()
-		errs[0] = player.Run(ctx)
-	})
+	if cfg.Parallel > 0 {
+		group.Go(func() {
+			defer stop()
+			errs[0] = player.Run(ctx)
+		})
+	}
 	group.Go(func() {
 		defer stop()
 		errs[1] = m.Serve(ctx, mesh.Orchestrator, func(registrar grpc.ServiceRegistrar) {

@@ -76,6 +76,32 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunServesOnly queues a sweep on an orchestrator that plays nothing: it answers, and the jobs stay for whoever plays.
+func TestRunServesOnly(t *testing.T) {
+	i := install(t)
+	cfg := DefaultConfig()
+	cfg.Parallel = 0
+	i.tasks.Go(func() {
+		if err := Run(i.ctx, cfg, i.Mesh); err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+	if created := i.create(t, "s", spec("one")); created.GetTotal() != 1 || created.GetDone() != 0 {
+		t.Errorf("CreateSweep: got %v, want 1 rollout of which none is done", created)
+	}
+	queue, err := i.Bus().Jobs(within(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliveries, err := queue.Fetch(within(t), 1, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(deliveries) != 1 || deliveries[0].Rollout.GetId() != "s.0" || deliveries[0].Attempt != 1 {
+		t.Errorf("queue: got %+v, want s.0, delivered for the first time", deliveries)
+	}
+}
+
 func TestConfigValidate(t *testing.T) {
 	if err := DefaultConfig().Validate(); err != nil {
 		t.Errorf("Validate of the default: got %v, want nil", err)
@@ -84,7 +110,7 @@ func TestConfigValidate(t *testing.T) {
 		flag   string
 		change func(*Config)
 	}{
-		{"--orchestrator-parallel", func(c *Config) { c.Parallel = 0 }},
+		{"--orchestrator-parallel", func(c *Config) { c.Parallel = -1 }},
 		{"--orchestrator-parallel", func(c *Config) { c.Parallel = 100001 }},
 		{"--orchestrator-lease", func(c *Config) { c.Lease = time.Millisecond }},
 		{"--orchestrator-respond-timeout", func(c *Config) { c.RespondTimeout = 0 }},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -25,6 +26,8 @@ type Config struct {
 	Network mesh.Config
 	// Dir holds the data of an installation in this process.
 	Dir string
+	// Services are those that run in this process if it is an installation. Calls to the others are not answered.
+	Services []mesh.Service
 
 	Orchestrator orchestrator.Config
 	ToolHost     toolhost.Config
@@ -32,10 +35,11 @@ type Config struct {
 	Evaluator    evaluator.Config
 }
 
-// DefaultConfig returns the services' defaults.
+// DefaultConfig returns the services' defaults and lets all of them run.
 func DefaultConfig() Config {
 	return Config{
 		Network:      mesh.DefaultConfig(),
+		Services:     mesh.Services(),
 		Orchestrator: orchestrator.DefaultConfig(),
 		ToolHost:     toolhost.DefaultConfig(),
 		AgentGateway: agentgw.DefaultConfig(),
@@ -45,15 +49,23 @@ func DefaultConfig() Config {
 
 // Engine is an installation that can be talked to. Close it.
 type Engine struct {
+	lock  *lock
 	mesh  *mesh.Mesh
 	group *launch.Group
 }
 
-// Start connects and starts what has to run here.
+// Start connects and starts what has to run here. A directory that another process uses is ErrInUse.
 func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
+	var locked *lock
+	if !cfg.Network.Remote {
+		var err error
+		if locked, err = lockDirectory(cfg.Dir); err != nil {
+			return nil, err
+		}
+	}
 	m, err := mesh.Open(ctx, cfg.Network, cfg.Dir, parts)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, locked.release())
 	}
 	cfg.ToolHost.Dir = filepath.Join(cfg.Dir, "toolhost")
 	services := []struct {
@@ -67,11 +79,11 @@ func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 	}
 	var components []launch.Component
 	for _, service := range services {
-		if m.Hosts(service.name) {
+		if m.Hosts(service.name) && slices.Contains(cfg.Services, service.name) {
 			components = append(components, launch.Component{Name: string(service.name), Run: service.run})
 		}
 	}
-	return &Engine{mesh: m, group: launch.Start(ctx, components...)}, nil
+	return &Engine{lock: locked, mesh: m, group: launch.Start(ctx, components...)}, nil
 }
 
 // Mesh returns the connections to the services.
@@ -80,7 +92,7 @@ func (e *Engine) Mesh() *mesh.Mesh { return e.mesh }
 // Failed delivers the error of a service that ended by itself.
 func (e *Engine) Failed() <-chan error { return e.group.Failed() }
 
-// Close stops the services in reverse order and closes the connections.
+// Close stops the services in reverse order, closes the connections and lets go of the directory.
 func (e *Engine) Close() error {
-	return errors.Join(e.group.Stop(stopLimit), e.mesh.Close())
+	return errors.Join(e.group.Stop(stopLimit), e.mesh.Close(), e.lock.release())
 }

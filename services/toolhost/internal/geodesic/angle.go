@@ -2,7 +2,8 @@ package geodesic
 
 import "math"
 
-const degree = math.Pi / 180
+// degree is a degree in radians: the rounded pi divided by 180.
+const degree float64 = float64(math.Pi) / 180
 
 // direction is an angle by its sine and cosine.
 type direction struct {
@@ -15,7 +16,13 @@ func (d direction) unit() direction {
 	return direction{d.sin / r, d.cos / r}
 }
 
-func square(x float64) float64 { return x * x }
+// directionOf returns the direction of an angle in radians.
+func directionOf(angle float64) direction {
+	sin, cos := sinCos(angle)
+	return direction{sin, cos}
+}
+
+func square(x float64) float64 { return float64(x * x) }
 
 // exactSum returns the rounded sum and what the rounding took away.
 func exactSum(u, v float64) (sum, rest float64) {
@@ -27,7 +34,21 @@ func exactSum(u, v float64) (sum, rest float64) {
 	if sum == 0 {
 		return sum, sum
 	}
-	return sum, -(up + vpp)
+	return sum, 0 - (up + vpp)
+}
+
+// wrap returns a longitude beyond 180 degrees within a half turn of zero, and zero without its sign.
+func wrap(longitude float64) float64 {
+	if math.Abs(longitude) > 180 {
+		longitude = math.Mod(longitude, 360)
+		switch {
+		case longitude < -180:
+			longitude += 360
+		case longitude >= 180:
+			longitude -= 360
+		}
+	}
+	return longitude + 0
 }
 
 // longitudeDifference returns y-x in -180 to 180 degrees, and what the rounding took away.
@@ -48,35 +69,39 @@ func longitudeDifference(x, y float64) (difference, rest float64) {
 func roundTiny(x float64) float64 {
 	const coarse = 1.0 / 16
 	y := math.Abs(x)
-	if w := coarse - y; w > 0 {
-		y = coarse - w
+	if y < coarse {
+		y = coarse - (coarse - y)
 	}
 	return math.Copysign(y, x)
 }
 
-// degreesDirection returns the direction of an angle in degrees; multiples of 90 are exact.
+// degreesDirection returns the direction of an angle in degrees, -180 to 180; multiples of 90 are exact.
 func degreesDirection(x float64) direction {
 	quarter := math.RoundToEven(x / 90)
-	return quarterDirection(quarter, x-90*quarter)
+	return quarterDirection(x, quarter, x-float64(90*quarter))
 }
 
-// degreesDirectionRounded returns the direction of x+rest degrees, with what is left beside a multiple of 90 rounded by
-// roundTiny.
+// degreesDirectionRounded returns the direction of x+rest degrees, x in -180 to 180, with what is left beside a multiple of
+// 90 rounded by roundTiny.
 func degreesDirectionRounded(x, rest float64) direction {
 	quarter := math.RoundToEven(x / 90)
-	return quarterDirection(quarter, roundTiny(x-90*quarter+rest))
+	return quarterDirection(x, quarter, roundTiny(x-float64(90*quarter)+rest))
 }
 
-// quarterDirection returns the direction of some quarter turns and degrees.
-func quarterDirection(quarter, degrees float64) direction {
-	sin, cos := math.Sincos(degrees * degree)
+// quarterDirection returns the direction of some quarter turns and degrees. If its sine is zero, it has the sign of x.
+func quarterDirection(x, quarter, degrees float64) direction {
+	d := directionOf(degrees * degree)
 	switch int(quarter) & 3 {
 	case 1:
-		sin, cos = cos, -sin
+		d = direction{d.cos, -d.sin}
 	case 2:
-		sin, cos = -sin, -cos
+		d = direction{-d.sin, -d.cos}
 	case 3:
-		sin, cos = -cos, sin
+		d = direction{-d.cos, d.sin}
 	}
-	return direction{sin, cos + 0}
+	if d.sin == 0 {
+		d.sin = math.Copysign(d.sin, x)
+	}
+	d.cos += 0
+	return d
 }

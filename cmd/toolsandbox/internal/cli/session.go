@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// toolHostDirectory is where the engine keeps the sessions, below its directory.
+const toolHostDirectory = "toolhost"
+
+func newSession() *cobra.Command {
+	from := newPlace()
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Look at the worlds of a run at any message, fork and replay them",
+		Long: `session looks at what run left behind. A session is the world of one rollout: its tables, at every message. ID is the id of a
+session or, if only one session plays it, the name of a scenario. Nothing that was interrupted goes on meanwhile.`,
+		Example: `  toolsandbox run --agent oracle --out out
+  toolsandbox session list --out out
+  toolsandbox session show turn_off_wifi --out out --at 3
+  toolsandbox session replay turn_off_wifi --out out`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	from.register(cmd.PersistentFlags())
+	cmd.AddCommand(newSessionList(from), newSessionShow(from), newSessionDiff(from), newSessionFork(from), newSessionReplay(from))
+	return cmd
+}
+
+// place says where sessions are: below the directory of a run, or in an installation that runs elsewhere.
+type place struct {
+	out, dataDir string
+	engine       engine.Config
+	flags        *pflag.FlagSet
+}
+
+func newPlace() *place {
+	return &place{engine: engine.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
+}
+
+func (p *place) register(flags *pflag.FlagSet) {
+	p.flags.SetNormalizeFunc(dashes)
+	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
+	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
+	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of --out")
+	p.engine.Network.RegisterClientFlags(p.flags)
+	p.flags.StringSliceVar(&p.engine.Network.ToolHosts, "toolhost-addr", p.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	flags.AddFlagSet(p.flags)
+}
+
+// prepare reads the environment and checks that there is something to look at.
+func (p *place) prepare() error {
+	// Only these: what --at or --table mean is not worth a variable.
+	if err := launch.Environment(p.flags, os.LookupEnv); err != nil {
+		return err
+	}
+	if err := p.engine.Network.Validate(); err != nil {
+		return launch.Usage("%w", err)
+	}
+	if p.engine.Network.Remote {
+		return nil
+	}
+	if p.engine.Dir = p.dataDir; p.engine.Dir != "" {
+		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
+			return launch.Usage("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
+		}
+		return nil
+	}
+	d := directory{path: p.out}
+	p.engine.Dir = d.data()
+	switch {
+	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
+		return nil
+	case exists(d.runFile()):
+		return launch.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
+	default:
+		return launch.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, shellWord(p.out))
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// use connects to the place, starts what of these services has to run here, and calls do. No service plays rollouts.
+func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Service, do func(context.Context, *session.Client) error) (err error) {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	running, err := engine.Start(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := running.Close(); err == nil || !errors.Is(closed, err) { // a service's failure is told once
+			err = errors.Join(err, closed)
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return cause(ctx, do(ctx, session.New(running.Mesh())))
+}
+
+// arguments returns the flags that lead to the same place, for a command that a person can repeat.
+func (p *place) arguments() string {
+	switch {
+	case p.engine.Network.Remote:
+		return "--remote --toolhost-addr " + shellWord(strings.Join(p.engine.Network.ToolHosts, ","))
+	case p.dataDir != "":
+		return "--data-dir " + shellWord(p.dataDir)
+	default:
+		return "--out " + shellWord(p.out)
+	}
+}
+
+// shellWord quotes what a shell would take apart.
+func shellWord(s string) string {
+	plain := func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`$&|;<>()*?[]#~!{}\\", r) }
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// positional names the arguments of a command, and refuses any other number of them.
+func positional(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > len(names) {
+			return launch.Usage("unexpected argument %q: see --help", args[len(names)])
+		}
+		if len(args) < len(names) {
+			return launch.Usage("%s: missing, the arguments are %s: see --help", names[len(args)], strings.Join(names, " "))
+		}
+		return nil
+	}
+}
+
+// messageOf reads the number of a message of a session whose last one is known.
+func messageOf(name, text string, last int) (int, error) {
+	at, err := strconv.Atoi(text)
+	if err != nil || at < 0 || at > last {
+		return 0, launch.Usage("%s: %s given, expected a message from 0 to %d, the last one that the tool host knows of", name, text, last)
+	}
+	return at, nil
+}
+
+// tablesOf returns the table that a flag names, all if it names none.
+func tablesOf(text string) ([]worldv1.TableName, error) {
+	var all []worldv1.TableName
+	var known []string
+	for _, schema := range world.Schemas() {
+		if schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
+			all = append(all, schema.Name)
+			known = append(known, world.TableText(schema.Name))
+		}
+	}
+	if text == "" {
+		return all, nil
+	}
+	for i, name := range known {
+		if strings.EqualFold(text, name) {
+			return all[i : i+1], nil
+		}
+	}
+	return nil, launch.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
+}
+
+// printer is what prints itself for people and, through encoding/json, for programs.
+type printer interface{ WriteText(io.Writer) error }
+
+func printEither(w io.Writer, asJSON bool, value printer) error {
+	if asJSON {
+		return writeJSON(w, value)
+	}
+	return value.WriteText(w)
+}
+
+// printf prints a line for people.
+func printf(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(w, format+"\n", args...)
+	return err
+}

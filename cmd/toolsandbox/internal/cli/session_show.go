@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// onlyToolHost is the one service that reading and forking need.
+var onlyToolHost = []mesh.Service{mesh.ToolHost}
+
+func newSessionList(from *place) *cobra.Command {
+	var prefix string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List sessions",
+		Long: `list prints the sessions with their scenario, the number of messages that the tool host knows of, and where forks come from.
+What was said after the last answer of a tool is not counted: it changed no table.`,
+		Example: "  toolsandbox session list --out out\n  toolsandbox session list --remote --prefix nightly. --json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
+				sessions, err := client.List(ctx, prefix)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(cmd.OutOrStdout(), session.ListJSON(sessions))
+				}
+				return session.WriteList(cmd.OutOrStdout(), sessions)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only sessions whose id begins like this")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newSessionShow(from *place) *cobra.Command {
+	var at int
+	var table string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print the tables as they hold at a message",
+		Long: `show prints the tables of a session as they hold at a message, by default the last, and the list of all stored versions. With
+--table it prints one table and no list.`,
+		Example: "  toolsandbox session show turn_off_wifi --out out\n  toolsandbox session show turn_off_wifi --out out --at 3 --table SETTING",
+		Args:    positional("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := tablesOf(table)
+			if err != nil {
+				return err
+			}
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
+				found, err := client.Find(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				view := &session.View{Session: found, At: int(found.GetLastIndex())}
+				if cmd.Flags().Changed("at") {
+					if view.At, err = messageOf("--at", strconv.Itoa(at), view.At); err != nil {
+						return err
+					}
+				}
+				if view.Tables, err = client.Tables(ctx, found, view.At, names); err != nil {
+					return err
+				}
+				if table == "" {
+					if view.Versions, err = client.Versions(ctx, found.GetId()); err != nil {
+						return err
+					}
+				}
+				return printEither(cmd.OutOrStdout(), asJSON, view)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&at, "at", 0, "number of the message (default: the last one)")
+	cmd.Flags().StringVar(&table, "table", "", "only this table: SETTING, CONTACT, MESSAGING or REMINDER")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newSessionDiff(from *place) *cobra.Command {
+	var table string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff ID FROM TO",
+		Short: "Print what changed between two messages",
+		Long: `diff compares the tables of a session as they hold at two messages and prints the rows that were removed, added and
+changed, cell by cell. Rows are matched by the column that names them.`,
+		Example: "  toolsandbox session diff turn_off_wifi 0 4 --out out\n  toolsandbox session diff which_mateo 0 6 --table CONTACT --json --out out",
+		Args:    positional("ID", "FROM", "TO"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := tablesOf(table)
+			if err != nil {
+				return err
+			}
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
+				changes, err := compare(ctx, client, args, names)
+				if err != nil {
+					return err
+				}
+				return printEither(cmd.OutOrStdout(), asJSON, changes)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&table, "table", "", "only this table: SETTING, CONTACT, MESSAGING or REMINDER")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// compare reads the tables at both messages; args are ID, FROM and TO.
+func compare(ctx context.Context, client *session.Client, args []string, names []worldv1.TableName) (*session.Changes, error) {
+	found, err := client.Find(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	changes := &session.Changes{Session: found}
+	last := int(found.GetLastIndex())
+	if changes.From, err = messageOf("FROM", args[1], last); err != nil {
+		return nil, err
+	}
+	if changes.To, err = messageOf("TO", args[2], last); err != nil {
+		return nil, err
+	}
+	before, err := client.Tables(ctx, found, changes.From, names)
+	if err != nil {
+		return nil, err
+	}
+	after, err := client.Tables(ctx, found, changes.To, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		changes.Tables = append(changes.Tables, session.Compare(name, named(before, name), named(after, name)))
+	}
+	return changes, nil
+}
+
+// named returns the table of this name, nil if there is none.
+func named(tables []*worldv1.Table, name worldv1.TableName) *worldv1.Table {
+	for _, table := range tables {
+		if table.GetName() == name {
+			return table
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package session
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// idSuffix ends the name of a first column that names the row.
+const idSuffix = "_id"
+
+// Cell is a cell that changed.
+type Cell struct {
+	Column   string
+	From, To *worldv1.Value
+}
+
+// RowChange is a row of which cells changed.
+type RowChange struct {
+	// Key is the row's name, the text of its first column.
+	Key   string
+	Cells []Cell
+}
+
+// Diff is what makes two versions of one table differ.
+type Diff struct {
+	Table worldv1.TableName
+	// From and To are the messages from which on the versions hold, -1 where there is none.
+	From, To int
+	// Added and Removed stand in row order of their version.
+	Added, Removed []*worldv1.Row
+	// Changed stands in row order of the older version.
+	Changed []RowChange
+	// Reordered says that rows which both versions hold stand in another order.
+	Reordered bool
+}
+
+// Empty says whether the versions hold the same rows in the same order.
+func (d Diff) Empty() bool {
+	return len(d.Added) == 0 && len(d.Removed) == 0 && len(d.Changed) == 0 && !d.Reordered
+}
+
+// Compare tells two versions of a table apart; nil stands for a table without one. Rows are matched by the column that names
+// them; rows without a name of their own are matched if they are equal.
+func Compare(name worldv1.TableName, from, to *worldv1.Table) Diff {
+	schema, _ := world.SchemaOf(name)
+	diff := Diff{Table: name, From: versionOf(from), To: versionOf(to)}
+	before, after := from.GetRows(), to.GetRows()
+	partner := match(schema, before, after)
+	taken := make([]bool, len(after))
+	last := -1
+	for i, row := range before {
+		j := partner[i]
+		if j < 0 {
+			diff.Removed = append(diff.Removed, row)
+			continue
+		}
+		taken[j] = true
+		diff.Reordered = diff.Reordered || j < last
+		last = max(last, j)
+		if cells := compareCells(schema, row, after[j]); len(cells) > 0 {
+			diff.Changed = append(diff.Changed, RowChange{Key: row.GetCells()[0].GetText(), Cells: cells})
+		}
+	}
+	for j, row := range after {
+		if !taken[j] {
+			diff.Added = append(diff.Added, row)
+		}
+	}
+	return diff
+}
+
+// versionOf returns the message from which on a version holds, -1 for none.
+func versionOf(table *worldv1.Table) int {
+	if table == nil {
+		return -1
+	}
+	return int(table.GetIndex())
+}
+
+// match returns for each row before the number of its row after, -1 for none.
+func match(schema world.Schema, before, after []*worldv1.Row) []int {
+	partner := make([]int, len(before))
+	old, young := names(schema, before), names(schema, after)
+	named := make([]bool, len(after))
+	for i, row := range before {
+		partner[i] = -1
+		key, ok := keyOf(schema, row)
+		if j, both := young[key]; ok && both && old[key] == i && j >= 0 {
+			partner[i], named[j] = j, true
+		}
+	}
+	for i, row := range before {
+		if partner[i] >= 0 {
+			continue
+		}
+		for j, candidate := range after {
+			if !named[j] && equalRows(row, candidate) {
+				partner[i], named[j] = j, true
+				break
+			}
+		}
+	}
+	return partner
+}
+
+// names returns the number of the row that has a name, -1 for a name that several have.
+func names(schema world.Schema, rows []*worldv1.Row) map[string]int {
+	index := make(map[string]int, len(rows))
+	for i, row := range rows {
+		key, ok := keyOf(schema, row)
+		if !ok {
+			continue
+		}
+		if _, several := index[key]; several {
+			i = -1
+		}
+		index[key] = i
+	}
+	return index
+}
+
+// keyOf returns what names a row; ok is false if nothing does.
+func keyOf(schema world.Schema, row *worldv1.Row) (key string, ok bool) {
+	if len(schema.Columns) == 0 || !strings.HasSuffix(schema.Columns[0].Name, idSuffix) || len(row.GetCells()) == 0 {
+		return "", false
+	}
+	text, ok := row.GetCells()[0].GetKind().(*worldv1.Value_Text)
+	if !ok {
+		return "", false
+	}
+	return text.Text, true
+}
+
+// compareCells returns the cells of a row that changed, in column order.
+func compareCells(schema world.Schema, from, to *worldv1.Row) []Cell {
+	var cells []Cell
+	for i, column := range schema.Columns {
+		if a, b := cellOf(from, i), cellOf(to, i); !equalCells(a, b) {
+			cells = append(cells, Cell{Column: column.Name, From: a, To: b})
+		}
+	}
+	return cells
+}
+
+// cellOf returns a cell; what is missing is null.
+func cellOf(row *worldv1.Row, i int) *worldv1.Value {
+	if i < len(row.GetCells()) {
+		return row.GetCells()[i]
+	}
+	return world.Null()
+}
+
+func equalRows(a, b *worldv1.Row) bool {
+	return slices.EqualFunc(a.GetCells(), b.GetCells(), equalCells)
+}
+
+// equalCells compares to the last bit: 0 is not -0.
+func equalCells(a, b *worldv1.Value) bool {
+	switch kind := a.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		other, ok := b.GetKind().(*worldv1.Value_Boolean)
+		return ok && kind.Boolean == other.Boolean
+	case *worldv1.Value_Number:
+		other, ok := b.GetKind().(*worldv1.Value_Number)
+		return ok && math.Float64bits(kind.Number) == math.Float64bits(other.Number)
+	case *worldv1.Value_Text:
+		other, ok := b.GetKind().(*worldv1.Value_Text)
+		return ok && kind.Text == other.Text
+	default:
+		return b.GetKind() == nil
+	}
+}

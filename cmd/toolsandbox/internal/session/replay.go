@@ -1,0 +1,282 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// replayPrefix begins the ids of sessions that live as long as a replay.
+const replayPrefix = "replay-"
+
+// ErrDiffers says that a replay did something else than what is stored.
+var ErrDiffers = errors.New("the replay differs")
+
+// Replayed is what a replay compared and found identical.
+type Replayed struct {
+	// To is the last message that was replayed.
+	To int
+	// Answers is the number of answers of tools, Versions that of the table versions that they stored.
+	Answers, Versions int
+}
+
+// history is what is recorded about a session up to a message.
+type history struct {
+	// starting is the number of messages that were there before the first turn.
+	starting int
+	// messages are all messages up to the last one to be replayed, its whole batch of answers included.
+	messages []*worldv1.Message
+	// to is the last message to be compared.
+	to int
+}
+
+// batch is what one speaker called at once, with the recorded answers.
+type batch struct {
+	calls, answers []*worldv1.Message
+}
+
+// Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a session that starts as it did
+// and that is removed afterwards. It compares every answer and every table version, byte by byte; the first difference is
+// ErrDiffers.
+func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int) (replayed Replayed, err error) {
+	recorded, err := c.record(ctx, session, to)
+	if err != nil {
+		return Replayed{}, err
+	}
+	stored, err := c.Versions(ctx, session.GetId())
+	if err != nil {
+		return Replayed{}, err
+	}
+	// A fork at the last starting message shares nothing but the setup, and that is where a session starts.
+	id := c.temporaryID(session.GetId())
+	defer func() { err = errors.Join(err, c.remove(context.WithoutCancel(ctx), id)) }()
+	if _, err := c.Fork(ctx, session, recorded.starting-1, id); err != nil {
+		return Replayed{}, err
+	}
+	replayed.To = recorded.to
+	for _, batch := range batches(recorded) {
+		compared, err := c.again(ctx, id, batch, recorded.to)
+		if err != nil {
+			return replayed, err
+		}
+		replayed.Answers += compared
+	}
+	made, err := c.Versions(ctx, id)
+	if err != nil {
+		return replayed, err
+	}
+	replayed.Versions, err = compareVersions(stored, made, recorded.starting, recorded.to)
+	return replayed, err
+}
+
+// temporaryID returns an unused id on the tool host of a session.
+func (c *Client) temporaryID(session string) string {
+	for {
+		if id := replayPrefix + rand.Text(); c.together(session, id) {
+			return id
+		}
+	}
+}
+
+// record reads what is to be replayed. The calls of a fork stand in the log of the rollout that it stems from, up to where it
+// was forked.
+func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int) (*history, error) {
+	root, last, err := c.root(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	trajectory, err := c.trajectory(ctx, root)
+	if status.Code(err) == codes.NotFound {
+		return nil, launch.Usage("ID: session %s was not played by a rollout: there is no log to replay", session.GetId())
+	}
+	if err != nil {
+		return nil, err
+	}
+	messages := trajectory.GetMessages()
+	if last < 0 || last >= len(messages) {
+		last = len(messages) - 1
+	}
+	if to > last {
+		return nil, launch.Usage("--to: %d given, expected 0 to %d, the last recorded message of session %s", to, last, session.GetId())
+	}
+	if to >= 0 {
+		last = to
+	}
+	end := last + 1
+	for end < len(messages) && messages[last].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
+		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		end++
+	}
+	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], to: last}, nil
+}
+
+// root returns the session that a fork stems from and the last message that they share, -1 for a session that is no fork.
+func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id string, last int, err error) {
+	id, last = session.GetId(), -1
+	for session.GetParentId() != "" {
+		if forkedAt := int(session.GetForkedAt()); last < 0 || forkedAt < last {
+			last = forkedAt
+		}
+		id = session.GetParentId()
+		session, err = c.get(ctx, id)
+		if status.Code(err) == codes.NotFound { // deleted: what is left of it is not described
+			return id, last, nil
+		}
+		if err != nil {
+			return "", 0, err
+		}
+	}
+	return id, last, nil
+}
+
+// batches returns the executions of a history, in their order. Calls at its end that have no answer are none.
+func batches(recorded *history) []batch {
+	var found []batch
+	messages := recorded.messages
+	for first := recorded.starting; first < len(messages); first++ {
+		if messages[first].GetSender() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+			continue
+		}
+		begin, end := first, first
+		for begin > 0 && messages[begin-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
+			messages[begin-1].GetSender() == messages[first-1].GetSender() {
+			begin--
+		}
+		for end < len(messages) && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+			end++
+		}
+		found = append(found, batch{calls: messages[begin:first], answers: messages[first:end]})
+		first = end - 1
+	}
+	return found
+}
+
+// again executes a batch and returns how many of its answers were compared, those up to a message.
+func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
+	index := recorded.answers[0].GetIndex()
+	response, err := call(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls}, c.toolHost(id).Execute)
+	if err != nil {
+		return 0, plain(fmt.Sprintf("execute what message %d answers", index), err)
+	}
+	if text := response.GetException(); text != "" {
+		return 0, fmt.Errorf("%w: message %d: stored an answer, the execution failed with %q", ErrDiffers, index, text)
+	}
+	if was, is := len(recorded.answers), len(response.GetAnswers()); was != is {
+		return 0, fmt.Errorf("%w: message %d: stored %d answers, replayed %d", ErrDiffers, index, was, is)
+	}
+	for i, answer := range recorded.answers {
+		if int(answer.GetIndex()) > to {
+			break
+		}
+		if err := compareMessages(answer, response.GetAnswers()[i]); err != nil {
+			return compared, err
+		}
+		compared++
+	}
+	return compared, nil
+}
+
+// compareMessages says in which field two messages differ, if they do.
+func compareMessages(stored, replayed *worldv1.Message) error {
+	same, err := identical(stored, replayed)
+	if err != nil || same {
+		return err
+	}
+	was, is := stored.ProtoReflect(), replayed.ProtoReflect()
+	fields := was.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if was.Has(field) != is.Has(field) || !was.Get(field).Equal(is.Get(field)) {
+			before, after := excerpt(fieldText(was, field), fieldText(is, field))
+			return fmt.Errorf("%w: message %d, %s: stored %s, replayed %s", ErrDiffers, stored.GetIndex(), field.Name(), before, after)
+		}
+	}
+	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, stored.GetIndex())
+}
+
+// compareVersions compares table versions up to a message and returns how many of them calls have made.
+func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
+	later := func(table *worldv1.Table) bool { return int(table.GetIndex()) > to }
+	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
+	for i := range max(len(stored), len(made)) {
+		if order := orderAt(stored, made, i); order < 0 {
+			return compared, fmt.Errorf("%w: %s: stored, but not by the replay", ErrDiffers, versionText(stored[i]))
+		} else if order > 0 {
+			return compared, fmt.Errorf("%w: %s: stored by the replay alone", ErrDiffers, versionText(made[i]))
+		}
+		same, err := identical(stored[i], made[i])
+		if err != nil {
+			return compared, err
+		}
+		if !same {
+			return compared, fmt.Errorf("%w: %s: %s", ErrDiffers, versionText(stored[i]), firstDifference(stored[i], made[i]))
+		}
+		if int(stored[i].GetIndex()) >= starting {
+			compared++
+		}
+	}
+	return compared, nil
+}
+
+// orderAt says which of two lists has a version that the other lacks at a position: below 0 the first, above 0 the second.
+func orderAt(a, b []*worldv1.Table, i int) int {
+	switch {
+	case i >= len(b):
+		return -1
+	case i >= len(a):
+		return 1
+	case a[i].GetName() != b[i].GetName():
+		return int(a[i].GetName()) - int(b[i].GetName())
+	default:
+		return int(a[i].GetIndex()) - int(b[i].GetIndex())
+	}
+}
+
+func versionText(table *worldv1.Table) string {
+	return fmt.Sprintf("%s at message %d", world.TableText(table.GetName()), table.GetIndex())
+}
+
+// firstDifference says in words where two versions differ.
+func firstDifference(stored, replayed *worldv1.Table) string {
+	diff := Compare(stored.GetName(), stored, replayed)
+	switch {
+	case len(diff.Changed) > 0:
+		row := diff.Changed[0]
+		before, after := excerpt(exactText(row.Cells[0].From), exactText(row.Cells[0].To))
+		return fmt.Sprintf("row %q, %s: stored %s, replayed %s", row.Key, row.Cells[0].Column, before, after)
+	case len(diff.Removed) > 0:
+		return fmt.Sprintf("stored a row that the replay lacks: %s", rowText(diff.Table, diff.Removed[0]))
+	case len(diff.Added) > 0:
+		return fmt.Sprintf("the replay has one row more: %s", rowText(diff.Table, diff.Added[0]))
+	case diff.Reordered:
+		return "the rows stand in another order"
+	default:
+		return "the stored bytes are others"
+	}
+}
+
+// identical says whether two messages are the same bytes.
+func identical(a, b proto.Message) (bool, error) {
+	wire := proto.MarshalOptions{Deterministic: true}
+	first, err := wire.Marshal(a)
+	if err != nil {
+		return false, fmt.Errorf("compare: %w", err)
+	}
+	second, err := wire.Marshal(b)
+	if err != nil {
+		return false, fmt.Errorf("compare: %w", err)
+	}
+	return bytes.Equal(first, second), nil
+}

@@ -1,0 +1,266 @@
+// Package session looks at sessions of the tool hosts: it finds them, reads their tables as they were at any message, tells
+// two messages apart, forks and replays.
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// callTimeout bounds one call; it covers the restart of a service.
+	callTimeout = 30 * time.Second
+	// pageSize is how many sessions one answer holds.
+	pageSize = 1000
+	// maxNamed is how many sessions an error names.
+	maxNamed = 3
+	// suggestSlack is how many edits a name may always be away from one that is suggested.
+	suggestSlack = 2
+)
+
+// validID is the form of a session's id; idForm says it in words.
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$`)
+
+const (
+	idForm    = "letters, digits, _ and -, with single dots between them"
+	maxLength = 200
+)
+
+// Client asks the services of an installation about sessions. What a person asked for and cannot be is launch.ErrUsage. Safe for
+// concurrent use.
+type Client struct {
+	mesh  *mesh.Mesh
+	hosts []grpc.ClientConnInterface
+}
+
+// New returns a client on connections that stay the caller's.
+func New(m *mesh.Mesh) *Client {
+	c := &Client{mesh: m}
+	for i := 0; len(c.hosts) < m.ShardCount(mesh.ToolHost); i++ {
+		if host := m.Shard(mesh.ToolHost, strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
+			c.hosts = append(c.hosts, host)
+		}
+	}
+	return c
+}
+
+// toolHost returns the tool host that owns a session.
+func (c *Client) toolHost(id string) toolhostv1.ToolHostServiceClient {
+	return toolhostv1.NewToolHostServiceClient(c.mesh.Shard(mesh.ToolHost, id))
+}
+
+// List returns the sessions whose id begins with prefix, by id, where numbers count as numbers.
+func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session, error) {
+	var sessions []*toolhostv1.Session
+	for _, host := range c.hosts {
+		request := &toolhostv1.ListSessionsRequest{Prefix: prefix, PageSize: pageSize}
+		for {
+			page, err := call(ctx, request, toolhostv1.NewToolHostServiceClient(host).ListSessions)
+			if err != nil {
+				return nil, plain("list sessions", err)
+			}
+			sessions = append(sessions, page.GetSessions()...)
+			if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
+				break
+			}
+		}
+	}
+	slices.SortFunc(sessions, func(a, b *toolhostv1.Session) int { return compareIDs(a.GetId(), b.GetId()) })
+	return sessions, nil
+}
+
+// compareIDs orders ids by their text; those that differ in the number behind their last dot alone by that number.
+func compareIDs(a, b string) int {
+	baseA, numberA := splitID(a)
+	baseB, numberB := splitID(b)
+	return cmp.Or(cmp.Compare(baseA, baseB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+}
+
+// splitID parts the number from the id of a rollout; there is none in other ids.
+func splitID(id string) (base string, number int) {
+	if dot := strings.LastIndexByte(id, '.'); dot >= 0 {
+		if number, err := strconv.Atoi(id[dot+1:]); err == nil {
+			return id[:dot], number
+		}
+	}
+	return id, -1
+}
+
+// Find returns the session with an id or, if there is none, the only one that plays a scenario of this name. Forks are found
+// by their id alone.
+func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, error) {
+	if validID.MatchString(name) && len(name) <= maxLength {
+		session, err := c.get(ctx, name)
+		if status.Code(err) != codes.NotFound {
+			return session, err
+		}
+	}
+	sessions, err := c.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var found []*toolhostv1.Session
+	var known []string
+	for _, session := range sessions {
+		known = append(known, session.GetId(), session.GetSetupName())
+		if session.GetSetupName() == name && session.GetParentId() == "" {
+			found = append(found, session)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, unknown(name, known)
+	case 1:
+		return found[0], nil
+	default:
+		return nil, ambiguous(name, found)
+	}
+}
+
+func unknown(name string, known []string) error {
+	hint := "see toolsandbox session list"
+	if nearest := suggest.Nearest(name, known, suggestSlack); nearest != "" {
+		hint = fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return launch.Usage("ID: no session and no scenario is called %q: %s", name, hint)
+}
+
+func ambiguous(name string, found []*toolhostv1.Session) error {
+	var ids []string
+	for _, session := range found[:min(len(found), maxNamed)] {
+		ids = append(ids, session.GetId())
+	}
+	if len(found) > maxNamed {
+		ids = append(ids, "…")
+	}
+	return launch.Usage("ID: %d sessions play %s: give the id of one: %s", len(found), name, strings.Join(ids, ", "))
+}
+
+func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
+	response, err := call(ctx, &toolhostv1.GetSessionRequest{SessionId: id}, c.toolHost(id).GetSession)
+	if err != nil {
+		return nil, plain("read session "+id, err)
+	}
+	return response.GetSession(), nil
+}
+
+// Tables returns the versions that hold at a message of a session, in table order; no names means all tables.
+func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []worldv1.TableName) ([]*worldv1.Table, error) {
+	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
+	response, err := call(ctx, request, c.toolHost(session.GetId()).ReadTables)
+	if err != nil {
+		return nil, plain("read tables of "+session.GetId(), err)
+	}
+	return response.GetTables(), nil
+}
+
+// Versions returns every stored version of a session's tables, by table, then index.
+func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	stream, err := c.toolHost(id).ListVersions(ctx, &toolhostv1.ListVersionsRequest{SessionId: id})
+	if err != nil {
+		return nil, plain("list versions of "+id, err)
+	}
+	var tables []*worldv1.Table
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return tables, nil
+		}
+		if err != nil {
+			return nil, plain("list versions of "+id, err)
+		}
+		tables = append(tables, response.GetTable())
+	}
+}
+
+// Fork makes a session that shares another's history up to a message. Repeating it is no error.
+func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, at int, newID string) (*toolhostv1.Session, error) {
+	if !validID.MatchString(newID) || len(newID) > maxLength {
+		return nil, launch.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
+	}
+	if !c.together(session.GetId(), newID) {
+		return nil, launch.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
+	}
+	response, err := call(ctx, &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID}, c.toolHost(newID).ForkSession)
+	switch status.Code(err) {
+	case codes.OK:
+		return response.GetSession(), nil
+	case codes.AlreadyExists:
+		return nil, launch.Usage("NEW_ID: %s is the id of another session: choose another one", newID)
+	case codes.FailedPrecondition:
+		return nil, launch.Usage("--at: %s", status.Convert(err).Message())
+	default:
+		return nil, plain("fork session "+session.GetId(), err)
+	}
+}
+
+// together says whether two sessions live on the same tool host.
+func (c *Client) together(id, other string) bool {
+	return c.mesh.Shard(mesh.ToolHost, id) == c.mesh.Shard(mesh.ToolHost, other)
+}
+
+// remove deletes a session.
+func (c *Client) remove(ctx context.Context, id string) error {
+	if _, err := call(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}, c.toolHost(id).DeleteSession); err != nil {
+		return plain("delete session "+id, err)
+	}
+	return nil
+}
+
+// trajectory returns everything that happened in a rollout.
+func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
+	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator))
+	response, err := call(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID}, orchestrator.GetTrajectory)
+	if err != nil {
+		return nil, plain("read log of "+rolloutID, err)
+	}
+	return response, nil
+}
+
+// call makes a unary call with a deadline.
+func call[Request, Response any](ctx context.Context, request *Request, method func(context.Context, *Request, ...grpc.CallOption) (*Response, error)) (*Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return method(ctx, request)
+}
+
+// callError is a gRPC error in words for people that keeps its code.
+type callError struct {
+	operation string
+	status    *status.Status
+}
+
+func (e *callError) GRPCStatus() *status.Status { return e.status }
+
+func (e *callError) Error() string {
+	text := e.operation + ": " + e.status.Message()
+	if code := e.status.Code(); code == codes.Unavailable || code == codes.DeadlineExceeded {
+		text += ": see that the services run where --toolhost-addr and --orchestrator-addr say"
+	}
+	return text
+}
+
+func plain(operation string, err error) error {
+	return &callError{operation: operation, status: status.Convert(err)}
+}

@@ -1,0 +1,377 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+const (
+	agent       = worldv1.Role_ROLE_AGENT
+	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+// stage is an installation with a client.
+type stage struct {
+	*Client
+	ctx context.Context
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	cfg := engine.DefaultConfig()
+	cfg.Dir, cfg.Services, cfg.Orchestrator.Parallel = t.TempDir(), []mesh.Service{mesh.ToolHost, mesh.Orchestrator}, 0
+	cfg.Network.Grace = 100 * time.Millisecond
+	running, err := engine.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return &stage{Client: New(running.Mesh()), ctx: ctx}
+}
+
+func setup(name string) *setupv1.Setup {
+	return &setupv1.Setup{
+		Name: name, MaxMessages: 20, Clock: &setupv1.Clock{Now: 1000, TimeZone: "UTC"},
+		Tables: []*worldv1.Table{
+			{Name: worldv1.TableName_TABLE_NAME_SETTING, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
+				world.Text("d"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1), world.Number(2),
+			}}}},
+			{Name: worldv1.TableName_TABLE_NAME_CONTACT},
+		},
+		Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: agent, Content: proto.String("go")}},
+	}
+}
+
+// create makes a session without a log.
+func (s *stage) create(t *testing.T, id string, setup *setupv1.Setup) {
+	t.Helper()
+	if _, err := s.toolHost(id).CreateSession(s.ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: setup}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// play executes calls, each alone but those in one text, and returns the log; change may alter what is recorded.
+func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), turns ...[]string) {
+	t.Helper()
+	start := setup("switches")
+	s.create(t, id, start)
+	digest, err := s.mesh.Bus().PutSetup(s.ctx, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := []*worldv1.Message{proto.CloneOf(start.GetMessages()[0])}
+	messages[0].ConversationActive = proto.Bool(true)
+	entries := []*busv1.LogEntry{{Start: &busv1.Start{
+		Rollout: &busv1.Rollout{Id: id, Scenario: "switches", SetupDigest: digest}, Messages: slices.Clone(messages), MaxMessages: 20,
+	}}}
+	said := func(turn []*worldv1.Message) {
+		messages = append(messages, turn...)
+		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: turn}})
+	}
+	for _, sources := range turns {
+		var calls []*worldv1.Message
+		for i, source := range sources {
+			calls = append(calls, &worldv1.Message{
+				Index: int32(len(messages) + i), Sender: agent, Recipient: environment, Content: proto.String(source), ConversationActive: proto.Bool(true),
+			})
+		}
+		said(calls)
+		outcome, err := s.toolHost(id).Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: int32(len(messages)), Calls: calls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range outcome.GetAnswers() {
+			change(answer)
+		}
+		said(outcome.GetAnswers())
+	}
+	last := uint64(0)
+	for _, entry := range entries {
+		if last, err = s.mesh.Bus().Append(s.ctx, id, entry, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func unchanged(*worldv1.Message) {}
+
+// turns write and read; the last batch is parallel.
+func turns() [][]string {
+	return [][]string{
+		{"print(set_wifi_status(on=False))"},
+		{"print(add_contact(name='Ada', phone_number='+14155550132'))"},
+		{"print(get_wifi_status())", "print(set_cellular_service_status(on=False))"},
+	}
+}
+
+func (s *stage) session(t *testing.T, name string) *toolhostv1.Session {
+	t.Helper()
+	found, err := s.Find(s.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// ids lists all sessions.
+func (s *stage) ids(t *testing.T) string {
+	t.Helper()
+	sessions, err := s.List(s.ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, session := range sessions {
+		ids = append(ids, session.GetId())
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestReplay(t *testing.T) {
+	s := newStage(t)
+	s.play(t, "s.0", unchanged, turns()...)
+	if _, err := s.Fork(s.ctx, s.session(t, "s.0"), 4, "fork"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fork(s.ctx, s.session(t, "fork"), 4, "fork-of-fork"); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		id   string
+		to   int
+		want Replayed
+	}{
+		{"switches", -1, Replayed{To: 8, Answers: 4, Versions: 3}},
+		{"s.0", 8, Replayed{To: 8, Answers: 4, Versions: 3}},
+		{"s.0", 7, Replayed{To: 7, Answers: 3, Versions: 3}}, // in the middle of the parallel batch, which is executed as one
+		{"s.0", 6, Replayed{To: 6, Answers: 2, Versions: 2}},
+		{"s.0", 2, Replayed{To: 2, Answers: 1, Versions: 1}},
+		{"s.0", 0, Replayed{To: 0}},
+		{"fork", -1, Replayed{To: 4, Answers: 2, Versions: 2}},
+		{"fork-of-fork", -1, Replayed{To: 4, Answers: 2, Versions: 2}},
+		{"fork-of-fork", 3, Replayed{To: 3, Answers: 1, Versions: 1}},
+	}
+	for _, test := range tests {
+		got, err := s.Replay(s.ctx, s.session(t, test.id), test.to)
+		if err != nil || got != test.want {
+			t.Errorf("Replay(%s, %d): got %+v, %v, want %+v, nil", test.id, test.to, got, err, test.want)
+		}
+	}
+	if got, want := s.ids(t), "fork fork-of-fork s.0"; got != want {
+		t.Errorf("sessions afterwards: got %s, want %s", got, want)
+	}
+	for id, to := range map[string]int{"s.0": 9, "fork": 5} {
+		if _, err := s.Replay(s.ctx, s.session(t, id), to); !errors.Is(err, launch.ErrUsage) {
+			t.Errorf("Replay(%s, %d): got %v, want a usage error", id, to, err)
+		}
+	}
+}
+
+func TestReplayFindsDifferences(t *testing.T) {
+	at := func(index int32, change func(*worldv1.Message)) func(*worldv1.Message) {
+		return func(m *worldv1.Message) {
+			if m.GetIndex() == index {
+				change(m)
+			}
+		}
+	}
+	long := strings.Repeat("x", 300)
+	tests := []struct {
+		name   string
+		change func(*worldv1.Message)
+		want   string
+	}{
+		{"content", at(2, func(m *worldv1.Message) { m.Content = proto.String("of\nf") }), `message 2, content: stored "of\nf", replayed "None"`},
+		{"exception", at(4, func(m *worldv1.Message) { m.Exception = proto.String("E: x") }), `message 4, exception: stored "E: x", replayed nothing`},
+		{"trace", at(7, func(m *worldv1.Message) { m.ToolTrace = nil }), "message 7, tool_trace: stored nothing, replayed ["},
+		{"recipient", at(8, func(m *worldv1.Message) { m.Recipient = worldv1.Role_ROLE_USER }), "message 8, recipient: stored ROLE_USER, replayed ROLE_AGENT"},
+		{"a long text", at(2, func(m *worldv1.Message) { m.Content = proto.String("None" + long) }), `message 2, content: stored "Nonexxx`},
+	}
+	s := newStage(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			id := strings.ReplaceAll(test.name, " ", "-")
+			s.play(t, id, test.change, turns()...)
+			_, err := s.Replay(s.ctx, s.session(t, id), -1)
+			if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 600 {
+				t.Errorf("Replay: got %v, want %v that says %q", err, ErrDiffers, test.want)
+			}
+			if strings.Contains(s.ids(t), replayPrefix) {
+				t.Errorf("sessions afterwards: got %s, want none that begins with %s", s.ids(t), replayPrefix)
+			}
+		})
+	}
+}
+
+func TestReplayWithoutLog(t *testing.T) {
+	s := newStage(t)
+	s.create(t, "alone", setup("switches"))
+	_, err := s.Replay(s.ctx, s.session(t, "alone"), -1)
+	if want := "ID: session alone was not played by a rollout: there is no log to replay"; !errors.Is(err, launch.ErrUsage) || err.Error() != want {
+		t.Errorf("Replay: got %v, want %s", err, want)
+	}
+}
+
+func TestCompareVersions(t *testing.T) {
+	milk, bread := []any{"m", "milk", 1.0}, []any{"b", "bread", 2.0}
+	tests := []struct {
+		name         string
+		stored, made []*worldv1.Table
+		want         string
+	}{
+		{"equal", []*worldv1.Table{reminders(0), reminders(3, milk)}, []*worldv1.Table{reminders(0), reminders(3, milk)}, ""},
+		{"only behind the last message", []*worldv1.Table{reminders(9, milk)}, nil, ""},
+		{"not made", []*worldv1.Table{reminders(3, milk)}, nil, "REMINDER at message 3: stored, but not by the replay"},
+		{"made alone", []*worldv1.Table{reminders(5)}, []*worldv1.Table{reminders(3), reminders(5)}, "REMINDER at message 3: stored by the replay alone"},
+		{"cell", []*worldv1.Table{reminders(3, milk)}, []*worldv1.Table{reminders(3, []any{"m", "oats", 1.0})}, `REMINDER at message 3: row "m", content: stored "milk", replayed "oats"`},
+		{"row less", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, milk)}, `stored a row that the replay lacks: reminder_id: "b", content: "bread"`},
+		{"row more", []*worldv1.Table{reminders(3, milk)}, []*worldv1.Table{reminders(3, milk, bread)}, `the replay has one row more: reminder_id: "b", content: "bread"`},
+		{"order", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, bread, milk)}, "the rows stand in another order"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			compared, err := compareVersions(test.stored, test.made, 1, 8)
+			if test.want == "" {
+				if want := len(test.made) / 2; err != nil || compared != want {
+					t.Errorf("compareVersions: got %d, %v, want %d, nil", compared, err, want)
+				}
+				return
+			}
+			if !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("compareVersions: got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	s := newStage(t)
+	for _, id := range []string{"s.10", "s.2", "s.1", "s.0"} {
+		s.create(t, id, setup("switches"))
+	}
+	s.create(t, "t.0", setup("alone"))
+	if _, err := s.Fork(s.ctx, s.session(t, "alone"), 0, "u"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.ids(t), "s.0 s.1 s.2 s.10 t.0 u"; got != want {
+		t.Errorf("List: got %s, want %s", got, want)
+	}
+	tests := []struct{ name, want string }{
+		{"s.2", "s.2"},
+		{"u", "u"},
+		{"alone", "t.0"},
+		{"switches", "ID: 4 sessions play switches: give the id of one: s.0, s.1, s.2, …"},
+		{"alonf", `ID: no session and no scenario is called "alonf": did you mean "alone"?`},
+		{"something else", `ID: no session and no scenario is called "something else": see toolsandbox session list`},
+		{"", `ID: no session and no scenario is called "": did you mean "u"?`},
+	}
+	for _, test := range tests {
+		found, err := s.Find(s.ctx, test.name)
+		got := found.GetId()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want || (err != nil) != strings.HasPrefix(test.want, "ID: ") || err != nil && !errors.Is(err, launch.ErrUsage) {
+			t.Errorf("Find(%q): got %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestView(t *testing.T) {
+	s := newStage(t)
+	s.play(t, "s.0", unchanged, turns()...)
+	found := s.session(t, "s.0")
+	tables, err := s.Tables(s.ctx, found, 3, []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_CONTACT})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, err := s.Versions(s.ctx, "s.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	view := &View{Session: found, At: 3, Tables: tables, Versions: versions}
+	if err := view.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := `session s.0, scenario switches: message 3 of 0 to 8
+
+SETTING, 1 row, stored at message 2
+ device_id  cellular  wifi   location_service  low_battery_mode  latitude  longitude 
+─────────────────────────────────────────────────────────────────────────────────────
+ d          true      false  true              false                    1          2 
+
+CONTACT, 0 rows, stored at message 0
+
+ version of  message  rows 
+───────────────────────────
+ SETTING           0     1 
+ SETTING           2     1 
+ SETTING           7     1 
+ CONTACT           0     0 
+ CONTACT           4     1 
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Errorf("WriteText (-want +got):\n%s", diff)
+	}
+	raw, err := encode(&View{Session: found, At: 3, Tables: tables[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantJSON := `{"session":{"id":"s.0","scenario":"switches","messages":9,"parent":null,"forked_at":null},"at":3,"tables":[{"table":"SETTING","version":2,` +
+		`"rows":[{"device_id":"d","cellular":true,"wifi":false,"location_service":true,"low_battery_mode":false,"latitude":1,"longitude":2}]}]}`
+	if diff := cmp.Diff(wantJSON, string(raw)); diff != "" {
+		t.Errorf("MarshalJSON (-want +got):\n%s", diff)
+	}
+}
+
+func TestCellText(t *testing.T) {
+	for _, test := range []struct {
+		cell *worldv1.Value
+		want string
+	}{
+		{world.Null(), "null"},
+		{world.Bool(true), "true"},
+		{world.Number(1741967520.25), "1741967520.25"},
+		{world.Text("Zoë 東京"), "Zoë 東京"},
+		{world.Text("a\x1b[2J\u202eb\n"), `"a\x1b[2J\u202eb\n"`},
+	} {
+		if got := cellText(test.cell); got != test.want {
+			t.Errorf("cellText: got %s, want %s", got, test.want)
+		}
+	}
+}

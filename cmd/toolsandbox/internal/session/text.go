@@ -1,0 +1,281 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// widestCell is where a cell goes on in the next line.
+	widestCell = 60
+	// longestExcerpt is how many bytes of a value an error shows; shared is how many that both have in common stand before.
+	longestExcerpt = 200
+	shared         = 40
+)
+
+// WriteList prints sessions, one a line.
+func WriteList(w io.Writer, sessions []*toolhostv1.Session) error {
+	t := newTable("session", "scenario", "messages", "parent", "forked at")
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
+	for _, s := range sessions {
+		row := table.Row{s.GetId(), s.GetSetupName(), s.GetLastIndex() + 1, "", ""}
+		if s.GetParentId() != "" {
+			row[3], row[4] = s.GetParentId(), s.GetForkedAt()
+		}
+		t.AppendRow(row)
+	}
+	return writeLines(w, t.Render())
+}
+
+// View is what a session looks like at a message.
+type View struct {
+	Session *toolhostv1.Session
+	// At is the message.
+	At int
+	// Tables are the versions that hold at it.
+	Tables []*worldv1.Table
+	// Versions are all stored versions, nil if they were not asked for.
+	Versions []*worldv1.Table
+}
+
+// WriteText prints a view for people.
+func (v *View) WriteText(w io.Writer) error {
+	lines := []string{fmt.Sprintf("%s: message %d of 0 to %d", title(v.Session), v.At, v.Session.GetLastIndex())}
+	for _, version := range v.Tables {
+		lines = append(lines, "", fmt.Sprintf("%s, %s, stored at message %d", world.TableText(version.GetName()),
+			count(len(version.GetRows()), "row"), version.GetIndex()))
+		if len(version.GetRows()) > 0 {
+			lines = append(lines, rowsTable(version).Render())
+		}
+	}
+	if v.Versions != nil {
+		t := newTable("version of", "message", "rows")
+		t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
+		for _, version := range v.Versions {
+			t.AppendRow(table.Row{world.TableText(version.GetName()), version.GetIndex(), len(version.GetRows())})
+		}
+		lines = append(lines, "", t.Render())
+	}
+	return writeLines(w, lines...)
+}
+
+func title(s *toolhostv1.Session) string {
+	text := fmt.Sprintf("session %s, scenario %s", s.GetId(), s.GetSetupName())
+	if s.GetParentId() != "" {
+		text += fmt.Sprintf(", forked from %s at message %d", s.GetParentId(), s.GetForkedAt())
+	}
+	return text
+}
+
+func rowsTable(version *worldv1.Table) table.Writer {
+	schema, _ := world.SchemaOf(version.GetName())
+	var header []string
+	var columns []table.ColumnConfig
+	for i, column := range schema.Columns {
+		header = append(header, column.Name)
+		config := table.ColumnConfig{Number: i + 1, WidthMax: widestCell}
+		if column.Kind == world.KindNumber {
+			config.Align = text.AlignRight
+		}
+		columns = append(columns, config)
+	}
+	t := newTable(header...)
+	t.SetColumnConfigs(columns)
+	for _, row := range version.GetRows() {
+		var cells table.Row
+		for i := range schema.Columns {
+			cells = append(cells, cellText(cellOf(row, i)))
+		}
+		t.AppendRow(cells)
+	}
+	return t
+}
+
+// Changes are the differences of a session's tables between two messages.
+type Changes struct {
+	Session  *toolhostv1.Session
+	From, To int
+	Tables   []Diff
+}
+
+// WriteText prints changes for people.
+func (c *Changes) WriteText(w io.Writer) error {
+	lines := []string{fmt.Sprintf("%s: message %d to %d", title(c.Session), c.From, c.To)}
+	var same []string
+	for _, diff := range c.Tables {
+		if diff.Empty() {
+			same = append(same, world.TableText(diff.Table))
+			continue
+		}
+		lines = append(lines, "", world.TableText(diff.Table)+": "+summary(diff))
+		for _, row := range diff.Removed {
+			lines = append(lines, rowLines("-", diff.Table, row)...)
+		}
+		for _, row := range diff.Added {
+			lines = append(lines, rowLines("+", diff.Table, row)...)
+		}
+		for _, row := range diff.Changed {
+			lines = append(lines, "  ~ "+keyText(diff.Table, row.Key))
+			for _, cell := range row.Cells {
+				lines = append(lines, fmt.Sprintf("      %s: %s → %s", cell.Column, exactText(cell.From), exactText(cell.To)))
+			}
+		}
+	}
+	if len(same) > 0 {
+		lines = append(lines, "", "no change: "+strings.Join(same, ", "))
+	}
+	return writeLines(w, lines...)
+}
+
+// summary counts what a difference consists of.
+func summary(diff Diff) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{len(diff.Removed), "removed"}, {len(diff.Added), "added"}, {len(diff.Changed), "changed"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	if diff.Reordered {
+		parts = append(parts, "rows in another order")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func keyText(name worldv1.TableName, key string) string {
+	schema, _ := world.SchemaOf(name)
+	return schema.Columns[0].Name + ": " + strconv.Quote(key)
+}
+
+// rowLines prints a row under a sign, one line a cell.
+func rowLines(sign string, name worldv1.TableName, row *worldv1.Row) []string {
+	schema, _ := world.SchemaOf(name)
+	var lines []string
+	for i, column := range schema.Columns {
+		margin := "    "
+		if i == 0 {
+			margin = "  " + sign + " "
+		} else {
+			margin += "  "
+		}
+		lines = append(lines, margin+column.Name+": "+exactText(cellOf(row, i)))
+	}
+	return lines
+}
+
+// rowText prints a row in one line.
+func rowText(name worldv1.TableName, row *worldv1.Row) string {
+	schema, _ := world.SchemaOf(name)
+	var cells []string
+	for i, column := range schema.Columns {
+		cells = append(cells, column.Name+": "+exactText(cellOf(row, i)))
+	}
+	return strings.Join(cells, ", ")
+}
+
+// cellText prints a cell for a table. Text that would disturb a terminal is quoted.
+func cellText(cell *worldv1.Value) string {
+	value, ok := cell.GetKind().(*worldv1.Value_Text)
+	if ok && !strings.ContainsFunc(value.Text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return value.Text
+	}
+	return exactText(cell)
+}
+
+// exactText prints a cell so that no two differing ones look alike: text is quoted.
+func exactText(cell *worldv1.Value) string {
+	if value, ok := cell.GetKind().(*worldv1.Value_Text); ok {
+		return strconv.Quote(value.Text)
+	}
+	return jsonText(cell)
+}
+
+// fieldText prints a field of a message.
+func fieldText(message protoreflect.Message, field protoreflect.FieldDescriptor) string {
+	if !message.Has(field) {
+		return "nothing"
+	}
+	value := message.Get(field)
+	if !field.IsList() {
+		return valueText(field, value)
+	}
+	var elements []string
+	for i := range value.List().Len() {
+		elements = append(elements, valueText(field, value.List().Get(i)))
+	}
+	return "[" + strings.Join(elements, ", ") + "]"
+}
+
+func valueText(field protoreflect.FieldDescriptor, value protoreflect.Value) string {
+	switch field.Kind() {
+	case protoreflect.StringKind:
+		return strconv.Quote(value.String())
+	case protoreflect.EnumKind:
+		if known := field.Enum().Values().ByNumber(value.Enum()); known != nil {
+			return string(known.Name())
+		}
+	}
+	return value.String()
+}
+
+// excerpt shortens two texts to where they begin to differ.
+func excerpt(a, b string) (shortA, shortB string) {
+	if len(a) <= longestExcerpt && len(b) <= longestExcerpt {
+		return a, b
+	}
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	from = max(from-shared, 0)
+	cut := func(s string) string {
+		short := s[from:min(len(s), from+longestExcerpt)]
+		if from > 0 {
+			short = "…" + short
+		}
+		if from+longestExcerpt < len(s) {
+			short += "…"
+		}
+		return strings.ToValidUTF8(short, "")
+	}
+	return cut(a), cut(b)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func newTable(header ...string) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.DrawBorder = false
+	t.Style().Options.SeparateColumns = false
+	row := make(table.Row, len(header))
+	for i, name := range header {
+		row[i] = name
+	}
+	t.AppendHeader(row)
+	return t
+}
+
+func writeLines(w io.Writer, lines ...string) error {
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}

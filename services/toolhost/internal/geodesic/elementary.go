@@ -1,0 +1,128 @@
+package geodesic
+
+import "math"
+
+// sinCos, atan2 and powerThird return the float nearest to the exact result: they work with twice the digits and round once.
+// Unlike those of package math, their results do not depend on the architecture.
+
+// pair is the exact sum of two floats of which the second is below the rounding of the first: about 106 bits.
+type pair struct {
+	high, low float64
+}
+
+// sum returns x+y exactly.
+func sum(x, y float64) pair {
+	s := x + y
+	yy := s - x
+	return pair{s, (x - (s - yy)) + (y - yy)}
+}
+
+// product returns x*y exactly.
+func product(x, y float64) pair {
+	p := float64(x * y)
+	return pair{p, math.FMA(x, y, -p)}
+}
+
+func (p pair) plus(q pair) pair {
+	high, low := sum(p.high, q.high), sum(p.low, q.low)
+	high = sum(high.high, high.low+low.high)
+	return sum(high.high, high.low+low.low)
+}
+
+func (p pair) minus(q pair) pair { return p.plus(pair{-q.high, -q.low}) }
+
+func (p pair) times(q pair) pair {
+	r := product(p.high, q.high)
+	return sum(r.high, r.low+(float64(p.high*q.low)+float64(p.low*q.high)))
+}
+
+func (p pair) timesFloat(x float64) pair { return p.times(pair{x, 0}) }
+
+func (p pair) over(x float64) pair {
+	q := p.high / x
+	rest := p.minus(product(q, x))
+	return sum(q, (rest.high+rest.low)/x)
+}
+
+// sinCos returns the sine and the cosine of an angle of -4 to 4 radians.
+func sinCos(angle float64) (sin, cos float64) {
+	s, c := sinCosPair(angle)
+	if s.high == 0 {
+		return angle, c.high
+	}
+	return s.high, c.high
+}
+
+func sinCosPair(angle float64) (sin, cos pair) {
+	const quarter1, quarter2, quarter3 = 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110 // pi/2
+	turns := math.RoundToEven(angle * (2 / math.Pi))
+	x := sum(angle, -float64(turns*quarter1)).minus(pair{turns * quarter2, turns * quarter3})
+	minus := x.times(x)
+	minus = pair{-minus.high, -minus.low}
+	sin, cos = pair{1, 0}, pair{1, 0}
+	for n := 30.0; n > 0; n -= 2 {
+		sin = sin.times(minus).over(n * (n + 1)).plus(pair{1, 0})
+		cos = cos.times(minus).over(n * (n - 1)).plus(pair{1, 0})
+	}
+	sin = sin.times(x)
+	switch int(turns) & 3 {
+	case 1:
+		sin, cos = cos, pair{-sin.high, -sin.low}
+	case 2:
+		sin, cos = pair{-sin.high, -sin.low}, pair{-cos.high, -cos.low}
+	case 3:
+		sin, cos = pair{-cos.high, -cos.low}, sin
+	}
+	return sin, cos
+}
+
+// atan2 returns the angle in radians of the vector with these coordinates.
+func atan2(y, x float64) float64 {
+	angle := math.Atan2(y, x)
+	if x == 0 || y == 0 {
+		return angle
+	}
+	if math.Abs(y) < smallSine*x { // a quotient less a third of its cube
+		quotient := y / x
+		rest := -math.FMA(quotient, x, -y) / x
+		return quotient + (rest - float64(square(quotient)*quotient)/3)
+	}
+	_, exponent := math.Frexp(math.Max(math.Abs(x), math.Abs(y)))
+	y, x = math.Ldexp(y, -exponent), math.Ldexp(x, -exponent)
+	sin, cos := sinCosPair(angle)
+	across := cos.timesFloat(y).minus(sin.timesFloat(x)) // the vector turned back by the angle
+	along := float64(cos.high*x) + float64(sin.high*y)
+	return angle + across.high/along
+}
+
+// powerThird returns x to the power of the float that is nearest to 1/3, with the sign of x. That power is a little less
+// than the cube root.
+func powerThird(x float64) float64 {
+	if x == 0 {
+		return x
+	}
+	const lacking = 0x1p-54 / 3 // between the float and 1/3
+	size := math.Abs(x)
+	root := math.Cbrt(size)
+	rest := pair{size, 0}.minus(product(root, root).timesFloat(root))
+	correction := rest.high/(3*float64(root*root)) - float64(float64(root*lacking)*math.Log(size))
+	return math.Copysign(root+correction, x)
+}
+
+// hypotenuse returns the length of a vector as Python 3.9 computes it: summed in units of the larger coordinate, with the
+// rounding errors of the sum carried along.
+func hypotenuse(x, y float64) float64 {
+	x, y = math.Abs(x), math.Abs(y)
+	unit := math.Max(x, y)
+	if unit == 0 {
+		return 0
+	}
+	total, lost := 1.0, 0.0
+	for _, side := range [...]float64{x, y} {
+		part := square(side / unit)
+		before := total
+		total += part
+		lost += (before - total) + part
+	}
+	return unit * math.Sqrt(total-1+lost)
+}

@@ -1,0 +1,100 @@
+package geodesic
+
+import "math"
+
+// general returns the distance of points that are neither on one meridian nor both on the equator.
+func (t *task) general() float64 {
+	alpha, short, isShort := t.start()
+	if isShort {
+		return short
+	}
+	low, high := direction{tiny, 1}, direction{tiny, -1}
+	nearly, bisected := false, false
+	for step := 0; ; {
+		a, miss, slope := t.longitude(alpha, step < newtonEnd)
+		limit := epsilon
+		if nearly {
+			limit = 8 * epsilon
+		}
+		if bisected || !(math.Abs(miss) >= limit) || step == bisectEnd {
+			return a.length() * t.b
+		}
+		switch cot := alpha.cos / alpha.sin; {
+		case miss > 0 && (step > newtonEnd || cot > high.cos/high.sin):
+			high = alpha
+		case miss < 0 && (step > newtonEnd || cot < low.cos/low.sin):
+			low = alpha
+		}
+		step++
+		if step < newtonEnd && slope > 0 {
+			if next, ok := alpha.turn(-miss / slope); ok {
+				alpha, nearly = next, math.Abs(miss) <= 16*epsilon
+				continue
+			}
+		}
+		alpha = direction{(low.sin + high.sin) / 2, (low.cos + high.cos) / 2}.unit()
+		nearly = false
+		bisected = math.Abs(low.sin-alpha.sin)+(low.cos-alpha.cos) < epsilon ||
+			math.Abs(alpha.sin-high.sin)+(alpha.cos-high.cos) < epsilon
+	}
+}
+
+// turn adds an angle; ok is false if that leaves 0 to 180 degrees.
+func (d direction) turn(angle float64) (turned direction, ok bool) {
+	if math.Abs(angle) >= math.Pi {
+		return d, false
+	}
+	by := directionOf(angle)
+	turned = direction{
+		float64(d.sin*by.cos) + float64(d.cos*by.sin),
+		float64(d.cos*by.cos) - float64(d.sin*by.sin),
+	}
+	if turned.sin <= 0 {
+		return d, false
+	}
+	return turned.unit(), true
+}
+
+// longitude follows the geodesic that leaves point 1 at azimuth alpha to the latitude of point 2. It returns the arc, by
+// how much its longitude misses, and if wanted the derivative of that by alpha.
+func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope float64) {
+	beta1, beta2 := t.beta1, t.beta2
+	if beta1.sin == 0 && alpha.cos == 0 {
+		alpha.cos = -tiny // so that the derivative exists
+	}
+	alpha0 := direction{float64(alpha.sin * beta1.cos), hypotenuse(alpha.cos, float64(alpha.sin*beta1.sin))}
+	cosAlpha2 := t.arrival(alpha)
+	sigma1 := direction{beta1.sin, float64(alpha.cos * beta1.cos)}
+	sigma2 := direction{beta2.sin, float64(cosAlpha2 * beta2.cos)}
+	omega1 := direction{float64(alpha0.sin * beta1.sin), sigma1.cos}
+	omega2 := direction{float64(alpha0.sin * beta2.sin), sigma2.cos}
+	a = newArc(sigma1.unit(), sigma2.unit(), expansion(float64(square(alpha0.cos)*t.ep2)))
+
+	sinOmega, cosOmega := rotation(omega1, omega2)
+	eta := atan2(
+		float64(sinOmega*t.lambda.cos)-float64(cosOmega*t.lambda.sin),
+		float64(cosOmega*t.lambda.cos)+float64(sinOmega*t.lambda.sin))
+	b := between(a.sigma1, a.sigma2, t.series.coefficients(a.eps))
+	miss = eta - float64(float64(float64(t.f*t.series.scale(a.eps))*alpha0.sin)*(a.sigma+b))
+	switch {
+	case !wantSlope:
+	case cosAlpha2 == 0:
+		slope = float64(float64(-2*t.f1)*t.dn1) / beta1.sin
+	default:
+		slope = t.reducedLength(a) * (t.f1 / float64(cosAlpha2*beta2.cos))
+	}
+	return a, miss, slope
+}
+
+// arrival returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at azimuth alpha.
+func (t *task) arrival(alpha direction) float64 {
+	beta1, beta2 := t.beta1, t.beta2
+	if beta2.cos == beta1.cos && math.Abs(beta2.sin) == -beta1.sin {
+		return math.Abs(alpha.cos)
+	}
+	growth := float64((beta1.sin - beta2.sin) * (beta1.sin + beta2.sin))
+	if beta1.cos < -beta1.sin {
+		growth = float64((beta2.cos - beta1.cos) * (beta1.cos + beta2.cos))
+	}
+	return math.Sqrt(square(float64(alpha.cos*beta1.cos))+growth) / beta2.cos
+}
