@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
@@ -120,6 +121,20 @@ func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tab
 		return score.Result{}, fmt.Errorf("%w: %w", errInput, err)
 	}
 	return score.Score(trajectory, evaluation.Milestones, evaluation.Minefields), nil
+}
+
+// explain scores a trajectory and says how each number comes about.
+func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTrajectoryResponse, error) {
+	evaluation, err := check(req.GetEvaluation())
+	if err != nil {
+		return nil, err
+	}
+	trajectory, err := translate.Trajectory(req.GetMessages(), req.GetTables())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	explained := score.Explain(trajectory, evaluation.Milestones, evaluation.Minefields)
+	return translate.Explanation(&explained, req.GetEvaluation(), len(req.GetMessages())), nil
 }
 
 // check compiles an evaluation without keeping it.

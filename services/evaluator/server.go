@@ -80,3 +80,12 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 	}
 	return &evaluatorv1.ScoreTrajectoryResponse{Result: translate.Result(scored, len(req.GetMessages()))}, nil
 }
+
+// ExplainTrajectory implements EvaluatorService.
+func (s *server) ExplainTrajectory(_ context.Context, req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTrajectoryResponse, error) {
+	response, err := explain(req)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return response, nil
+}

@@ -60,24 +60,25 @@ func TestWatchScore(t *testing.T) {
 	if diff := cmp.Diff([]seen{{1, 0, false}, {2, 0, false}, {3, 0.5, false}}, got); diff != "" {
 		t.Errorf("scores while it runs (-want +got):\n%s", diff)
 	}
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			t.Fatal("the stream ended without a final score")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !response.GetFinal() {
-			continue
-		}
-		if similarity := response.GetResult().GetSimilarity(); similarity != 1 {
-			t.Errorf("final score: got %v, want 1", similarity)
-		}
-		break
+	if similarity := final(t, stream).GetSimilarity(); similarity != 1 {
+		t.Errorf("final score: got %v, want 1", similarity)
 	}
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 		t.Errorf("behind the final score: got %v, want the end", err)
+	}
+}
+
+// final reads a stream up to its final score.
+func final(t *testing.T, stream evaluatorv1.EvaluatorService_WatchScoreClient) *busv1.Result {
+	t.Helper()
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("before the final score: %v", err)
+		}
+		if response.GetFinal() {
+			return response.GetResult()
+		}
 	}
 }
 

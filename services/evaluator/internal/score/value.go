@@ -63,6 +63,12 @@ func (v Value) Text() (string, bool) { return v.text, v.kind == KindString }
 // Float returns the number of v and whether v is one.
 func (v Value) Float() (float64, bool) { return v.number, v.kind == KindNumber }
 
+// Truth returns the truth value of v and whether v is one.
+func (v Value) Truth() (bool, bool) { return v.number != 0, v.kind == KindBool }
+
+// Texts returns the list of v, which must not be changed, and whether v is one.
+func (v Value) Texts() ([]string, bool) { return v.list, v.kind == KindList }
+
 // Equal reports whether both values have the same kind and content. Null equals null and NaN equals NaN.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind {

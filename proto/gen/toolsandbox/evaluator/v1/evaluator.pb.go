@@ -477,6 +477,1011 @@ func (x *ScoreTrajectoryResponse) GetResult() *v11.Result {
 	return nil
 }
 
+// ExplainTrajectoryRequest carries a whole trajectory.
+type ExplainTrajectoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How it is scored.
+	Evaluation *v1.Evaluation `protobuf:"bytes,1,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
+	// All messages, the starting ones included.
+	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// All table versions.
+	Tables        []*v12.Table `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainTrajectoryRequest) Reset() {
+	*x = ExplainTrajectoryRequest{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainTrajectoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainTrajectoryRequest) ProtoMessage() {}
+
+func (x *ExplainTrajectoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainTrajectoryRequest.ProtoReflect.Descriptor instead.
+func (*ExplainTrajectoryRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExplainTrajectoryRequest) GetEvaluation() *v1.Evaluation {
+	if x != nil {
+		return x.Evaluation
+	}
+	return nil
+}
+
+func (x *ExplainTrajectoryRequest) GetMessages() []*v12.Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ExplainTrajectoryRequest) GetTables() []*v12.Table {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+// ExplainTrajectoryResponse holds the score and how it comes about.
+type ExplainTrajectoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The score; rollout and end are not set.
+	Result *v11.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// One per milestone. The similarity of the milestones is the mean of theirs, 0 where a node has no match.
+	Milestones []*NodeExplanation `protobuf:"bytes,2,rep,name=milestones,proto3" json:"milestones,omitempty"`
+	// One per minefield, likewise.
+	Minefields    []*NodeExplanation `protobuf:"bytes,3,rep,name=minefields,proto3" json:"minefields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainTrajectoryResponse) Reset() {
+	*x = ExplainTrajectoryResponse{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainTrajectoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainTrajectoryResponse) ProtoMessage() {}
+
+func (x *ExplainTrajectoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainTrajectoryResponse.ProtoReflect.Descriptor instead.
+func (*ExplainTrajectoryResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ExplainTrajectoryResponse) GetResult() *v11.Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *ExplainTrajectoryResponse) GetMilestones() []*NodeExplanation {
+	if x != nil {
+		return x.Milestones
+	}
+	return nil
+}
+
+func (x *ExplainTrajectoryResponse) GetMinefields() []*NodeExplanation {
+	if x != nil {
+		return x.Minefields
+	}
+	return nil
+}
+
+// NodeExplanation says what became of one node.
+type NodeExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number.
+	Node int32 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Its name; empty if it has none.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Where the best matching of its graph puts it. Unset if it takes no part: no edge of the graph mentions it, or no user spoke.
+	Match *NodeAt `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
+	// Only if the similarity there is below 1: the message at which this node alone, its references where they were matched,
+	// does better, or where it is 0 everywhere, comes closest. Unset if the match is that message.
+	Best          *NodeAt `protobuf:"bytes,4,opt,name=best,proto3" json:"best,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeExplanation) Reset() {
+	*x = NodeExplanation{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeExplanation) ProtoMessage() {}
+
+func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
+func (*NodeExplanation) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *NodeExplanation) GetNode() int32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *NodeExplanation) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeExplanation) GetMatch() *NodeAt {
+	if x != nil {
+		return x.Match
+	}
+	return nil
+}
+
+func (x *NodeExplanation) GetBest() *NodeAt {
+	if x != nil {
+		return x.Best
+	}
+	return nil
+}
+
+// NodeAt is a node at a message.
+type NodeAt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The geometric mean of the similarities of the constraints that are no guardrails, times those of the others and of
+	// the automatic guardrails.
+	Similarity float64 `protobuf:"fixed64,2,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// The author's constraints, in their order.
+	Constraints []*ConstraintExplanation `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
+	// The automatic guardrails.
+	Guardrails    []*ConstraintExplanation `protobuf:"bytes,4,rep,name=guardrails,proto3" json:"guardrails,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAt) Reset() {
+	*x = NodeAt{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAt) ProtoMessage() {}
+
+func (x *NodeAt) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAt.ProtoReflect.Descriptor instead.
+func (*NodeAt) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *NodeAt) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *NodeAt) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *NodeAt) GetConstraints() []*ConstraintExplanation {
+	if x != nil {
+		return x.Constraints
+	}
+	return nil
+}
+
+func (x *NodeAt) GetGuardrails() []*ConstraintExplanation {
+	if x != nil {
+		return x.Guardrails
+	}
+	return nil
+}
+
+// ConstraintExplanation is one comparison at a message.
+type ConstraintExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The table that is compared.
+	Table v12.TableName `protobuf:"varint,1,opt,name=table,proto3,enum=toolsandbox.world.v1.TableName" json:"table,omitempty"`
+	// How it is compared.
+	Measure v1.SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
+	// The node whose matched message is the reference; −1 is the first user message. Unset where the measure reads none.
+	Reference *int32 `protobuf:"varint,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
+	// That message.
+	ReferenceIndex *int32 `protobuf:"varint,4,opt,name=reference_index,json=referenceIndex,proto3,oneof" json:"reference_index,omitempty"`
+	// 0 to 1: the geometric mean of the similarities of rows, 0 if there is a problem. For guardrails 1 or 0.
+	Similarity float64 `protobuf:"fixed64,5,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// For people: what makes the similarity 0 whatever the rows hold; empty if nothing does.
+	Problem string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The target's rows with those they are paired with, then found rows that are left over. None for guardrails.
+	Rows []*RowExplanation `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`
+	// For guardrails, ADDITION, REMOVAL and UPDATE: what changed since the reference.
+	Changes []*RowChange `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
+	// For TOOL_TRACE_DEPENDANT: the values that the target was completed with.
+	Extracted     []*ExtractedValue `protobuf:"bytes,9,rep,name=extracted,proto3" json:"extracted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConstraintExplanation) Reset() {
+	*x = ConstraintExplanation{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConstraintExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConstraintExplanation) ProtoMessage() {}
+
+func (x *ConstraintExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConstraintExplanation.ProtoReflect.Descriptor instead.
+func (*ConstraintExplanation) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ConstraintExplanation) GetTable() v12.TableName {
+	if x != nil {
+		return x.Table
+	}
+	return v12.TableName(0)
+}
+
+func (x *ConstraintExplanation) GetMeasure() v1.SnapshotMeasure {
+	if x != nil {
+		return x.Measure
+	}
+	return v1.SnapshotMeasure(0)
+}
+
+func (x *ConstraintExplanation) GetReference() int32 {
+	if x != nil && x.Reference != nil {
+		return *x.Reference
+	}
+	return 0
+}
+
+func (x *ConstraintExplanation) GetReferenceIndex() int32 {
+	if x != nil && x.ReferenceIndex != nil {
+		return *x.ReferenceIndex
+	}
+	return 0
+}
+
+func (x *ConstraintExplanation) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *ConstraintExplanation) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *ConstraintExplanation) GetRows() []*RowExplanation {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *ConstraintExplanation) GetChanges() []*RowChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ConstraintExplanation) GetExtracted() []*ExtractedValue {
+	if x != nil {
+		return x.Extracted
+	}
+	return nil
+}
+
+// RowExplanation is a pair of rows.
+type RowExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the target's row; unset for a row that nothing wants.
+	Wanted *int32 `protobuf:"varint,1,opt,name=wanted,proto3,oneof" json:"wanted,omitempty"`
+	// The row found; unset if none is left for the target's row. For SANDBOX always unset: it is the message itself.
+	Found *v12.Row `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
+	// The n-th root of the product over the n cells, those without a result left out; 0 if no cell has a result.
+	Similarity float64 `protobuf:"fixed64,3,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// The target's cells, in column order, without similarity if no row is left for it; none for a row that nothing wants.
+	Cells         []*CellExplanation `protobuf:"bytes,4,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowExplanation) Reset() {
+	*x = RowExplanation{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowExplanation) ProtoMessage() {}
+
+func (x *RowExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowExplanation.ProtoReflect.Descriptor instead.
+func (*RowExplanation) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RowExplanation) GetWanted() int32 {
+	if x != nil && x.Wanted != nil {
+		return *x.Wanted
+	}
+	return 0
+}
+
+func (x *RowExplanation) GetFound() *v12.Row {
+	if x != nil {
+		return x.Found
+	}
+	return nil
+}
+
+func (x *RowExplanation) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *RowExplanation) GetCells() []*CellExplanation {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+// CellExplanation is a pair of cells. For ADDITION, REMOVAL and UPDATE empty values stand for null ones.
+type CellExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Column name.
+	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	// How the cells are compared.
+	Measure v1.ColumnMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.ColumnMeasure" json:"measure,omitempty"`
+	// The target's value, completed where the target was.
+	Wanted *v12.Value `protobuf:"bytes,3,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// The value found; unset for columns that hold lists and where no row is left for the target's.
+	Found *v12.Value `protobuf:"bytes,4,opt,name=found,proto3" json:"found,omitempty"`
+	// The list found, for columns that hold lists.
+	FoundTexts []string `protobuf:"bytes,5,rep,name=found_texts,json=foundTexts,proto3" json:"found_texts,omitempty"`
+	// 0 to 1.
+	Similarity float64 `protobuf:"fixed64,6,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// The comparison has no result, as that of nothing with a value has none, and is left out of the row's mean.
+	NoResult bool `protobuf:"varint,7,opt,name=no_result,json=noResult,proto3" json:"no_result,omitempty"`
+	// For ROUGE_L between two texts.
+	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
+	// For TOOL_TRACE with at least one accepted trace.
+	Trace         *TraceComparison `protobuf:"bytes,9,opt,name=trace,proto3" json:"trace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellExplanation) Reset() {
+	*x = CellExplanation{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellExplanation) ProtoMessage() {}
+
+func (x *CellExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellExplanation.ProtoReflect.Descriptor instead.
+func (*CellExplanation) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CellExplanation) GetColumn() string {
+	if x != nil {
+		return x.Column
+	}
+	return ""
+}
+
+func (x *CellExplanation) GetMeasure() v1.ColumnMeasure {
+	if x != nil {
+		return x.Measure
+	}
+	return v1.ColumnMeasure(0)
+}
+
+func (x *CellExplanation) GetWanted() *v12.Value {
+	if x != nil {
+		return x.Wanted
+	}
+	return nil
+}
+
+func (x *CellExplanation) GetFound() *v12.Value {
+	if x != nil {
+		return x.Found
+	}
+	return nil
+}
+
+func (x *CellExplanation) GetFoundTexts() []string {
+	if x != nil {
+		return x.FoundTexts
+	}
+	return nil
+}
+
+func (x *CellExplanation) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *CellExplanation) GetNoResult() bool {
+	if x != nil {
+		return x.NoResult
+	}
+	return false
+}
+
+func (x *CellExplanation) GetText() *TextComparison {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+func (x *CellExplanation) GetTrace() *TraceComparison {
+	if x != nil {
+		return x.Trace
+	}
+	return nil
+}
+
+// TextComparison is ROUGE-L in detail; the similarity is the harmonic mean of precision and recall, with 32 bits.
+type TextComparison struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Share of the found words that are common.
+	Precision float64 `protobuf:"fixed64,1,opt,name=precision,proto3" json:"precision,omitempty"`
+	// Share of the wanted words that are common.
+	Recall float64 `protobuf:"fixed64,2,opt,name=recall,proto3" json:"recall,omitempty"`
+	// The longest common subsequence. Empty for texts of some thousand words each.
+	Common        []*CommonWord `protobuf:"bytes,3,rep,name=common,proto3" json:"common,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextComparison) Reset() {
+	*x = TextComparison{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextComparison) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextComparison) ProtoMessage() {}
+
+func (x *TextComparison) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextComparison.ProtoReflect.Descriptor instead.
+func (*TextComparison) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TextComparison) GetPrecision() float64 {
+	if x != nil {
+		return x.Precision
+	}
+	return 0
+}
+
+func (x *TextComparison) GetRecall() float64 {
+	if x != nil {
+		return x.Recall
+	}
+	return 0
+}
+
+func (x *TextComparison) GetCommon() []*CommonWord {
+	if x != nil {
+		return x.Common
+	}
+	return nil
+}
+
+// CommonWord is a word of both texts; they have the same stem.
+type CommonWord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it stands in the wanted text.
+	Wanted string `protobuf:"bytes,1,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// As it stands in the found text.
+	Found string `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
+	// Where it begins in the wanted text, in bytes.
+	WantedAt int32 `protobuf:"varint,3,opt,name=wanted_at,json=wantedAt,proto3" json:"wanted_at,omitempty"`
+	// Where it begins in the found text, in bytes.
+	FoundAt       int32 `protobuf:"varint,4,opt,name=found_at,json=foundAt,proto3" json:"found_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommonWord) Reset() {
+	*x = CommonWord{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommonWord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommonWord) ProtoMessage() {}
+
+func (x *CommonWord) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommonWord.ProtoReflect.Descriptor instead.
+func (*CommonWord) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CommonWord) GetWanted() string {
+	if x != nil {
+		return x.Wanted
+	}
+	return ""
+}
+
+func (x *CommonWord) GetFound() string {
+	if x != nil {
+		return x.Found
+	}
+	return ""
+}
+
+func (x *CommonWord) GetWantedAt() int32 {
+	if x != nil {
+		return x.WantedAt
+	}
+	return 0
+}
+
+func (x *CommonWord) GetFoundAt() int32 {
+	if x != nil {
+		return x.FoundAt
+	}
+	return 0
+}
+
+// TraceComparison compares the accepted trace and the call of the message that fit, or of all those that come closest.
+type TraceComparison struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the accepted trace.
+	Accepted int32 `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The accepted tool.
+	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The tool that was called; empty if the message holds no successful call.
+	FoundTool string `protobuf:"bytes,3,opt,name=found_tool,json=foundTool,proto3" json:"found_tool,omitempty"`
+	// Whether the call fits.
+	Fits bool `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
+	// The accepted arguments, if the tools are equal.
+	Arguments     []*ArgumentComparison `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TraceComparison) Reset() {
+	*x = TraceComparison{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TraceComparison) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TraceComparison) ProtoMessage() {}
+
+func (x *TraceComparison) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TraceComparison.ProtoReflect.Descriptor instead.
+func (*TraceComparison) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *TraceComparison) GetAccepted() int32 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *TraceComparison) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *TraceComparison) GetFoundTool() string {
+	if x != nil {
+		return x.FoundTool
+	}
+	return ""
+}
+
+func (x *TraceComparison) GetFits() bool {
+	if x != nil {
+		return x.Fits
+	}
+	return false
+}
+
+func (x *TraceComparison) GetArguments() []*ArgumentComparison {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+// ArgumentComparison compares one argument.
+type ArgumentComparison struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The accepted value, as JSON text.
+	WantedJson string `protobuf:"bytes,2,opt,name=wanted_json,json=wantedJson,proto3" json:"wanted_json,omitempty"`
+	// The value given, as JSON text; unset if none was.
+	FoundJson *string `protobuf:"bytes,3,opt,name=found_json,json=foundJson,proto3,oneof" json:"found_json,omitempty"`
+	// The largest accepted difference; unset if the values must be equal.
+	Tolerance *float64 `protobuf:"fixed64,4,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
+	// Whether it fits.
+	Fits          bool `protobuf:"varint,5,opt,name=fits,proto3" json:"fits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArgumentComparison) Reset() {
+	*x = ArgumentComparison{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArgumentComparison) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArgumentComparison) ProtoMessage() {}
+
+func (x *ArgumentComparison) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArgumentComparison.ProtoReflect.Descriptor instead.
+func (*ArgumentComparison) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ArgumentComparison) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ArgumentComparison) GetWantedJson() string {
+	if x != nil {
+		return x.WantedJson
+	}
+	return ""
+}
+
+func (x *ArgumentComparison) GetFoundJson() string {
+	if x != nil && x.FoundJson != nil {
+		return *x.FoundJson
+	}
+	return ""
+}
+
+func (x *ArgumentComparison) GetTolerance() float64 {
+	if x != nil && x.Tolerance != nil {
+		return *x.Tolerance
+	}
+	return 0
+}
+
+func (x *ArgumentComparison) GetFits() bool {
+	if x != nil {
+		return x.Fits
+	}
+	return false
+}
+
+// RowChange is a row that differs between the reference and the match.
+type RowChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The row at the reference; unset if there was none, and for SANDBOX.
+	Before *v12.Row `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
+	// The row at the match; unset if there is none, and for SANDBOX.
+	After *v12.Row `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Names of the columns that differ, if there are both; for SANDBOX those of the two messages.
+	Columns       []string `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowChange) Reset() {
+	*x = RowChange{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowChange) ProtoMessage() {}
+
+func (x *RowChange) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowChange.ProtoReflect.Descriptor instead.
+func (*RowChange) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RowChange) GetBefore() *v12.Row {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *RowChange) GetAfter() *v12.Row {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *RowChange) GetColumns() []string {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+// ExtractedValue is a value that a target was completed with.
+type ExtractedValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The value as it is printed.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractedValue) Reset() {
+	*x = ExtractedValue{}
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractedValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractedValue) ProtoMessage() {}
+
+func (x *ExtractedValue) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractedValue.ProtoReflect.Descriptor instead.
+func (*ExtractedValue) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ExtractedValue) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ExtractedValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 var File_toolsandbox_evaluator_v1_evaluator_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
@@ -509,13 +1514,113 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x123\n" +
 	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\"M\n" +
 	"\x17ScoreTrajectoryResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result2\xcd\x03\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"\xe3\x01\n" +
+	"\x18ExplainTrajectoryRequest\x12M\n" +
+	"\n" +
+	"evaluation\x18\x01 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
+	"evaluation\x12C\n" +
+	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x123\n" +
+	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\"\xe5\x01\n" +
+	"\x19ExplainTrajectoryResponse\x122\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\x12I\n" +
+	"\n" +
+	"milestones\x18\x02 \x03(\v2).toolsandbox.evaluator.v1.NodeExplanationR\n" +
+	"milestones\x12I\n" +
+	"\n" +
+	"minefields\x18\x03 \x03(\v2).toolsandbox.evaluator.v1.NodeExplanationR\n" +
+	"minefields\"\xa7\x01\n" +
+	"\x0fNodeExplanation\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\x05R\x04node\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x126\n" +
+	"\x05match\x18\x03 \x01(\v2 .toolsandbox.evaluator.v1.NodeAtR\x05match\x124\n" +
+	"\x04best\x18\x04 \x01(\v2 .toolsandbox.evaluator.v1.NodeAtR\x04best\"\xe2\x01\n" +
+	"\x06NodeAt\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x1e\n" +
+	"\n" +
+	"similarity\x18\x02 \x01(\x01R\n" +
+	"similarity\x12Q\n" +
+	"\vconstraints\x18\x03 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\vconstraints\x12O\n" +
+	"\n" +
+	"guardrails\x18\x04 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\n" +
+	"guardrails\"\x86\x04\n" +
+	"\x15ConstraintExplanation\x125\n" +
+	"\x05table\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameR\x05table\x12D\n" +
+	"\ameasure\x18\x02 \x01(\x0e2*.toolsandbox.evaluation.v1.SnapshotMeasureR\ameasure\x12!\n" +
+	"\treference\x18\x03 \x01(\x05H\x00R\treference\x88\x01\x01\x12,\n" +
+	"\x0freference_index\x18\x04 \x01(\x05H\x01R\x0ereferenceIndex\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"similarity\x18\x05 \x01(\x01R\n" +
+	"similarity\x12\x18\n" +
+	"\aproblem\x18\x06 \x01(\tR\aproblem\x12<\n" +
+	"\x04rows\x18\a \x03(\v2(.toolsandbox.evaluator.v1.RowExplanationR\x04rows\x12=\n" +
+	"\achanges\x18\b \x03(\v2#.toolsandbox.evaluator.v1.RowChangeR\achanges\x12F\n" +
+	"\textracted\x18\t \x03(\v2(.toolsandbox.evaluator.v1.ExtractedValueR\textractedB\f\n" +
+	"\n" +
+	"_referenceB\x12\n" +
+	"\x10_reference_index\"\xca\x01\n" +
+	"\x0eRowExplanation\x12\x1b\n" +
+	"\x06wanted\x18\x01 \x01(\x05H\x00R\x06wanted\x88\x01\x01\x12/\n" +
+	"\x05found\x18\x02 \x01(\v2\x19.toolsandbox.world.v1.RowR\x05found\x12\x1e\n" +
+	"\n" +
+	"similarity\x18\x03 \x01(\x01R\n" +
+	"similarity\x12?\n" +
+	"\x05cells\x18\x04 \x03(\v2).toolsandbox.evaluator.v1.CellExplanationR\x05cellsB\t\n" +
+	"\a_wanted\"\xb2\x03\n" +
+	"\x0fCellExplanation\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\tR\x06column\x12B\n" +
+	"\ameasure\x18\x02 \x01(\x0e2(.toolsandbox.evaluation.v1.ColumnMeasureR\ameasure\x123\n" +
+	"\x06wanted\x18\x03 \x01(\v2\x1b.toolsandbox.world.v1.ValueR\x06wanted\x121\n" +
+	"\x05found\x18\x04 \x01(\v2\x1b.toolsandbox.world.v1.ValueR\x05found\x12\x1f\n" +
+	"\vfound_texts\x18\x05 \x03(\tR\n" +
+	"foundTexts\x12\x1e\n" +
+	"\n" +
+	"similarity\x18\x06 \x01(\x01R\n" +
+	"similarity\x12\x1b\n" +
+	"\tno_result\x18\a \x01(\bR\bnoResult\x12<\n" +
+	"\x04text\x18\b \x01(\v2(.toolsandbox.evaluator.v1.TextComparisonR\x04text\x12?\n" +
+	"\x05trace\x18\t \x01(\v2).toolsandbox.evaluator.v1.TraceComparisonR\x05trace\"\x84\x01\n" +
+	"\x0eTextComparison\x12\x1c\n" +
+	"\tprecision\x18\x01 \x01(\x01R\tprecision\x12\x16\n" +
+	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12<\n" +
+	"\x06common\x18\x03 \x03(\v2$.toolsandbox.evaluator.v1.CommonWordR\x06common\"r\n" +
+	"\n" +
+	"CommonWord\x12\x16\n" +
+	"\x06wanted\x18\x01 \x01(\tR\x06wanted\x12\x14\n" +
+	"\x05found\x18\x02 \x01(\tR\x05found\x12\x1b\n" +
+	"\twanted_at\x18\x03 \x01(\x05R\bwantedAt\x12\x19\n" +
+	"\bfound_at\x18\x04 \x01(\x05R\afoundAt\"\xc0\x01\n" +
+	"\x0fTraceComparison\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\x05R\baccepted\x12\x12\n" +
+	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1d\n" +
+	"\n" +
+	"found_tool\x18\x03 \x01(\tR\tfoundTool\x12\x12\n" +
+	"\x04fits\x18\x04 \x01(\bR\x04fits\x12J\n" +
+	"\targuments\x18\x05 \x03(\v2,.toolsandbox.evaluator.v1.ArgumentComparisonR\targuments\"\xc1\x01\n" +
+	"\x12ArgumentComparison\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
+	"\vwanted_json\x18\x02 \x01(\tR\n" +
+	"wantedJson\x12\"\n" +
+	"\n" +
+	"found_json\x18\x03 \x01(\tH\x00R\tfoundJson\x88\x01\x01\x12!\n" +
+	"\ttolerance\x18\x04 \x01(\x01H\x01R\ttolerance\x88\x01\x01\x12\x12\n" +
+	"\x04fits\x18\x05 \x01(\bR\x04fitsB\r\n" +
+	"\v_found_jsonB\f\n" +
+	"\n" +
+	"_tolerance\"\x89\x01\n" +
+	"\tRowChange\x121\n" +
+	"\x06before\x18\x01 \x01(\v2\x19.toolsandbox.world.v1.RowR\x06before\x12/\n" +
+	"\x05after\x18\x02 \x01(\v2\x19.toolsandbox.world.v1.RowR\x05after\x12\x18\n" +
+	"\acolumns\x18\x03 \x03(\tR\acolumns\":\n" +
+	"\x0eExtractedValue\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value2\xcb\x04\n" +
 	"\x10EvaluatorService\x12s\n" +
 	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\x12a\n" +
 	"\bGetScore\x12).toolsandbox.evaluator.v1.GetScoreRequest\x1a*.toolsandbox.evaluator.v1.GetScoreResponse\x12i\n" +
 	"\n" +
 	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse0\x01\x12v\n" +
-	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponseB\x83\x02\n" +
+	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\x12|\n" +
+	"\x11ExplainTrajectory\x122.toolsandbox.evaluator.v1.ExplainTrajectoryRequest\x1a3.toolsandbox.evaluator.v1.ExplainTrajectoryResponseB\x83\x02\n" +
 	"\x1ccom.toolsandbox.evaluator.v1B\x0eEvaluatorProtoP\x01ZQgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1;evaluatorv1\xa2\x02\x03TEX\xaa\x02\x18Toolsandbox.Evaluator.V1\xca\x02\x18Toolsandbox\\Evaluator\\V1\xe2\x02$Toolsandbox\\Evaluator\\V1\\GPBMetadata\xea\x02\x1aToolsandbox::Evaluator::V1b\x06proto3"
 
 var (
@@ -530,44 +1635,90 @@ func file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescData
 }
 
-var file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_toolsandbox_evaluator_v1_evaluator_proto_goTypes = []any{
-	(*NamedEvaluation)(nil),         // 0: toolsandbox.evaluator.v1.NamedEvaluation
-	(*PutEvaluationsRequest)(nil),   // 1: toolsandbox.evaluator.v1.PutEvaluationsRequest
-	(*PutEvaluationsResponse)(nil),  // 2: toolsandbox.evaluator.v1.PutEvaluationsResponse
-	(*GetScoreRequest)(nil),         // 3: toolsandbox.evaluator.v1.GetScoreRequest
-	(*GetScoreResponse)(nil),        // 4: toolsandbox.evaluator.v1.GetScoreResponse
-	(*WatchScoreRequest)(nil),       // 5: toolsandbox.evaluator.v1.WatchScoreRequest
-	(*WatchScoreResponse)(nil),      // 6: toolsandbox.evaluator.v1.WatchScoreResponse
-	(*ScoreTrajectoryRequest)(nil),  // 7: toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	(*ScoreTrajectoryResponse)(nil), // 8: toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	(*v1.Evaluation)(nil),           // 9: toolsandbox.evaluation.v1.Evaluation
-	(*v11.Result)(nil),              // 10: toolsandbox.bus.v1.Result
-	(*v12.Message)(nil),             // 11: toolsandbox.world.v1.Message
-	(*v12.Table)(nil),               // 12: toolsandbox.world.v1.Table
+	(*NamedEvaluation)(nil),           // 0: toolsandbox.evaluator.v1.NamedEvaluation
+	(*PutEvaluationsRequest)(nil),     // 1: toolsandbox.evaluator.v1.PutEvaluationsRequest
+	(*PutEvaluationsResponse)(nil),    // 2: toolsandbox.evaluator.v1.PutEvaluationsResponse
+	(*GetScoreRequest)(nil),           // 3: toolsandbox.evaluator.v1.GetScoreRequest
+	(*GetScoreResponse)(nil),          // 4: toolsandbox.evaluator.v1.GetScoreResponse
+	(*WatchScoreRequest)(nil),         // 5: toolsandbox.evaluator.v1.WatchScoreRequest
+	(*WatchScoreResponse)(nil),        // 6: toolsandbox.evaluator.v1.WatchScoreResponse
+	(*ScoreTrajectoryRequest)(nil),    // 7: toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	(*ScoreTrajectoryResponse)(nil),   // 8: toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	(*ExplainTrajectoryRequest)(nil),  // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	(*ExplainTrajectoryResponse)(nil), // 10: toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	(*NodeExplanation)(nil),           // 11: toolsandbox.evaluator.v1.NodeExplanation
+	(*NodeAt)(nil),                    // 12: toolsandbox.evaluator.v1.NodeAt
+	(*ConstraintExplanation)(nil),     // 13: toolsandbox.evaluator.v1.ConstraintExplanation
+	(*RowExplanation)(nil),            // 14: toolsandbox.evaluator.v1.RowExplanation
+	(*CellExplanation)(nil),           // 15: toolsandbox.evaluator.v1.CellExplanation
+	(*TextComparison)(nil),            // 16: toolsandbox.evaluator.v1.TextComparison
+	(*CommonWord)(nil),                // 17: toolsandbox.evaluator.v1.CommonWord
+	(*TraceComparison)(nil),           // 18: toolsandbox.evaluator.v1.TraceComparison
+	(*ArgumentComparison)(nil),        // 19: toolsandbox.evaluator.v1.ArgumentComparison
+	(*RowChange)(nil),                 // 20: toolsandbox.evaluator.v1.RowChange
+	(*ExtractedValue)(nil),            // 21: toolsandbox.evaluator.v1.ExtractedValue
+	(*v1.Evaluation)(nil),             // 22: toolsandbox.evaluation.v1.Evaluation
+	(*v11.Result)(nil),                // 23: toolsandbox.bus.v1.Result
+	(*v12.Message)(nil),               // 24: toolsandbox.world.v1.Message
+	(*v12.Table)(nil),                 // 25: toolsandbox.world.v1.Table
+	(v12.TableName)(0),                // 26: toolsandbox.world.v1.TableName
+	(v1.SnapshotMeasure)(0),           // 27: toolsandbox.evaluation.v1.SnapshotMeasure
+	(*v12.Row)(nil),                   // 28: toolsandbox.world.v1.Row
+	(v1.ColumnMeasure)(0),             // 29: toolsandbox.evaluation.v1.ColumnMeasure
+	(*v12.Value)(nil),                 // 30: toolsandbox.world.v1.Value
 }
 var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
-	9,  // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	22, // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
 	0,  // 1: toolsandbox.evaluator.v1.PutEvaluationsRequest.evaluations:type_name -> toolsandbox.evaluator.v1.NamedEvaluation
-	10, // 2: toolsandbox.evaluator.v1.GetScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
-	10, // 3: toolsandbox.evaluator.v1.WatchScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
-	9,  // 4: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	11, // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
-	12, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
-	10, // 7: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
-	1,  // 8: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
-	3,  // 9: toolsandbox.evaluator.v1.EvaluatorService.GetScore:input_type -> toolsandbox.evaluator.v1.GetScoreRequest
-	5,  // 10: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
-	7,  // 11: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	2,  // 12: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
-	4,  // 13: toolsandbox.evaluator.v1.EvaluatorService.GetScore:output_type -> toolsandbox.evaluator.v1.GetScoreResponse
-	6,  // 14: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
-	8,  // 15: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	23, // 2: toolsandbox.evaluator.v1.GetScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
+	23, // 3: toolsandbox.evaluator.v1.WatchScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
+	22, // 4: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	24, // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
+	23, // 7: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	22, // 8: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	24, // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
+	25, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
+	23, // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	11, // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	11, // 13: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	12, // 14: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeAt
+	12, // 15: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeAt
+	13, // 16: toolsandbox.evaluator.v1.NodeAt.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	13, // 17: toolsandbox.evaluator.v1.NodeAt.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	26, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.table:type_name -> toolsandbox.world.v1.TableName
+	27, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
+	14, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
+	20, // 21: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
+	21, // 22: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
+	28, // 23: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
+	15, // 24: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
+	29, // 25: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
+	30, // 26: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
+	30, // 27: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
+	16, // 28: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
+	18, // 29: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
+	17, // 30: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
+	19, // 31: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
+	28, // 32: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
+	28, // 33: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
+	1,  // 34: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
+	3,  // 35: toolsandbox.evaluator.v1.EvaluatorService.GetScore:input_type -> toolsandbox.evaluator.v1.GetScoreRequest
+	5,  // 36: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
+	7,  // 37: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	9,  // 38: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	2,  // 39: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
+	4,  // 40: toolsandbox.evaluator.v1.EvaluatorService.GetScore:output_type -> toolsandbox.evaluator.v1.GetScoreResponse
+	6,  // 41: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
+	8,  // 42: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	10, // 43: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	39, // [39:44] is the sub-list for method output_type
+	34, // [34:39] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluator_v1_evaluator_proto_init() }
@@ -575,13 +1726,16 @@ func file_toolsandbox_evaluator_v1_evaluator_proto_init() {
 	if File_toolsandbox_evaluator_v1_evaluator_proto != nil {
 		return
 	}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc), len(file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

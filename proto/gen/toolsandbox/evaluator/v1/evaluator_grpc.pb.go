@@ -21,10 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EvaluatorService_PutEvaluations_FullMethodName  = "/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations"
-	EvaluatorService_GetScore_FullMethodName        = "/toolsandbox.evaluator.v1.EvaluatorService/GetScore"
-	EvaluatorService_WatchScore_FullMethodName      = "/toolsandbox.evaluator.v1.EvaluatorService/WatchScore"
-	EvaluatorService_ScoreTrajectory_FullMethodName = "/toolsandbox.evaluator.v1.EvaluatorService/ScoreTrajectory"
+	EvaluatorService_PutEvaluations_FullMethodName    = "/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations"
+	EvaluatorService_GetScore_FullMethodName          = "/toolsandbox.evaluator.v1.EvaluatorService/GetScore"
+	EvaluatorService_WatchScore_FullMethodName        = "/toolsandbox.evaluator.v1.EvaluatorService/WatchScore"
+	EvaluatorService_ScoreTrajectory_FullMethodName   = "/toolsandbox.evaluator.v1.EvaluatorService/ScoreTrajectory"
+	EvaluatorService_ExplainTrajectory_FullMethodName = "/toolsandbox.evaluator.v1.EvaluatorService/ExplainTrajectory"
 )
 
 // EvaluatorServiceClient is the client API for EvaluatorService service.
@@ -45,6 +46,9 @@ type EvaluatorServiceClient interface {
 	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
 	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(ctx context.Context, in *ScoreTrajectoryRequest, opts ...grpc.CallOption) (*ScoreTrajectoryResponse, error)
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes about; nothing is stored.
+	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	ExplainTrajectory(ctx context.Context, in *ExplainTrajectoryRequest, opts ...grpc.CallOption) (*ExplainTrajectoryResponse, error)
 }
 
 type evaluatorServiceClient struct {
@@ -104,6 +108,16 @@ func (c *evaluatorServiceClient) ScoreTrajectory(ctx context.Context, in *ScoreT
 	return out, nil
 }
 
+func (c *evaluatorServiceClient) ExplainTrajectory(ctx context.Context, in *ExplainTrajectoryRequest, opts ...grpc.CallOption) (*ExplainTrajectoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainTrajectoryResponse)
+	err := c.cc.Invoke(ctx, EvaluatorService_ExplainTrajectory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EvaluatorServiceServer is the server API for EvaluatorService service.
 // All implementations must embed UnimplementedEvaluatorServiceServer
 // for forward compatibility.
@@ -122,6 +136,9 @@ type EvaluatorServiceServer interface {
 	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
 	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(context.Context, *ScoreTrajectoryRequest) (*ScoreTrajectoryResponse, error)
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes about; nothing is stored.
+	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	ExplainTrajectory(context.Context, *ExplainTrajectoryRequest) (*ExplainTrajectoryResponse, error)
 	mustEmbedUnimplementedEvaluatorServiceServer()
 }
 
@@ -143,6 +160,9 @@ func (UnimplementedEvaluatorServiceServer) WatchScore(*WatchScoreRequest, grpc.S
 }
 func (UnimplementedEvaluatorServiceServer) ScoreTrajectory(context.Context, *ScoreTrajectoryRequest) (*ScoreTrajectoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ScoreTrajectory not implemented")
+}
+func (UnimplementedEvaluatorServiceServer) ExplainTrajectory(context.Context, *ExplainTrajectoryRequest) (*ExplainTrajectoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainTrajectory not implemented")
 }
 func (UnimplementedEvaluatorServiceServer) mustEmbedUnimplementedEvaluatorServiceServer() {}
 func (UnimplementedEvaluatorServiceServer) testEmbeddedByValue()                          {}
@@ -230,6 +250,24 @@ func _EvaluatorService_ScoreTrajectory_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EvaluatorService_ExplainTrajectory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainTrajectoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EvaluatorServiceServer).ExplainTrajectory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EvaluatorService_ExplainTrajectory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EvaluatorServiceServer).ExplainTrajectory(ctx, req.(*ExplainTrajectoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EvaluatorService_ServiceDesc is the grpc.ServiceDesc for EvaluatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -248,6 +286,10 @@ var EvaluatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ScoreTrajectory",
 			Handler:    _EvaluatorService_ScoreTrajectory_Handler,
+		},
+		{
+			MethodName: "ExplainTrajectory",
+			Handler:    _EvaluatorService_ExplainTrajectory_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

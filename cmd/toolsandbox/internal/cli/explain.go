@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// explainOptions are the flags of explain.
+type explainOptions struct {
+	judge  *judge
+	node   string
+	asJSON bool
+}
+
+func newExplain() *cobra.Command {
+	options := &explainOptions{judge: newJudge()}
+	cmd := &cobra.Command{
+		Use:   "explain RUN SCENARIO",
+		Short: "Say how a score comes about",
+		Long: `explain says where each milestone was matched, how each of its constraints compares with what was found there, and where
+a milestone that is not reached would have fitted best. RUN is the --out directory of a run, SCENARIO one of its
+rollouts. The evaluation is read from the catalogue as it is now.`,
+		Example: `  toolsandbox run --agent oracle --out out
+  toolsandbox explain out turn_off_wifi
+  toolsandbox explain out turn_off_wifi --node 1 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return launch.Usage("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
+			}
+			return options.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.judge.register(cmd.Flags())
+	cmd.Flags().StringVar(&options.node, "node", "", "name or number of a milestone or minefield: explain only this one")
+	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stderr io.Writer) error {
+	summary, scenarios, err := o.judge.load(dir)
+	if err != nil {
+		return err
+	}
+	entry, err := find(dir, name, summary, scenarios)
+	if err != nil {
+		return err
+	}
+	scenario := scenarios[played(entry.Name, scenarios)]
+	if scenario == nil {
+		return launch.Usage("SCENARIO: %s has no scenario %q: give the run's --scenario-dir", o.judge.from(), played(entry.Name, scenarios))
+	}
+	trajectory, err := results.ReadTrajectory(dir, entry.Name)
+	if err != nil {
+		return err
+	}
+	report := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
+	if report.Recorded, err = entry.Similarity.Float64(); err != nil {
+		return fmt.Errorf("summary of %s: similarity: %w", entry.Name, err)
+	}
+	if entry.Failed() {
+		report.Failure = *entry.ExceptionType
+	}
+	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
+		ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
+		defer cancel()
+		report.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
+			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
+		})
+		return err
+	})
+	if err != nil {
+		return refused("explain", entry.Name, err)
+	}
+	if o.node != "" && !report.Keep(o.node) {
+		return launch.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
+			strings.Join(report.Names(), ", "))
+	}
+	if o.asJSON {
+		return writeJSON(stdout, report)
+	}
+	return report.WriteText(stdout, coloured(stdout))
+}
+
+// coloured says whether colours can be seen on w.
+func coloured(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
+}
+
+// find returns the rollout of that name, or the only one of the scenario of that name.
+func find(dir, name string, summary *results.Summary, scenarios map[string]*scenariov1.Scenario) (*results.ScenarioResult, error) {
+	var trials []*results.ScenarioResult
+	var names, known []string
+	for i := range summary.Scenarios {
+		entry := &summary.Scenarios[i]
+		if entry.Name == name {
+			return entry, nil
+		}
+		known = append(known, entry.Name)
+		if played(entry.Name, scenarios) == name {
+			trials, names = append(trials, entry), append(names, entry.Name)
+		}
+	}
+	switch len(trials) {
+	case 1:
+		return trials[0], nil
+	case 0:
+		hint := "see the names in " + results.SummaryFile
+		if near := suggest.Nearest(name, known, 3); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return nil, launch.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
+	default:
+		return nil, launch.Usage("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// judgeTimeout bounds scoring one trajectory.
+const judgeTimeout = time.Minute
+
+// judge is what commands need that score the trajectories of a finished run again: scenarios and an evaluator.
+type judge struct {
+	catalogue catalogue
+	engine    engine.Config
+	network   *pflag.FlagSet
+}
+
+func newJudge() *judge {
+	return &judge{engine: engine.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+}
+
+func (j *judge) register(flags *pflag.FlagSet) {
+	flags.StringVar(&j.catalogue.dir, "scenario-dir", "", "directory of scenarios to use instead of the built-in catalogue")
+	j.network.SetNormalizeFunc(dashes)
+	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
+	j.engine.Network.RegisterClientFlags(j.network)
+	flags.AddFlagSet(j.network)
+}
+
+// load reads the environment, the summary of the run in dir and the scenarios by name.
+func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scenario, error) {
+	// Only these: --scenario-dir means something else where the environment is usually set, in run.
+	if err := launch.Environment(j.network, os.LookupEnv); err != nil {
+		return nil, nil, err
+	}
+	if err := j.engine.Network.Validate(); err != nil {
+		return nil, nil, launch.Usage("%w", err)
+	}
+	summary, err := results.ReadSummary(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, launch.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	scenarios, err := j.catalogue.load(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return summary, scenarioOf(scenarios), nil
+}
+
+// played returns the scenario's name that belongs to a rollout's: run appends the trial where it plays a scenario several times.
+func played(rollout string, scenarios map[string]*scenariov1.Scenario) string {
+	name, number, ok := cutLast(rollout, "_trial_")
+	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
+		return rollout
+	}
+	return name
+}
+
+// cutLast is strings.Cut around the last instance of sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// from says where the scenarios come from.
+func (j *judge) from() string {
+	if j.catalogue.dir != "" {
+		return strings.TrimSuffix(j.catalogue.dir, "/")
+	}
+	return "the built-in catalogue"
+}
+
+// ask calls do with an evaluator, which it starts unless there is one elsewhere.
+func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) (err error) {
+	dir, err := os.MkdirTemp("", "toolsandbox-judge-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	j.engine.Dir = dir
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	running, err := engine.Start(ctx, j.engine, mesh.Parts{Logger: log.New(stderr)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return cause(ctx, do(ctx, evaluatorv1.NewEvaluatorServiceClient(running.Mesh().Conn(mesh.Evaluator))))
+}
+
+// refused names the rollout that an evaluator did not score.
+func refused(operation, rollout string, err error) error {
+	return fmt.Errorf("%s %s: %s", operation, rollout, status.Convert(err).Message())
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// scoreOptions are the flags of score.
+type scoreOptions struct {
+	judge  *judge
+	write  bool
+	asJSON bool
+}
+
+func newScore() *cobra.Command {
+	options := &scoreOptions{judge: newJudge()}
+	cmd := &cobra.Command{
+		Use:   "score RUN [NAME...]",
+		Short: "Score finished trajectories again with the evaluations as they are now",
+		Long: `score applies the milestones and minefields of the catalogue to the trajectories of a run, without running agents
+again, and shows which scores moved. RUN is the --out directory of the run, NAMEs are rollouts or scenarios, with * and ?;
+default all. Rollouts that ended in a failure keep their score.`,
+		Example: `  toolsandbox run --agent oracle --out out
+  toolsandbox score out
+  toolsandbox score out 'turn_*' --json
+  toolsandbox score out --write`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return launch.Usage("RUN: missing, expected a run's directory")
+			}
+			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.judge.register(cmd.Flags())
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+"; the old ones are kept as "+results.PreviousSummaryFile)
+	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
+	return cmd
+}
+
+func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, stdout, stderr io.Writer) error {
+	summary, scenarios, err := o.judge.load(dir)
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(dir, patterns, summary, scenarios)
+	if err != nil {
+		return err
+	}
+	rescore := &rescore{dir: dir, scenarios: scenarios, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
+	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
+		return rescore.all(ctx, client, chosen)
+	}); err != nil {
+		return err
+	}
+	scored, err := summary.With(rescore.entries)
+	if err != nil {
+		return err
+	}
+	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
+	if o.write && changed {
+		if err := results.ReplaceSummary(dir, scored); err != nil {
+			return err
+		}
+		rescore.outcome.Written = true
+	}
+	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
+	if o.asJSON {
+		return writeJSON(stdout, rescore.outcome)
+	}
+	if err := report.Moves(stdout, rescore.outcome); err != nil {
+		return err
+	}
+	switch {
+	case rescore.outcome.Written:
+		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
+	case o.write:
+		_, err = fmt.Fprintln(stderr, "nothing to write: every score is as it was")
+	case changed:
+		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
+	}
+	return err
+}
+
+// choose returns the places of the rollouts that match any pattern; every pattern must match something.
+func choose(dir string, patterns []string, summary *results.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+	chosen := make(map[int]bool)
+	for _, pattern := range patterns {
+		found := false
+		for i, entry := range summary.Scenarios {
+			for _, name := range []string{entry.Name, played(entry.Name, scenarios)} {
+				matched, err := path.Match(pattern, name)
+				if err != nil {
+					return nil, launch.Usage("NAME: pattern %q: %w", pattern, err)
+				}
+				if matched {
+					chosen[i], found = true, true
+				}
+			}
+		}
+		if !found {
+			return nil, launch.Usage("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, results.SummaryFile)
+		}
+	}
+	var places []int
+	for i := range summary.Scenarios {
+		if len(patterns) == 0 || chosen[i] {
+			places = append(places, i)
+		}
+	}
+	return places, nil
+}
+
+// rescore scores the trajectories of a run again.
+type rescore struct {
+	dir       string
+	scenarios map[string]*scenariov1.Scenario
+	// entries are those of the summary, replaced as they are scored.
+	entries []results.ScenarioResult
+	outcome *report.Rescore
+}
+
+// all scores the chosen rollouts.
+func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, chosen []int) error {
+	for _, i := range chosen {
+		if err := r.one(ctx, client, &r.entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *results.ScenarioResult) error {
+	scenario := r.scenarios[played(entry.Name, r.scenarios)]
+	switch {
+	case entry.Failed():
+		r.outcome.Failed = append(r.outcome.Failed, entry.Name)
+		return nil
+	case scenario == nil:
+		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
+		return nil
+	}
+	trajectory, err := results.ReadTrajectory(r.dir, entry.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
+	defer cancel()
+	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
+		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
+	})
+	if err != nil {
+		return refused("score", entry.Name, err)
+	}
+	before := *entry
+	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
+	return r.outcome.Add(&before, entry, scenario.GetEvaluation())
+}

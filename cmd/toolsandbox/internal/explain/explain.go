@@ -1,0 +1,85 @@
+// Package explain shows how the score of a trajectory comes about: as text for a person, as JSON for a program.
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Report is the explanation of one rollout.
+type Report struct {
+	// Name is the rollout's name in its run.
+	Name string
+	// Recorded is the similarity that the run recorded.
+	Recorded float64
+	// Failure is the type of the exception that ended the rollout; empty if none did.
+	Failure string
+	// Evaluation is what the explanation was made with.
+	Evaluation *evaluationv1.Evaluation
+	// Messages are all messages; message i has index i.
+	Messages []*worldv1.Message
+	// Explanation is the evaluator's answer.
+	Explanation *evaluatorv1.ExplainTrajectoryResponse
+}
+
+// Keep leaves only the nodes that are called node, or if there is none, have it as number. It returns false and changes
+// nothing if there is neither.
+func (r *Report) Keep(node string) bool {
+	number, err := strconv.Atoi(node)
+	for _, called := range []func(*evaluatorv1.NodeExplanation) bool{
+		func(n *evaluatorv1.NodeExplanation) bool { return n.GetName() != "" && n.GetName() == node },
+		func(n *evaluatorv1.NodeExplanation) bool { return err == nil && int(n.GetNode()) == number },
+	} {
+		milestones, minefields := kept(r.Explanation.GetMilestones(), called), kept(r.Explanation.GetMinefields(), called)
+		if len(milestones)+len(minefields) > 0 {
+			r.Explanation = &evaluatorv1.ExplainTrajectoryResponse{
+				Result: r.Explanation.GetResult(), Milestones: milestones, Minefields: minefields,
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func kept(nodes []*evaluatorv1.NodeExplanation, keep func(*evaluatorv1.NodeExplanation) bool) []*evaluatorv1.NodeExplanation {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *evaluatorv1.NodeExplanation) bool { return !keep(n) })
+}
+
+// Names returns the names of all nodes that have one.
+func (r *Report) Names() []string {
+	var names []string
+	for _, node := range slices.Concat(r.Explanation.GetMilestones(), r.Explanation.GetMinefields()) {
+		if node.GetName() != "" {
+			names = append(names, node.GetName())
+		}
+	}
+	return names
+}
+
+// MarshalJSON writes name, recorded similarity, failure and, as explanation, the JSON form of
+// toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the proto file.
+func (r *Report) MarshalJSON() ([]byte, error) {
+	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(r.Explanation)
+	if err != nil {
+		return nil, fmt.Errorf("write explanation of %s: %w", r.Name, err)
+	}
+	var compact bytes.Buffer // the spaces that protojson writes differ from program to program
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, fmt.Errorf("write explanation of %s: %w", r.Name, err)
+	}
+	return json.Marshal(struct {
+		Name        string          `json:"name"`
+		Recorded    float64         `json:"recorded_similarity"`
+		Failure     string          `json:"failure,omitempty"`
+		Explanation json.RawMessage `json:"explanation"`
+	}{r.Name, r.Recorded, r.Failure, compact.Bytes()})
+}

@@ -1,0 +1,214 @@
+package explain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// changes prints what changed since the reference.
+func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
+	schema, _ := world.SchemaOf(c.GetTable())
+	for _, change := range c.GetChanges() {
+		switch {
+		case change.GetBefore() == nil && change.GetAfter() == nil:
+			p.line("the messages differ in %s", strings.Join(change.GetColumns(), ", "))
+		case change.GetBefore() == nil:
+			p.line("added %s", row(schema, change.GetAfter()))
+		case change.GetAfter() == nil:
+			p.line("removed %s", row(schema, change.GetBefore()))
+		default:
+			p.line("changed %s", row(schema, change.GetBefore()))
+			p.inside(func() {
+				for _, name := range change.GetColumns() {
+					p.line("%s: before %s, after %s", name, cell(schema, change.GetBefore(), name), cell(schema, change.GetAfter(), name))
+				}
+			})
+		}
+	}
+}
+
+// row is a row as column=value, without nulls.
+func row(schema world.Schema, r *worldv1.Row) string {
+	var cells []string
+	for _, column := range schema.Columns {
+		if text := cell(schema, r, column.Name); text != "null" {
+			cells = append(cells, column.Name+"="+text)
+		}
+	}
+	return strings.Join(cells, " ")
+}
+
+func cell(schema world.Schema, r *worldv1.Row, name string) string {
+	if i := schema.Column(name); i >= 0 && i < len(r.GetCells()) {
+		return value(r.GetCells()[i])
+	}
+	return "null"
+}
+
+// value is a cell's value; texts stand in quotation marks.
+func value(v *worldv1.Value) string {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return strconv.FormatBool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return strconv.FormatFloat(kind.Number, 'f', -1, 64)
+	case *worldv1.Value_Text:
+		return strconv.Quote(kind.Text)
+	default:
+		return "null"
+	}
+}
+
+// rows prints the pairs of rows; a single one needs no headline.
+func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
+	schema, _ := world.SchemaOf(c.GetTable())
+	message := c.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX
+	for _, pair := range c.GetRows() {
+		switch {
+		case pair.Wanted == nil:
+			p.line("not wanted: %s", row(schema, pair.GetFound()))
+			continue
+		case !message && pair.GetFound() == nil:
+			p.line("row %d is missing:", pair.GetWanted())
+		case len(c.GetRows()) > 1:
+			p.line("row %d: %s", pair.GetWanted(), p.score(pair.GetSimilarity()))
+		default:
+			p.cells(pair, true)
+			continue
+		}
+		p.inside(func() { p.cells(pair, message || pair.GetFound() != nil) })
+	}
+}
+
+// cells prints pairs of cells; without a found row what is wanted.
+func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
+	for _, c := range pair.GetCells() {
+		switch {
+		case !found:
+			p.line("%s: wanted %s", c.GetColumn(), value(c.GetWanted()))
+		case c.GetTrace() != nil:
+			p.trace(c)
+		case c.GetText() != nil:
+			p.rougeL(c)
+		default:
+			p.cell(c)
+		}
+	}
+}
+
+func (p *printer) cell(c *evaluatorv1.CellExplanation) {
+	found := value(c.GetFound())
+	if len(c.GetFoundTexts()) > 0 {
+		found = clean(strings.Join(c.GetFoundTexts(), " "))
+	}
+	similarity := p.score(c.GetSimilarity())
+	if c.GetNoResult() {
+		similarity = "does not count"
+	}
+	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), value(c.GetWanted()), found)
+}
+
+// measure is the name of a column measure.
+func measure(c *evaluatorv1.CellExplanation) string {
+	return strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_"))
+}
+
+// rougeL prints two texts below each other, the common words bold, and these words.
+func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
+	text := c.GetText()
+	p.line("%s %s (%s): precision %s, recall %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c),
+		number(text.GetPrecision()), number(text.GetRecall()))
+	var common []string
+	var wanted, found []span
+	for _, word := range text.GetCommon() {
+		shown := word.GetWanted()
+		if !strings.EqualFold(shown, word.GetFound()) {
+			shown += "/" + word.GetFound()
+		}
+		common = append(common, shown)
+		wanted = append(wanted, span{int(word.GetWantedAt()), len(word.GetWanted())})
+		found = append(found, span{int(word.GetFoundAt()), len(word.GetFound())})
+	}
+	p.inside(func() {
+		p.line("wanted  %s", below(p.mark(c.GetWanted().GetText(), wanted)))
+		p.line("found   %s", below(p.mark(c.GetFound().GetText(), found)))
+		switch {
+		case len(common) > 0:
+			p.line("common  %s", strings.Join(common, " "))
+		case text.GetPrecision() > 0:
+			p.line("common  too many words to tell which")
+		default:
+			p.line("common  nothing")
+		}
+	})
+}
+
+// below indents the lines after the first.
+func below(text string) string { return strings.ReplaceAll(text, "\n", "\n        ") }
+
+// span is a part of a text, in bytes.
+type span struct{ start, length int }
+
+// mark makes parts of a text bold.
+func (p *printer) mark(text string, parts []span) string {
+	var out strings.Builder
+	last := 0
+	for _, part := range parts {
+		if end := part.start + part.length; part.start >= last && end <= len(text) {
+			out.WriteString(clean(text[last:part.start]) + p.bold(clean(text[part.start:end])))
+			last = end
+		}
+	}
+	return out.String() + clean(text[last:])
+}
+
+// clean replaces control characters, which could do something to a terminal, apart from line breaks.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// trace prints the accepted call and the nearest one that was made.
+func (p *printer) trace(c *evaluatorv1.CellExplanation) {
+	trace := c.GetTrace()
+	headline := fmt.Sprintf("%s %s (%s): wanted %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c), trace.GetTool())
+	switch trace.GetFoundTool() {
+	case trace.GetTool():
+		p.line("%s, found it", headline)
+	case "":
+		p.line("%s, found no call that succeeded", headline)
+	default:
+		p.line("%s, found %s", headline, clean(trace.GetFoundTool()))
+	}
+	p.inside(func() {
+		for _, argument := range trace.GetArguments() {
+			p.argument(argument)
+		}
+	})
+}
+
+func (p *printer) argument(a *evaluatorv1.ArgumentComparison) {
+	found := "not given"
+	if a.FoundJson != nil {
+		found = "found " + clean(a.GetFoundJson())
+	}
+	tolerance := ""
+	if a.Tolerance != nil {
+		tolerance = " ± " + strconv.FormatFloat(a.GetTolerance(), 'g', -1, 64)
+	}
+	verdict := p.paint(green, "fits")
+	if !a.GetFits() {
+		verdict = p.paint(red, "differs")
+	}
+	p.line("%s %s: wanted %s%s, %s", clean(a.GetName()), verdict, a.GetWantedJson(), tolerance, found)
+}

@@ -1,0 +1,214 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
+
+// firstUserMessage is the reference to the first user message instead of a node.
+const firstUserMessage = -1
+
+// longestExcerpt bounds the characters of a message that its headline shows.
+const longestExcerpt = 90
+
+// WriteText writes the explanation for a person, with the colours of a terminal if colour is true.
+func (r *Report) WriteText(w io.Writer, colour bool) error {
+	p := &printer{report: r, colour: colour}
+	result := r.Explanation.GetResult()
+	p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
+		p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
+	if r.Failure != "" {
+		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(r.Recorded))
+	} else if r.Recorded != result.GetSimilarity() {
+		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(r.Recorded))
+	}
+	p.graph("milestone", r.Evaluation.GetMilestones(), r.Explanation.GetMilestones())
+	p.graph("minefield", r.Evaluation.GetMinefields(), r.Explanation.GetMinefields())
+	_, err := io.WriteString(w, p.text.String())
+	return err
+}
+
+// printer collects the lines of one report.
+type printer struct {
+	report *Report
+	colour bool
+	indent int
+	text   strings.Builder
+}
+
+// line appends a line at the current indentation; those after a line break in it stand below it.
+func (p *printer) line(format string, args ...any) {
+	indent := strings.Repeat("  ", p.indent)
+	p.text.WriteString(indent + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+indent) + "\n")
+}
+
+// inside prints what belongs to the last line.
+func (p *printer) inside(lines func()) {
+	p.indent++
+	lines()
+	p.indent--
+}
+
+func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluatorv1.NodeExplanation) {
+	for _, node := range nodes {
+		title := kind + " " + p.bold(title(node.GetNode(), node.GetName()))
+		p.line("")
+		match := node.GetMatch()
+		switch {
+		case match == nil:
+			p.line("%s: %s, never matched", title, p.score(0))
+		case kind == "minefield" && match.GetSimilarity() == 0:
+			p.line("%s: 0, not stepped on", title)
+			continue
+		default:
+			p.line("%s: %s at %s", title, p.score(match.GetSimilarity()), p.message(match.GetIndex()))
+			p.inside(func() { p.node(graph, match) })
+		}
+		if best := node.GetBest(); best != nil {
+			p.inside(func() {
+				p.best(graph, node, nodes)
+				p.inside(func() { p.node(graph, best) })
+			})
+		}
+	}
+}
+
+// best prints where a node alone would do better and what keeps it from there.
+func (p *printer) best(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation, nodes []*evaluatorv1.NodeExplanation) {
+	best := node.GetBest()
+	if best.GetSimilarity() == 0 {
+		p.line("nearest: %s at %s", p.score(0), p.message(best.GetIndex()))
+		return
+	}
+	p.line("alone it would be %s at %s", p.score(best.GetSimilarity()), p.message(best.GetIndex()))
+	at := make(map[int32]*evaluatorv1.NodeExplanation)
+	for _, other := range nodes {
+		if other.GetMatch().GetSimilarity() > 0 {
+			at[other.GetNode()] = other
+		}
+	}
+	for _, edge := range graph.GetEdges() {
+		before, after := at[edge.GetBefore()], at[edge.GetAfter()]
+		if edge.GetAfter() == node.GetNode() && before != nil && before.GetMatch().GetIndex() > best.GetIndex() {
+			p.line("but %s must come before it and is at message %d", title(before.GetNode(), before.GetName()), before.GetMatch().GetIndex())
+		}
+		if edge.GetBefore() == node.GetNode() && after != nil && after.GetMatch().GetIndex() < best.GetIndex() {
+			p.line("but %s must come after it and is at message %d", title(after.GetNode(), after.GetName()), after.GetMatch().GetIndex())
+		}
+	}
+}
+
+func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
+	for _, constraint := range at.GetConstraints() {
+		p.constraint(graph, constraint)
+	}
+	var held []string
+	for _, guard := range at.GetGuardrails() {
+		if guard.GetSimilarity() < 1 {
+			p.constraint(graph, guard)
+		} else {
+			held = append(held, fmt.Sprintf("%s since %d", world.TableText(guard.GetTable()), guard.GetReferenceIndex()))
+		}
+	}
+	if len(held) > 0 {
+		p.line("guardrails hold: %s", strings.Join(held, ", "))
+	}
+}
+
+func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.ConstraintExplanation) {
+	measure := strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))
+	since := ""
+	if c.Reference != nil {
+		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), reference(graph, c.GetReference()))
+	}
+	p.line("%s %s %s%s", p.score(c.GetSimilarity()), world.TableText(c.GetTable()), measure, since)
+	p.inside(func() {
+		if c.GetProblem() != "" {
+			p.line("%s", c.GetProblem())
+		}
+		for _, extracted := range c.GetExtracted() {
+			p.line("with %s = %s", extracted.GetName(), extracted.GetValue())
+		}
+		p.changes(c)
+		p.rows(c)
+	})
+}
+
+// reference names what a constraint refers to.
+func reference(graph *evaluationv1.Graph, node int32) string {
+	switch {
+	case node == firstUserMessage:
+		return "the first of the user"
+	case int(node) < len(graph.GetNodes()):
+		return title(node, graph.GetNodes()[node].GetName())
+	default:
+		return title(node, "")
+	}
+}
+
+// title is a node's number and name.
+func title(node int32, name string) string {
+	if name == "" {
+		return strconv.Itoa(int(node))
+	}
+	return strconv.Itoa(int(node)) + " " + name
+}
+
+// message is a message's headline.
+func (p *printer) message(index int32) string {
+	if int(index) >= len(p.report.Messages) {
+		return fmt.Sprintf("message %d", index)
+	}
+	m := p.report.Messages[index]
+	excerpt := []rune(strings.Join(strings.Fields(m.GetContent()), " "))
+	if len(excerpt) > longestExcerpt {
+		excerpt = append(excerpt[:longestExcerpt-1], '…')
+	}
+	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), clean(string(excerpt)))
+}
+
+// The colours of a terminal.
+const (
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+)
+
+func (p *printer) paint(style, text string) string {
+	if !p.colour {
+		return text
+	}
+	return style + text + plain
+}
+
+func (p *printer) bold(text string) string { return p.paint(bold, text) }
+
+// score is a similarity in the colour of its worth.
+func (p *printer) score(similarity float64) string {
+	style := yellow
+	switch similarity {
+	case 0:
+		style = red
+	case 1:
+		style = green
+	}
+	return p.paint(style, number(similarity))
+}
+
+// number is a similarity with three decimals; only 0 and 1 look like 0 and 1.
+func number(similarity float64) string {
+	rounded := math.Round(similarity*1000) / 1000
+	if similarity == 0 || similarity == 1 || rounded == 0 || rounded == 1 {
+		return strconv.FormatFloat(similarity, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(similarity, 'f', 3, 64)
+}

@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// Rescore is what became of the scores of a run under other evaluations.
+type Rescore struct {
+	// Moved are the rollouts whose score or one of whose nodes' similarities is another.
+	Moved []Move `json:"moved"`
+	// Unmoved counts the other rollouts that were scored.
+	Unmoved int `json:"unmoved"`
+	// Failed are rollouts that ended in a failure and keep their score.
+	Failed []string `json:"failed"`
+	// NoScenario are rollouts whose scenario is not there.
+	NoScenario []string `json:"no_scenario"`
+	// NoTrajectory are rollouts whose files are not there.
+	NoTrajectory []string `json:"no_trajectory"`
+	// Before and After are the means over the whole run.
+	Before float64 `json:"mean_before"`
+	After  float64 `json:"mean_after"`
+	// Written says whether the new scores are in the run's directory.
+	Written bool `json:"written"`
+}
+
+// Move is a rollout whose score moved.
+type Move struct {
+	Name   string  `json:"name"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	// Milestones and Minefields are the nodes that moved.
+	Milestones []NodeMove `json:"milestones"`
+	Minefields []NodeMove `json:"minefields"`
+}
+
+// NodeMove is a node whose similarity moved; nil stands for a node that is not there or not matched.
+type NodeMove struct {
+	Node   int      `json:"node"`
+	Name   string   `json:"name,omitempty"`
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
+}
+
+// NewRescore returns one of no rollout.
+func NewRescore() *Rescore {
+	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}}
+}
+
+// Add compares the entries of one rollout. It fails if one of them holds a similarity that is no number.
+func (r *Rescore) Add(before, after *results.ScenarioResult, evaluation *evaluationv1.Evaluation) error {
+	move := Move{Name: after.Name}
+	var err error
+	if move.Before, err = before.Similarity.Float64(); err != nil {
+		return fmt.Errorf("summary of %s: similarity: %w", before.Name, err)
+	}
+	if move.After, err = after.Similarity.Float64(); err != nil {
+		return fmt.Errorf("score of %s: similarity: %w", after.Name, err)
+	}
+	move.Milestones, err = nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones())
+	if err == nil {
+		move.Minefields, err = nodes(before.MinefieldMapping, after.MinefieldMapping, evaluation.GetMinefields())
+	}
+	if err != nil {
+		return fmt.Errorf("summary of %s: %w", before.Name, err)
+	}
+	if move.Before == move.After && len(move.Milestones)+len(move.Minefields) == 0 {
+		r.Unmoved++
+		return nil
+	}
+	r.Moved = append(r.Moved, move)
+	return nil
+}
+
+// nodes returns the nodes of a graph that moved, by number.
+func nodes(before, after results.Mapping, graph *evaluationv1.Graph) ([]NodeMove, error) {
+	moves := make(map[int]*NodeMove)
+	for i, mapping := range []results.Mapping{before, after} {
+		for _, match := range mapping {
+			similarity, err := match.Similarity.Float64()
+			if err != nil {
+				return nil, fmt.Errorf("node %d: similarity: %w", match.Node, err)
+			}
+			if moves[match.Node] == nil {
+				moves[match.Node] = &NodeMove{Node: match.Node}
+			}
+			if i == 0 {
+				moves[match.Node].Before = &similarity
+			} else {
+				moves[match.Node].After = &similarity
+			}
+		}
+	}
+	moved := []NodeMove{}
+	for _, move := range moves {
+		if move.Before != nil && move.After != nil && *move.Before == *move.After {
+			continue
+		}
+		if list := graph.GetNodes(); move.Node >= 0 && move.Node < len(list) {
+			move.Name = list[move.Node].GetName()
+		}
+		moved = append(moved, *move)
+	}
+	slices.SortFunc(moved, func(a, b NodeMove) int { return a.Node - b.Node })
+	return moved, nil
+}
+
+// Moves writes one line per rollout whose score moved, and the totals.
+func Moves(w io.Writer, r *Rescore) error {
+	var out strings.Builder
+	if len(r.Moved) > 0 {
+		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})
+		for _, move := range r.Moved {
+			moved.AppendRow(table.Row{move.Name, number(move.Before), number(move.After), fmt.Sprintf("%+.3f", move.After-move.Before), move.text()})
+		}
+		out.WriteString(moved.Render() + "\n\n")
+	}
+	total := len(r.Moved) + r.Unmoved
+	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, number(r.Before), number(r.After))
+	for _, kept := range []struct {
+		why   string
+		names []string
+	}{
+		{"ended in a failure", r.Failed}, {"scenario not in the catalogue", r.NoScenario}, {"no trajectory", r.NoTrajectory},
+	} {
+		if len(kept.names) > 0 {
+			fmt.Fprintf(&out, "%d kept as they were, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// text lists the nodes that moved.
+func (m Move) text() string {
+	var texts []string
+	for _, node := range m.Milestones {
+		texts = append(texts, "milestone "+node.text())
+	}
+	for _, node := range m.Minefields {
+		texts = append(texts, "minefield "+node.text())
+	}
+	return strings.Join(texts, "\n")
+}
+
+func (n NodeMove) text() string {
+	title := fmt.Sprint(n.Node)
+	if n.Name != "" {
+		title += " " + n.Name
+	}
+	return fmt.Sprintf("%s: %s → %s", title, orNone(n.Before), orNone(n.After))
+}
+
+func orNone(similarity *float64) string {
+	if similarity == nil {
+		return "none"
+	}
+	return number(*similarity)
+}

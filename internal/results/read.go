@@ -1,0 +1,213 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Trajectory is what happened in one rollout, as its execution_context.json says.
+type Trajectory struct {
+	// Messages are all messages, the starting ones included; message i has index i.
+	Messages []*worldv1.Message
+	// Tables are all stored versions, by table, then index.
+	Tables []*worldv1.Table
+}
+
+// cells is one row of a table in execution_context.json.
+type cells map[string]json.RawMessage
+
+// ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's directory. Numbers that
+// JSON lacks were written as null and stay null. The error wraps fs.ErrNotExist if there is no such rollout and ErrName if
+// the name cannot be that of one; else it says what is wrong with the file.
+func ReadTrajectory(dir, name string) (*Trajectory, error) {
+	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
+		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, TrajectoriesDirectory, name, ContextFile))
+	if err != nil {
+		return nil, fmt.Errorf("read trajectory %s: %w", name, err)
+	}
+	var context struct {
+		Tables map[string][]cells `json:"_dbs"`
+	}
+	if err := json.Unmarshal(raw, &context); err != nil {
+		return nil, fmt.Errorf("read trajectory %s: %w", name, err)
+	}
+	trajectory := &Trajectory{}
+	for _, schema := range world.Schemas() {
+		rows := context.Tables[world.TableText(schema.Name)]
+		if schema.Name == worldv1.TableName_TABLE_NAME_SANDBOX {
+			trajectory.Messages, err = readMessages(rows)
+		} else {
+			var versions []*worldv1.Table
+			versions, err = readVersions(schema, rows)
+			trajectory.Tables = append(trajectory.Tables, versions...)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read trajectory %s: %s: %w", name, world.TableText(schema.Name), err)
+		}
+	}
+	return trajectory, nil
+}
+
+// blank says whether a row holds nothing but its index.
+func (c cells) blank() bool {
+	for name, cell := range c {
+		if name != indexColumn && string(cell) != "null" {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads a cell; one that is missing or null leaves into as it is.
+func (c cells) read(column string, into any) error {
+	if len(c[column]) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(c[column], into); err != nil {
+		return fmt.Errorf("%s: %w", column, err)
+	}
+	return nil
+}
+
+// index reads the row's message index.
+func (c cells) index() (int32, error) {
+	index, err := strconv.ParseInt(string(c[indexColumn]), 10, 32)
+	if err != nil || index < 0 {
+		return 0, fmt.Errorf("%s: %q is no index", indexColumn, c[indexColumn])
+	}
+	return int32(index), nil
+}
+
+func readMessages(rows []cells) ([]*worldv1.Message, error) {
+	var messages []*worldv1.Message
+	for _, row := range rows {
+		if row.blank() {
+			continue
+		}
+		message, err := readMessage(row)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", len(messages), err)
+		}
+		if int(message.GetIndex()) != len(messages) {
+			return nil, fmt.Errorf("message %d has index %d", len(messages), message.GetIndex())
+		}
+		messages = append(messages, message)
+	}
+	return messages, nil
+}
+
+func readMessage(row cells) (*worldv1.Message, error) {
+	index, err := row.index()
+	if err != nil {
+		return nil, err
+	}
+	message := &worldv1.Message{Index: index}
+	var sender, recipient string
+	var readers []string
+	for _, field := range []struct {
+		column string
+		into   any
+	}{
+		{"sender", &sender},
+		{"recipient", &recipient},
+		{"content", &message.Content},
+		{"openai_tool_call_id", &message.ToolCallId},
+		{"openai_function_name", &message.FunctionName},
+		{"conversation_active", &message.ConversationActive},
+		{"tool_call_exception", &message.Exception},
+		{"tool_trace", &message.ToolTrace},
+		{"visible_to", &readers},
+	} {
+		if err := row.read(field.column, field.into); err != nil {
+			return nil, err
+		}
+	}
+	if message.Sender, err = readRole(sender); err != nil {
+		return nil, err
+	}
+	if message.Recipient, err = readRole(recipient); err != nil {
+		return nil, err
+	}
+	for _, name := range readers {
+		role, err := readRole(name)
+		if err != nil {
+			return nil, err
+		}
+		message.VisibleTo = append(message.VisibleTo, role)
+	}
+	return message, nil
+}
+
+func readRole(name string) (worldv1.Role, error) {
+	role, ok := world.RoleByText(name)
+	if !ok {
+		return role, fmt.Errorf("unknown role %q", name)
+	}
+	return role, nil
+}
+
+// readVersions returns the versions of a table by index. Every version lists all its rows; an empty one shows as a row of
+// nulls only.
+func readVersions(schema world.Schema, rows []cells) ([]*worldv1.Table, error) {
+	versions := map[int32]*worldv1.Table{}
+	for i, row := range rows {
+		index, err := row.index()
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		if versions[index] == nil {
+			versions[index] = &worldv1.Table{Name: schema.Name, Index: index}
+		}
+		if row.blank() {
+			continue
+		}
+		read := &worldv1.Row{}
+		for _, column := range schema.Columns {
+			cell, err := row.cell(column)
+			if err != nil {
+				return nil, fmt.Errorf("row %d: %w", i, err)
+			}
+			read.Cells = append(read.Cells, cell)
+		}
+		versions[index].Rows = append(versions[index].Rows, read)
+	}
+	var sorted []*worldv1.Table
+	for _, index := range slices.Sorted(maps.Keys(versions)) {
+		sorted = append(sorted, versions[index])
+	}
+	return sorted, nil
+}
+
+// cell reads a cell of a stored table.
+func (c cells) cell(column world.Column) (*worldv1.Value, error) {
+	if raw := c[column.Name]; len(raw) == 0 || string(raw) == "null" {
+		return world.Null(), nil
+	}
+	switch column.Kind {
+	case world.KindBool:
+		var truth bool
+		err := c.read(column.Name, &truth)
+		return world.Bool(truth), err
+	case world.KindNumber:
+		var number float64
+		err := c.read(column.Name, &number)
+		return world.Number(number), err
+	case world.KindText, world.KindTexts: // no stored table holds lists
+		var text string
+		err := c.read(column.Name, &text)
+		return world.Text(text), err
+	default:
+		return world.Null(), nil
+	}
+}

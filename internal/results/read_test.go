@@ -1,0 +1,107 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestReadTrajectory(t *testing.T) {
+	dir, r := t.TempDir(), sampleRollout()
+	r.Tables = append(r.Tables, &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_MESSAGING, Index: 3})
+	if err := WriteTrajectory(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadTrajectory(dir, r.Directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Trajectory{Messages: r.Messages, Tables: []*worldv1.Table{r.Tables[1], r.Tables[0], r.Tables[2]}}
+	if diff := gocmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestReadTrajectoryVectors reads files of the original.
+func TestReadTrajectoryVectors(t *testing.T) {
+	scenarios := vectorEvaluations(t)
+	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if !folder.IsDir() || folder.Name() == "combined" {
+			continue
+		}
+		vector := vectortest.Dir(t, filepath.Join("results", folder.Name()))
+		r := loadVector(t, vector, scenarios)
+		dir := t.TempDir()
+		place(t, dir, folder.Name(), read(t, vector, ContextFile))
+		got, err := ReadTrajectory(dir, folder.Name())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := gocmp.Diff(&Trajectory{Messages: r.Messages, Tables: r.Tables}, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder.Name(), diff)
+		}
+	}
+}
+
+// place writes an execution_context.json below dir.
+func place(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, TrajectoriesDirectory, name)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(path, ContextFile), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadTrajectoryErrors(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]error{"nobody": fs.ErrNotExist, "": ErrName, "..": ErrName, "a/b": ErrName, `a\b`: ErrName} {
+		if _, err := ReadTrajectory(dir, name); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", name, err, want)
+		}
+	}
+	for _, test := range []struct{ content, want string }{
+		{"", "unexpected end"},
+		{`{"_dbs": {"SANDBOX": [{"sandbox_message_index": 1, "sender": "USER", "recipient": "AGENT"}]}}`, "SANDBOX: message 0 has index 1"},
+		{`{"_dbs": {"SANDBOX": [{"sandbox_message_index": 0, "sender": "BOSS", "recipient": "AGENT"}]}}`, `unknown role "BOSS"`},
+		{`{"_dbs": {"SANDBOX": [{"sandbox_message_index": 0, "sender": "USER", "recipient": "AGENT", "visible_to": [""]}]}}`, `unknown role ""`},
+		{`{"_dbs": {"SANDBOX": [{"sandbox_message_index": 0, "sender": 1}]}}`, "message 0: sender: "},
+		{`{"_dbs": {"SANDBOX": [{"sender": "USER"}]}}`, "sandbox_message_index"},
+		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": -1}]}}`, "CONTACT: row 0: sandbox_message_index"},
+		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "is_self": "yes"}]}}`, "CONTACT: row 0: is_self"},
+		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
+	} {
+		place(t, dir, "x", test.content)
+		if got, err := ReadTrajectory(dir, "x"); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
+		}
+	}
+}
+
+func FuzzReadTrajectory(f *testing.F) {
+	f.Add(`{"_dbs": {"SANDBOX": [{"sandbox_message_index": 0, "sender": "USER", "recipient": "AGENT", "tool_trace": ["{}"]}]}}`)
+	f.Add(`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "name": null}, {"sandbox_message_index": 2, "is_self": true}]}}`)
+	f.Fuzz(func(t *testing.T, content string) {
+		dir := t.TempDir()
+		place(t, dir, "x", content)
+		if got, err := ReadTrajectory(dir, "x"); (got == nil) == (err == nil) {
+			t.Errorf("%q: got %v and %v, want one of them", content, got, err)
+		}
+	})
+}

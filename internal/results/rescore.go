@@ -1,0 +1,87 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// PreviousSummaryFile holds the summary that ReplaceSummary replaced.
+const PreviousSummaryFile = "result_summary.previous.json"
+
+// Failed says whether the rollout ended in a failure: its score does not come from its messages.
+func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil }
+
+// Rescored returns the entry with the score that another evaluation gives the same trajectory.
+func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *busv1.Result) ScenarioResult {
+	return scenarioResult(Rollout{
+		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}, Evaluation: evaluation},
+		Result:    result,
+		Directory: s.Name,
+	})
+}
+
+// rollout returns what the entry says about its rollout, as far as the means over categories need it. A failure of the
+// model counts with its turns, one of the infrastructure has none and does not count.
+func (s ScenarioResult) rollout() (Rollout, error) {
+	similarity, err := s.Similarity.Float64()
+	if err != nil {
+		return Rollout{}, fmt.Errorf("summary of %s: similarity: %w", s.Name, err)
+	}
+	end := &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
+	switch {
+	case s.Failed() && s.TurnCount > 0:
+		end.Reason = busv1.EndReason_END_REASON_MODEL_FAILURE
+	case s.Failed():
+		end.Reason = busv1.EndReason_END_REASON_INFRASTRUCTURE
+	}
+	return Rollout{
+		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}},
+		Result:    &busv1.Result{Similarity: similarity, TurnCount: int32(s.TurnCount), End: end},
+		Directory: s.Name,
+	}, nil
+}
+
+// With returns a summary with other entries and the means over their categories.
+func (s *Summary) With(entries []ScenarioResult) (*Summary, error) {
+	rollouts := make([]Rollout, len(entries))
+	for i, entry := range entries {
+		var err error
+		if rollouts[i], err = entry.rollout(); err != nil {
+			return nil, err
+		}
+	}
+	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}, nil
+}
+
+// ReplaceSummary writes a summary into a run's directory and keeps the one that is there as PreviousSummaryFile. Whatever
+// happens in between, SummaryFile holds the old one or the new one.
+func ReplaceSummary(dir string, summary *Summary) error {
+	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	if err != nil {
+		return fmt.Errorf("replace summary: %w", err)
+	}
+	if !json.Valid(old) {
+		return fmt.Errorf("replace summary %s: what is there is no JSON", dir)
+	}
+	if err := writeFile(filepath.Join(dir, PreviousSummaryFile), old); err != nil {
+		return fmt.Errorf("replace summary: %w", err)
+	}
+	return WriteSummary(dir, summary)
+}
+
+// Mean returns the mean similarity over all rollouts that count, 0 if there is none.
+func (s *Summary) Mean() float64 {
+	for _, category := range s.Categories {
+		if category.Name == allCategories {
+			return category.Similarity
+		}
+	}
+	return 0
+}

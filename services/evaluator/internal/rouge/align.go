@@ -1,0 +1,105 @@
+package rouge
+
+import "unicode/utf8"
+
+// maxCells bounds the table from which a common subsequence is read: texts of 2000 words each.
+const maxCells = 4 << 20
+
+// Word is a word of both texts: Target[TargetStart:TargetEnd] and Prediction[PredictionStart:PredictionEnd] have the same
+// stem.
+type Word struct {
+	TargetStart, TargetEnd         int
+	PredictionStart, PredictionEnd int
+}
+
+// Alignment is a comparison in detail. The F-measure is the harmonic mean of Precision and Recall.
+type Alignment struct {
+	// Precision is the share of the prediction's tokens that are common, Recall that of the target's; 0 if there is no token.
+	Precision, Recall float64
+	// Common is one longest common subsequence, in order; nil where it would take too much memory to find.
+	Common []Word
+}
+
+// Align compares two texts and says which words make up their similarity. It costs the product of the texts' lengths: use
+// Target.FMeasure where only the number is wanted.
+func Align(target, prediction string) Alignment {
+	wanted, found := words(target), words(prediction)
+	if len(wanted) == 0 || len(found) == 0 {
+		return Alignment{}
+	}
+	common := float64(NewTarget(target).common(Tokenize(prediction)))
+	alignment := Alignment{Precision: common / float64(len(found)), Recall: common / float64(len(wanted))}
+	if len(wanted)*len(found) <= maxCells {
+		alignment.Common = subsequence(wanted, found)
+	}
+	return alignment
+}
+
+// word is a token with its place in the text.
+type word struct {
+	stem       string
+	start, end int
+}
+
+// words returns what Tokenize does, with places.
+func words(text string) []word {
+	var list []word
+	start := -1
+	flush := func(end int) {
+		if start < 0 {
+			return
+		}
+		for _, stem := range Tokenize(text[start:end]) { // just one
+			list = append(list, word{stem: stem, start: start, end: end})
+		}
+		start = -1
+	}
+	for i := 0; i < len(text); {
+		letter, size, split := text[i], 1, false
+		if letter >= utf8.RuneSelf {
+			letter, size, split = foreign(text[i:])
+		}
+		part := letter >= 'a' && letter <= 'z' || letter >= '0' && letter <= '9' || letter >= 'A' && letter <= 'Z'
+		switch {
+		case !part:
+			flush(i)
+		case start < 0:
+			start = i
+		}
+		i += size
+		if split {
+			flush(i)
+		}
+	}
+	flush(len(text))
+	return list
+}
+
+// subsequence returns a longest common subsequence: of several the one whose words come first.
+func subsequence(wanted, found []word) []Word {
+	width := len(found) + 1
+	longest := make([]int32, (len(wanted)+1)*width) // of what begins at each pair of places
+	for i := len(wanted) - 1; i >= 0; i-- {
+		for j := len(found) - 1; j >= 0; j-- {
+			if wanted[i].stem == found[j].stem {
+				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
+			} else {
+				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])
+			}
+		}
+	}
+	var common []Word
+	for i, j := 0, 0; i < len(wanted) && j < len(found); {
+		switch {
+		case wanted[i].stem == found[j].stem:
+			common = append(common, Word{wanted[i].start, wanted[i].end, found[j].start, found[j].end})
+			i++
+			j++
+		case longest[(i+1)*width+j] >= longest[i*width+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return common
+}

@@ -1,0 +1,205 @@
+package score
+
+import "fmt"
+
+// Explain scores a trajectory as Score does and says how each number comes about. It is made for people who wait for the
+// answer: it costs far more than Score. Like Score it only reads its arguments and is safe for concurrent use.
+func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
+	result := Score(trajectory, milestones, minefields)
+	w := newWorld(trajectory)
+	return Explanation{
+		Result:     result,
+		Milestones: w.explain(milestones, result.Milestones),
+		Minefields: w.explain(minefields, result.Minefields),
+	}
+}
+
+// explain explains the nodes of one graph.
+func (w *world) explain(g *Graph, result GraphResult) []NodeExplanation {
+	nodes := make([]NodeExplanation, len(result.Matches))
+	if w.first < 0 || len(nodes) == 0 {
+		return nodes
+	}
+	x := &explainer{matcher: &matcher{
+		world: w, graph: g, count: len(w.trajectory.Messages) - w.first, similar: make([][]float64, g.slots),
+	}}
+	for i, match := range result.Matches {
+		if match.Matched {
+			x.at[i] = match.Index
+			x.placed |= 1 << i
+		}
+	}
+	for i, match := range result.Matches {
+		if match.Matched {
+			nodes[i].Match = x.node(i, match.Index)
+		}
+		if best := x.best(i, match); best >= 0 {
+			nodes[i].Best = x.node(i, best)
+		}
+	}
+	return nodes
+}
+
+// explainer explains the nodes of a graph whose matching is known.
+type explainer struct {
+	*matcher
+	// placed are the nodes that have a match.
+	placed uint64
+	// brief leaves out what only people read.
+	brief bool
+}
+
+// node explains a node at a message.
+func (x *explainer) node(i, index int) *NodeAt {
+	n := &x.graph.nodes[i]
+	at := &NodeAt{Index: index, Similarity: x.matcher.node(n, index)}
+	for j := range n.constraints {
+		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
+	}
+	for _, guard := range n.guards {
+		at.Guardrails = append(at.Guardrails, x.guardrail(guard.Table, guard.Reference, index))
+	}
+	return at
+}
+
+// best returns the message for NodeExplanation.Best, −1 if there is none.
+func (x *explainer) best(i int, match Match) int {
+	from, ok := x.earliest(i)
+	if !ok || match.Similarity == 1 {
+		return -1
+	}
+	n := &x.graph.nodes[i]
+	best, similarity := -1, match.Similarity
+	for index := from; index < x.first+x.count; index++ {
+		if reached := x.matcher.node(n, index); reached > similarity {
+			best, similarity = index, reached
+		}
+	}
+	if best >= 0 || match.Similarity > 0 {
+		return best
+	}
+	x.brief = true
+	defer func() { x.brief = false }()
+	nearest := 0.0
+	if match.Matched {
+		nearest = x.nearness(i, match.Index)
+	}
+	for index := from; index < x.first+x.count; index++ {
+		if near := x.nearness(i, index); near > nearest {
+			best, nearest = index, near
+		}
+	}
+	return best
+}
+
+// earliest returns the first message at which a node can be evaluated, false if one of its references was not matched.
+func (x *explainer) earliest(i int) (from int, ok bool) {
+	from = x.first
+	for _, c := range x.graph.nodes[i].constraints {
+		if c.measure == Snapshot || c.reference < 0 {
+			continue
+		}
+		if x.placed&(1<<c.reference) == 0 {
+			return 0, false
+		}
+		from = max(from, x.at[c.reference])
+	}
+	for _, guard := range x.graph.nodes[i].guards {
+		if guard.Reference >= 0 && x.placed&(1<<guard.Reference) == 0 {
+			return 0, false
+		}
+	}
+	return from, true
+}
+
+// nearness orders messages at which a node's similarity is 0 by how much of it is right there. All guardrails together
+// count less than another constraint.
+func (x *explainer) nearness(i, index int) float64 {
+	at := x.node(i, index)
+	sum, guarded := 0.0, 0.0
+	for _, list := range [][]ConstraintExplanation{at.Constraints, at.Guardrails} {
+		for j := range list {
+			if list[j].Measure == Guardrail {
+				guarded += list[j].Similarity
+			} else {
+				sum += list[j].nearness()
+			}
+		}
+	}
+	return sum + guarded/float64(4*(len(at.Constraints)+len(at.Guardrails)))
+}
+
+// nearness is the similarity, or where that is 0 half the mean over the cells.
+func (e *ConstraintExplanation) nearness() float64 {
+	if e.Similarity > 0 || len(e.Rows) == 0 {
+		return e.Similarity
+	}
+	sum, cells := 0.0, 0
+	for i := range e.Rows {
+		for j := range e.Rows[i].Cells {
+			sum += e.Rows[i].Cells[j].nearness()
+		}
+		cells += max(1, len(e.Rows[i].Cells))
+	}
+	return sum / float64(2*cells)
+}
+
+// nearness is the similarity; a call of the right tool counts in part.
+func (e *CellExplanation) nearness() float64 {
+	if e.Trace == nil || e.Trace.Fits {
+		return e.Similarity
+	}
+	return e.Trace.nearness()
+}
+
+// nearness is at least a half for a call of the right tool and grows with the arguments that fit.
+func (e *TraceExplanation) nearness() float64 {
+	if e.Tool != e.FoundTool {
+		return 0
+	}
+	fit := 0
+	for _, argument := range e.Arguments {
+		if argument.Fits {
+			fit++
+		}
+	}
+	return 0.5 + 0.5*float64(fit)/float64(len(e.Arguments)+1)
+}
+
+// guardrail explains a guardrail.
+func (x *explainer) guardrail(t Table, reference, index int) ConstraintExplanation {
+	e := ConstraintExplanation{
+		Table: t, Measure: Guardrail, Reference: &reference, ReferenceIndex: x.resolve(reference),
+		Similarity: truth(x.equal(t, index, x.resolve(reference))),
+	}
+	if e.Similarity == 1 || x.brief {
+		return e
+	}
+	if e.Changes = x.changes(t, e.ReferenceIndex, index, false); len(e.Changes) == 0 {
+		e.Problem = "the same rows stand in another order"
+	}
+	return e
+}
+
+// constraint explains a constraint at a message.
+func (x *explainer) constraint(c *constraint, index int) ConstraintExplanation {
+	if c.measure == Guardrail {
+		return x.guardrail(c.table, c.reference, index)
+	}
+	e := ConstraintExplanation{Table: c.table, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
+	if c.measure != Snapshot {
+		reference := c.reference
+		e.Reference, e.ReferenceIndex = &reference, x.resolve(reference)
+	}
+	switch {
+	case c.table != Sandbox:
+		x.stored(&e, c, index)
+	case len(c.target) != 1:
+		e.Problem = fmt.Sprintf("a message is compared with 1 row, %d are wanted", len(c.target))
+	case c.measure == ToolTraceDependant:
+		x.completedMessage(&e, c, index)
+	default:
+		e.Rows = []RowExplanation{x.message(c, index, completion{fill: -1})}
+	}
+	return e
+}

@@ -1,0 +1,202 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// maxPairs bounds how many pairs of rows are compared to pair rows of unequal number; beyond it they are paired in order.
+const maxPairs = 1 << 16
+
+// stored explains a constraint on a stored table at a message.
+func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
+	h := &x.tables[c.table]
+	rows := h.versions[h.at[index]].Rows
+	if c.measure != Snapshot {
+		before := h.versions[h.at[e.ReferenceIndex]].Rows
+		switch c.measure {
+		case Addition:
+			if !x.difference(c.table, rows, before, true) {
+				e.Problem = "a row of the reference is gone or changed"
+			}
+		case Removal:
+			if !x.difference(c.table, before, rows, true) {
+				e.Problem = "there is a row that the reference does not have"
+			}
+		case Update:
+			x.difference(c.table, rows, before, false)
+			if len(rows) != len(before) {
+				e.Problem = fmt.Sprintf("there are %d rows, %d at the reference", len(rows), len(before))
+			}
+		}
+		rows = slices.Clone(x.selected)
+		if !x.brief {
+			e.Changes = x.changes(c.table, e.ReferenceIndex, index, true)
+		}
+	}
+	pairs, problem := x.pair(c.target, rows)
+	if e.Problem == "" {
+		e.Problem = problem
+	}
+	used := make([]bool, len(rows))
+	for j, i := range pairs {
+		if i >= 0 {
+			used[i] = true
+			e.Rows = append(e.Rows, x.row(c.table, j, c.target[j], rows[i]))
+		} else {
+			e.Rows = append(e.Rows, missing(c.table, j, c.target[j]))
+		}
+	}
+	for i, row := range rows {
+		if !used[i] {
+			e.Rows = append(e.Rows, RowExplanation{Wanted: -1, Found: row})
+		}
+	}
+}
+
+// row explains a pair of rows.
+func (x *explainer) row(t Table, wanted int, target []cell, row []Value) RowExplanation {
+	e := RowExplanation{Wanted: wanted, Found: row}
+	if similarity := x.world.row(target, row); !math.IsNaN(similarity) {
+		e.Similarity = similarity
+	}
+	for _, cell := range byColumn(target) {
+		e.Cells = append(e.Cells, x.cell(t, cell, row[cell.column]))
+	}
+	return e
+}
+
+// missing explains a target row for which no row is left.
+func missing(t Table, wanted int, target []cell) RowExplanation {
+	e := RowExplanation{Wanted: wanted}
+	for _, cell := range byColumn(target) {
+		e.Cells = append(e.Cells, CellExplanation{Column: tableColumns[t][cell.column].Name, Measure: cell.measure, Wanted: cell.value})
+	}
+	return e
+}
+
+// pair returns the number of the row that each target row is paired with, −1 for none: where scoring pairs them as scoring
+// does, else such that each gets the best of those that are left. problem says why scoring does not.
+func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem string) {
+	n := len(target)
+	if n != len(rows) {
+		return x.greedy(target, rows), fmt.Sprintf("there are %d rows, %d are wanted", len(rows), n)
+	}
+	costs := make([]float64, 0, n*n)
+	for i := range rows {
+		for j := range target {
+			similarity := x.world.row(target[j], rows[i])
+			if math.IsNaN(similarity) && n > 1 {
+				return x.greedy(target, rows), "a comparison of two rows has no result"
+			}
+			costs = append(costs, -math.Log(similarity))
+		}
+	}
+	if n > 1 {
+		if columns, ok := x.solver.Solve(n, costs); ok {
+			pairs = make([]int, n)
+			for i, column := range columns {
+				pairs[column] = i
+			}
+			return pairs, ""
+		}
+	}
+	return x.greedy(target, rows), ""
+}
+
+// greedy pairs each target row with the nearest row that is left.
+func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
+	pairs := make([]int, len(target))
+	used := make([]bool, len(rows))
+	for j := range target {
+		if len(target)*len(rows) > maxPairs {
+			if pairs[j] = j; j >= len(rows) {
+				pairs[j] = -1
+			}
+			continue
+		}
+		best, nearest := -1, -1.0
+		for i := range rows {
+			if used[i] {
+				continue
+			}
+			if near := x.near(target[j], rows[i]); near > nearest {
+				best, nearest = i, near
+			}
+		}
+		if pairs[j] = best; best >= 0 {
+			used[best] = true
+		}
+	}
+	return pairs
+}
+
+// near returns the sum of the similarities of two rows' cells.
+func (x *explainer) near(target []cell, row []Value) float64 {
+	sum := 0.0
+	for i := range target {
+		similarity := target[i].plain(row[target[i].column])
+		if target[i].target != nil && !row[target[i].column].IsNull() {
+			similarity = target[i].target.FMeasure(x.tokens(row[target[i].column].text))
+		}
+		if !math.IsNaN(similarity) {
+			sum += similarity
+		}
+	}
+	return sum
+}
+
+// changes returns the rows that differ between two messages. If filled is true, zero values are equal to null.
+func (x *explainer) changes(t Table, reference, index int, filled bool) []RowChange {
+	if t == Sandbox {
+		return x.changedMessage(reference, index)
+	}
+	h := &x.tables[t]
+	gone, come := slices.Clone(h.versions[h.at[reference]].Rows), h.versions[h.at[index]].Rows
+	equal := equalRow
+	if filled {
+		equal = func(a, b []Value) bool { return equalFilled(tableColumns[t], a, b) }
+	}
+	var added [][]Value
+	for _, row := range come {
+		if i := slices.IndexFunc(gone, func(other []Value) bool { return equal(other, row) }); i >= 0 {
+			gone = slices.Delete(gone, i, i+1)
+		} else {
+			added = append(added, row)
+		}
+	}
+	var changes []RowChange
+	for _, row := range gone {
+		change := RowChange{Before: row}
+		if i := slices.IndexFunc(added, func(other []Value) bool { return !row[0].IsNull() && other[0].Equal(row[0]) }); i >= 0 {
+			change.After = added[i]
+			added = slices.Delete(added, i, i+1)
+			for j, column := range tableColumns[t] {
+				if !row[j].Equal(change.After[j]) {
+					change.Columns = append(change.Columns, column.Name)
+				}
+			}
+		}
+		changes = append(changes, change)
+	}
+	for _, row := range added {
+		changes = append(changes, RowChange{After: row})
+	}
+	return changes
+}
+
+// changedMessage names the columns in which two messages differ.
+func (x *explainer) changedMessage(reference, index int) []RowChange {
+	var change RowChange
+	a, b := &x.trajectory.Messages[reference], &x.trajectory.Messages[index]
+	for column := columnSender; column <= columnVisibleTo; column++ {
+		if !a.cell(column).Equal(b.cell(column)) {
+			change.Columns = append(change.Columns, tableColumns[Sandbox][column].Name)
+		}
+	}
+	if len(change.Columns) == 0 {
+		return nil
+	}
+	return []RowChange{change}
+}

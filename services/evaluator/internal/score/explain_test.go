@@ -1,0 +1,292 @@
+package score
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+)
+
+// environment appends a message of the execution environment with traces.
+func environment(t *Trajectory, traces ...string) {
+	t.Messages = append(t.Messages, Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: traces})
+}
+
+// contact is a row of CONTACT.
+func contact(id, name, number string) []Value {
+	return []Value{String(id), String(name), String(number), Null(), Bool(false)}
+}
+
+// want is a target row.
+func want(cells ...Cell) []Cell { return cells }
+
+// calls is a constraint on a call.
+func calls(trace string) Constraint {
+	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{want(
+		Cell{"sender", String("EXECUTION_ENVIRONMENT")}, Cell{"tool_trace", String(trace)},
+	)}}
+}
+
+// stored is a constraint on CONTACT since the first user message.
+func stored(measure SnapshotMeasure, target ...[]Cell) Constraint {
+	return Constraint{Table: Contact, Measure: measure, Reference: at(FirstUserMessage), Target: target}
+}
+
+// first explains the only constraint of the first of a chain of milestones.
+func first(t *testing.T, trajectory *Trajectory, constraints ...Constraint) (NodeExplanation, ConstraintExplanation) {
+	t.Helper()
+	got := Explain(trajectory, compile(t, constraints...), nil).Milestones[0]
+	return got, got.Match.Constraints[0]
+}
+
+func TestExplainText(t *testing.T) {
+	_, got := first(t, chat("hello", "your milk is bought"), say("Milk bought"))
+	want := []CellExplanation{{
+		Column: "content", Measure: RougeL, Wanted: String("Milk bought"), Found: String("your milk is bought"),
+		Similarity: single(2.0 / 3), Text: &rouge.Alignment{Precision: 0.5, Recall: 1, Common: []rouge.Word{
+			{TargetStart: 0, TargetEnd: 4, PredictionStart: 5, PredictionEnd: 9},
+			{TargetStart: 5, TargetEnd: 11, PredictionStart: 13, PredictionEnd: 19},
+		}},
+	}}
+	if diff := cmp.Diff(want, got.Rows[0].Cells); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
+func TestExplainTrace(t *testing.T) {
+	trajectory := chat("hello", "ok")
+	environment(trajectory, `{"tool_name": "f", "arguments": {"a": 1}, "result": 1}`, `{"tool_name": "g", "arguments": {"a": [1, "x<"], "b": 2.5}, "result": 1}`)
+	node, _ := first(t, trajectory, calls(`[{"tool_name": "h", "arguments": {}}, {"tool_name": "g", "arguments": {"a": [1, "y"], "b": 2.5, "c": NaN}}]`))
+	want := &TraceExplanation{Accepted: 1, Tool: "g", FoundTool: "g", Arguments: []ArgumentExplanation{
+		{Name: "a", Wanted: `[1, "y"]`, Found: `[1, "x<"]`, Tolerance: -1},
+		{Name: "b", Wanted: "2.5", Found: "2.5", Tolerance: -1, Fits: true},
+		{Name: "c", Wanted: "NaN", Tolerance: -1},
+	}}
+	if node.Match.Index != 0 || node.Best == nil || node.Best.Index != 2 {
+		t.Fatalf("match and nearest: got %d and %+v, want 0 and 2", node.Match.Index, node.Best)
+	}
+	if diff := cmp.Diff(want, node.Best.Constraints[0].Rows[0].Cells[1].Trace); diff != "" {
+		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+	_, got := first(t, trajectory, calls(`{"tool_name": "f", "arguments": {"a": 1.0}}`))
+	if trace := got.Rows[0].Cells[1].Trace; got.Similarity != 1 || !trace.Fits || trace.FoundTool != "f" {
+		t.Errorf("trace that fits: got %+v, want it to fit", trace)
+	}
+	_, got = first(t, chat("hello"), calls(`{"tool_name": "f", "arguments": {}}`))
+	if trace := got.Rows[0].Cells[1].Trace; trace.Fits || trace.Tool != "f" || trace.FoundTool != "" {
+		t.Errorf("without a call: got %+v, want f and no tool found", trace)
+	}
+}
+
+// rowCase is a comparison of CONTACT and how its rows are explained.
+type rowCase struct {
+	name       string
+	versions   []Version
+	constraint Constraint
+	problem    string
+	wanted     []int
+	found      [][]Value
+	changes    []RowChange
+}
+
+func rowCases() []rowCase {
+	ann, bob, eve := contact("1", "Ann", "1"), contact("2", "Bob", "2"), contact("3", "Eve", "3")
+	moved := contact("1", "Ann", "9")
+	name := func(name string) []Cell { return want(Cell{"name", String(name)}) }
+	filled := []Value{String("2"), String("Bob"), String("2"), String(""), Bool(false)}
+	return []rowCase{
+		{
+			"added", []Version{{0, [][]Value{ann}}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
+			"", []int{0}, [][]Value{filled}, []RowChange{{After: bob}},
+		},
+		{
+			"added and changed", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved}}}, stored(Addition, name("Ann")),
+			"a row of the reference is gone or changed", []int{0}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}},
+			[]RowChange{{Before: ann, After: moved, Columns: []string{"phone_number"}}},
+		},
+		{
+			"added too much", []Version{{0, nil}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
+			"there are 2 rows, 1 are wanted", []int{0, -1}, [][]Value{filled, {String("1"), String("Ann"), String("1"), String(""), Bool(false)}},
+			[]RowChange{{After: ann}, {After: bob}},
+		},
+		{
+			"removed", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann}}}, stored(Removal, name("Bob")),
+			"", []int{0}, [][]Value{filled}, []RowChange{{Before: bob}},
+		},
+		{
+			"removed and added", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann, eve}}}, stored(Removal, name("Bob")),
+			"there is a row that the reference does not have", []int{0}, [][]Value{filled}, []RowChange{{Before: bob}, {After: eve}},
+		},
+		{
+			"not updated", []Version{{0, [][]Value{ann}}}, stored(Update, name("Ann")),
+			"there are 0 rows, 1 are wanted", []int{0}, [][]Value{nil}, nil,
+		},
+		{
+			"updated and added", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved, bob}}}, stored(Update, name("Ann")),
+			"there are 2 rows, 1 at the reference", []int{0, -1}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}, filled},
+			[]RowChange{{Before: ann, After: moved, Columns: []string{"phone_number"}}, {After: bob}},
+		},
+		{
+			"paired", []Version{{0, [][]Value{ann, bob}}}, stored(Snapshot, name("Bob"), name("Ann")),
+			"", []int{0, 1}, [][]Value{bob, ann}, nil,
+		},
+		{
+			"nothing to compare with", []Version{{0, [][]Value{ann, {Null(), Null(), Null(), Null(), Null()}}}}, stored(Snapshot, name("Bob"), name("Ann")),
+			"a comparison of two rows has no result", []int{0, 1}, [][]Value{ann, {Null(), Null(), Null(), Null(), Null()}}, nil,
+		},
+	}
+}
+
+func TestExplainRows(t *testing.T) {
+	trajectory := chat("hello", "a", "b", "c")
+	for _, test := range rowCases() {
+		trajectory.Tables[Contact] = test.versions
+		node, got := first(t, trajectory, test.constraint)
+		if node.Best != nil {
+			got = node.Best.Constraints[0]
+		}
+		var wanted []int
+		var found [][]Value
+		for _, row := range got.Rows {
+			wanted, found = append(wanted, row.Wanted), append(found, row.Found)
+		}
+		for field, diff := range map[string]string{
+			"problem": cmp.Diff(test.problem, got.Problem),
+			"wanted":  cmp.Diff(test.wanted, wanted),
+			"found":   cmp.Diff(test.found, found, cmpopts.EquateEmpty()),
+			"changes": cmp.Diff(test.changes, got.Changes, cmpopts.EquateEmpty()),
+		} {
+			if diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", test.name, field, diff)
+			}
+		}
+	}
+}
+
+func TestExplainNoResult(t *testing.T) {
+	trajectory := chat("hello", "a")
+	trajectory.Tables[Contact] = []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}}
+	_, got := first(t, trajectory, stored(Snapshot, want(Cell{"phone_number", String("1")}, Cell{"name", String("Ann")})))
+	cells := got.Rows[0].Cells
+	if got.Similarity != 1 || cells[0].NoResult || !cells[1].NoResult || cells[1].Similarity != 0 {
+		t.Errorf("constraint: got %+v, want similarity 1 and no result for phone_number", got)
+	}
+}
+
+func TestExplainCompleted(t *testing.T) {
+	trajectory := chat("hello", "it is 21.5 degrees")
+	environment(trajectory, `{"tool_name": "weather", "arguments": {}, "result": {"current_temperature": 21.5}}`)
+	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is 21.5 degrees.")})
+	tell := func(text string) Constraint {
+		return Constraint{
+			Table: Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content",
+			Extractor: "search_weather_around_lat_lon_temperature_extractor",
+			Target:    [][]Cell{want(Cell{"sender", String("AGENT")}, Cell{"content", String(text)})},
+		}
+	}
+	weather := calls(`{"tool_name": "weather", "arguments": {}}`)
+	got := Explain(trajectory, compile(t, weather, tell("It is {temperature} degrees")), nil).Milestones[1].Match
+	constraint := got.Constraints[0]
+	if got.Index != 3 || constraint.Similarity != 1 || constraint.ReferenceIndex != 2 {
+		t.Errorf("constraint: got %+v at %d, want similarity 1 at 3 since 2", constraint, got.Index)
+	}
+	if diff := cmp.Diff([]ExtractedValue{{"temperature", "21.5"}}, constraint.Extracted); diff != "" {
+		t.Errorf("extracted (-want +got):\n%s", diff)
+	}
+	if text := constraint.Rows[0].Cells[1].Wanted; !text.Equal(String("It is 21.5 degrees")) {
+		t.Errorf("wanted: got %v, want it completed", text)
+	}
+	broken := Explain(trajectory, compile(t, weather, tell("It is {hot}")), nil).Milestones[1].Match.Constraints[0]
+	if broken.Problem != "nothing can complete the wanted text" || len(broken.Rows) != 1 {
+		t.Errorf("text that cannot be completed: got %+v, want a problem and the row", broken)
+	}
+	none := Explain(trajectory, compile(t, say("hello"), tell("It is {temperature}")), nil).Milestones[1].Match.Constraints[0]
+	if none.Problem != "no call at message 0 gives temperature" {
+		t.Errorf("without a call: got %q, want a problem", none.Problem)
+	}
+}
+
+func TestExplainGuardrails(t *testing.T) {
+	trajectory := chat("hello", "one", "two")
+	before, after := contact("1", "Ann", "1"), contact("1", "Ann", "2")
+	bob := contact("2", "Bob", "2")
+	trajectory.Tables[Contact] = []Version{{0, [][]Value{before}}, {2, [][]Value{after}}}
+	trajectory.Tables[Messaging] = []Version{{0, [][]Value{}}}
+	got := Explain(trajectory, compile(t, say("hello"), say("two")), nil).Milestones[1]
+	if got.Best == nil || got.Match.Similarity != 0 {
+		t.Fatalf("second node: got %+v, want similarity 0 and a nearest message", got)
+	}
+	guard := got.Best.Guardrails[1]
+	wanted := ConstraintExplanation{
+		Table: Contact, Measure: Guardrail, Reference: at(0), ReferenceIndex: 0,
+		Changes: []RowChange{{Before: before, After: after, Columns: []string{"phone_number"}}},
+	}
+	if diff := cmp.Diff(wanted, guard); got.Best.Index != 2 || diff != "" {
+		t.Errorf("guardrail at %d (-want +got):\n%s", got.Best.Index, diff)
+	}
+	trajectory.Tables[Contact] = []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}}
+	order := Constraint{Table: Contact, Measure: Guardrail, Reference: at(0)}
+	graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
+		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = Explain(trajectory, graph, nil).Milestones[1]
+	if problem := got.Best.Constraints[1].Problem; problem != "the same rows stand in another order" {
+		t.Errorf("guardrail over another order: got problem %q", problem)
+	}
+	same := Constraint{Table: Sandbox, Measure: Guardrail, Reference: at(0)}
+	got = Explain(trajectory, compile(t, say("hello"), same), nil).Milestones[1]
+	if got.Match.Similarity != 1 || got.Match.Constraints[0].Changes != nil {
+		t.Errorf("guardrail of messages: got %+v, want it to hold at message 0", got.Match)
+	}
+	graph, err = Compile(Definition{Edges: Chain(2), Nodes: []Node{
+		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("one"), same}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := Explain(trajectory, graph, nil).Milestones[1].Best.Constraints[1].Changes
+	if diff := cmp.Diff([]RowChange{{Columns: []string{"sender", "recipient", "content"}}}, columns); diff != "" {
+		t.Errorf("changed messages (-want +got):\n%s", diff)
+	}
+}
+
+// The best message for a node alone is shown where the order of the graph keeps the node from it.
+func TestExplainBest(t *testing.T) {
+	trajectory := chat("hello", "milk", "hello", "bread")
+	got := Explain(trajectory, compile(t, say("bread"), say("milk")), nil)
+	for node, wanted := range []struct{ match, best int }{{3, -1}, {3, 1}} {
+		best := -1
+		if got.Milestones[node].Best != nil {
+			best = got.Milestones[node].Best.Index
+		}
+		if index := got.Milestones[node].Match.Index; index != wanted.match || best != wanted.best {
+			t.Errorf("node %d: got match %d and best %d, want %d and %d", node, index, best, wanted.match, wanted.best)
+		}
+	}
+}
+
+func TestExplainWithout(t *testing.T) {
+	graph := compile(t, say("a"), say("b"))
+	for name, trajectory := range map[string]*Trajectory{"no message": new(Trajectory), "no user": {Messages: []Message{{Sender: System, Recipient: Agent}}}} {
+		got := Explain(trajectory, graph, nil)
+		if diff := cmp.Diff(make([]NodeExplanation, 2), got.Milestones); diff != "" || len(got.Minefields) != 0 {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
+	}
+	lonely, err := Compile(Definition{Edges: []Edge{{0, 1}}, Nodes: []Node{
+		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("hello")}},
+		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: Contact, Measure: Addition, Reference: at(2)}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Explain(chat("hello", "milk"), lonely, nil).Milestones
+	if got[2].Match != nil || got[2].Best == nil || got[2].Best.Index != 1 || got[3].Best != nil {
+		t.Errorf("nodes without an edge: got %+v and %+v, want no match, best 1 and none", got[2], got[3])
+	}
+}
