@@ -20,7 +20,7 @@ func times(x, y *big.Float) *big.Float { return new(big.Float).Mul(x, y) }
 func exactSinCos(x *big.Float) (sin, cos *big.Float) {
 	sin, cos = exact(0), exact(0)
 	term := exact(1)
-	for n := 0; n < 120; n++ {
+	for n := range 120 {
 		target := cos
 		if n%2 == 1 {
 			target = sin
