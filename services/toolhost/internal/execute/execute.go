@@ -1,5 +1,26 @@
 // Package execute is the execution environment: it runs the calls that one speaker sent and says what each of them
 // answers. It does no input or output.
+//
+// # Parallel calls
+//
+// The outcome of a batch is that of the first of all orders in which any call raises. The search for it is exact.
+//
+// The given order is the first one, so that it is the outcome if it fails. Otherwise each call declares three sets of parts of
+// the world: those that decide whether it raises, those that it changes unless it raises, and those that shape these changes.
+//
+// A call of which no other call changes a part that decides whether it raises finds these parts in any order as it found them
+// in the given one, up to the first call that raises: it does not raise. The other calls are vulnerable. What a vulnerable call
+// sees are the parts that decide whether it raises and, again and again, those that shape the changes of calls to what it sees.
+// These calls are its group; groups that share a call are one. By construction no call outside of a group changes what the
+// group sees, and what its own calls make of these parts depends on nothing else. So whether some order of the calls that are
+// left raises is whether, for one of the groups, some order of its own calls does, and this depends only on which of them are
+// left and on what the group sees. The calls in no group neither raise nor matter to those that do: without groups the given
+// order is the outcome.
+//
+// The outcome is built call by call: the next call is the first one, in ascending order, in a group or not, that raises or after
+// which some order of the others raises. Its answers and its state come from running every call on the whole world. In a group,
+// a call that changes nothing that the group sees can be made at any moment, so that only the orders of the others are told
+// apart; of calls that are the same any one stands for all; and what was found about a state is kept.
 package execute
 
 import (
@@ -182,9 +203,6 @@ func (c *call) run(w *session.World) Answer {
 
 // isSpace says what Python's str.strip removes.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
-
-// readOnly says that the call leaves every world as it is.
-func (c *call) readOnly() bool { return c.raises != nil || c.tool.ReadOnly }
 
 // raised makes an answer of an exception: only the last line of its text survives.
 func (a Answer) raised(err error) Answer {

@@ -3,14 +3,15 @@ package execute
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 const (
-	// maxSteps bounds how many calls are run in search of a failing order: a batch of eight calls that all write, none of
-	// which commutes with another, stays below it.
+	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools that all change everything stay
+	// below it. It bounds the memory of the search too, which keeps a few dozen bytes for each step at most.
 	maxSteps = 150_000
 	// maxParallel bounds the calls of one batch: a set of calls is a bit mask.
 	maxParallel = 64
@@ -22,20 +23,19 @@ type set uint64
 func (s set) has(i int) bool    { return s&(1<<i) != 0 }
 func (s set) without(i int) set { return s &^ (1 << i) }
 
-// search looks for the first failing order of a batch.
-//
-// It builds that order call by call: the next call is the first one, in ascending order, that raises or after which some order
-// of the others raises. Whether some order of a set of calls raises depends only on the set and on the world, so what was
-// found clean once is not looked at again; and a call that changes nothing can be made at any moment, so that only the orders
-// of the calls that write are told apart, and each of the others is tried at every state that these lead to.
+// search looks for the first failing order of a batch whose given order does not fail. The package comment says why it is
+// exact.
 type search struct {
-	calls []call
-	base  session.World
-	// writers are the calls that may change the world.
-	writers set
-	// clean holds the states from which no order of the calls that are left raises.
-	clean map[[sha256.Size]byte]struct{}
-	steps int
+	calls  []call
+	base   session.World
+	groups []group
+	// twins holds for each call the first one that is the same, if only itself.
+	twins []int
+	// known says of states whether some order of the calls of a group that are left raises.
+	known map[[sha256.Size]byte]bool
+	// buffer is where keys are written.
+	buffer []byte
+	steps  int
 }
 
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic order of positions, or that of
@@ -44,24 +44,44 @@ func firstFailing(calls []call, base session.World) ([]Answer, session.World, er
 	if len(calls) > maxParallel {
 		return nil, session.World{}, ErrTooManyOrders
 	}
-	s := &search{calls: calls, base: base, clean: make(map[[sha256.Size]byte]struct{})}
-	var left set
-	for i := range calls {
-		left |= 1 << i
-		if !calls[i].readOnly() {
-			s.writers |= 1 << i
+	all := ^set(0) >> (maxParallel - len(calls))
+	s := &search{calls: calls, base: base}
+	given, world := s.rest(base, all, make([]Answer, 0, len(calls)))
+	for i := range given {
+		if given[i].Exception != "" {
+			return given, world, nil
 		}
 	}
-	fails, err := s.canFail(base, left)
+	if s.groups = groupsOf(calls, base); len(s.groups) == 0 {
+		return given, world, nil
+	}
+	s.twins, s.known = twins(calls), make(map[[sha256.Size]byte]bool)
+	fails, err := s.canFail(&base, all)
 	if err != nil {
 		return nil, session.World{}, err
 	}
-	answers := make([]Answer, 0, len(calls))
-	if fails {
-		return s.build(base, left, answers)
+	if !fails {
+		return given, world, nil
 	}
-	answers, base = s.rest(base, left, answers)
-	return answers, base, nil
+	return s.build(base, all, make([]Answer, 0, len(calls)))
+}
+
+// twins returns for each call the first one that is the same call, if only itself.
+func twins(calls []call) []int {
+	first, positions := make(map[string]int, len(calls)), make([]int, len(calls))
+	for i := range calls {
+		positions[i] = i
+		if calls[i].tool == nil || len(calls[i].sub) > 0 {
+			continue
+		}
+		key := calls[i].tool.Name + python.Repr(calls[i].args.Trace())
+		if j, ok := first[key]; ok {
+			positions[i] = j
+			continue
+		}
+		first[key] = i
+	}
+	return positions
 }
 
 // build appends the answers of the first failing order of the calls that are left. There must be one.
@@ -77,7 +97,7 @@ func (s *search) build(world session.World, left set, answers []Answer) ([]Answe
 			answers, after = s.rest(after, left.without(i), append(answers, answer))
 			return answers, after, nil
 		}
-		fails, err := s.canFail(after, left.without(i))
+		fails, err := s.canFail(&after, left.without(i))
 		if err != nil {
 			return nil, session.World{}, err
 		}
@@ -90,48 +110,62 @@ func (s *search) build(world session.World, left set, answers []Answer) ([]Answe
 }
 
 // canFail says whether any order of the calls that are left raises.
-func (s *search) canFail(world session.World, left set) (bool, error) {
-	if left == 0 {
-		return false, nil
-	}
-	key := s.key(&world, left)
-	if _, ok := s.clean[key]; ok {
-		return false, nil
-	}
-	var next []session.World
-	for i := range s.calls {
-		if !left.has(i) {
-			continue
-		}
-		after, fails, err := s.try(world, i)
-		if err != nil || fails {
+func (s *search) canFail(world *session.World, left set) (bool, error) {
+	for i := range s.groups {
+		fails, err := s.groupCanFail(&s.groups[i], world, left&s.groups[i].calls)
+		if fails || err != nil {
 			return fails, err
 		}
-		if s.writers.has(i) {
-			next = append(next, after)
-		}
 	}
-	for i := range s.calls {
-		if !left.has(i) || !s.writers.has(i) {
-			continue
-		}
-		fails, err := s.canFail(next[0], left.without(i))
-		if err != nil || fails {
-			return fails, err
-		}
-		next = next[1:]
-	}
-	s.clean[key] = struct{}{}
 	return false, nil
 }
 
-// try runs one call on a copy of a world and says whether it raises.
-func (s *search) try(world session.World, i int) (after session.World, fails bool, err error) {
-	if s.steps++; s.steps > maxSteps {
-		return world, false, ErrTooManyOrders
+// groupCanFail says whether any order of those calls of a group that are left raises.
+func (s *search) groupCanFail(g *group, world *session.World, left set) (bool, error) {
+	if left == 0 {
+		return false, nil
 	}
-	_, _, raised := s.calls[i].evaluate(&world)
-	return world, raised != nil, nil
+	key := s.key(g, world, left)
+	fails, ok := s.known[key]
+	if ok {
+		return fails, nil
+	}
+	fails, err := s.explore(g, world, left)
+	if err == nil {
+		s.known[key] = fails
+	}
+	return fails, err
+}
+
+// explore tries every call of a group that is left, and then every order of the others after each of those that change what
+// the group sees. Of calls that are the same it tries the first.
+func (s *search) explore(g *group, world *session.World, left set) (bool, error) {
+	var next []int
+	var worlds []session.World
+	var tried set
+	for i := range s.calls {
+		if !left.has(i) || tried.has(s.twins[i]) {
+			continue
+		}
+		tried |= 1 << s.twins[i]
+		if s.steps++; s.steps > maxSteps {
+			return false, ErrTooManyOrders
+		}
+		after := *world
+		if _, _, raised := s.calls[i].evaluate(&after); raised != nil {
+			return true, nil
+		}
+		if g.shaping.has(i) {
+			next, worlds = append(next, i), append(worlds, after)
+		}
+	}
+	for n, i := range next {
+		fails, err := s.groupCanFail(g, &worlds[n], left.without(i))
+		if fails || err != nil {
+			return fails, err
+		}
+	}
+	return false, nil
 }
 
 // rest runs the calls that are left in ascending order, whether they raise or not.
@@ -146,14 +180,25 @@ func (s *search) rest(world session.World, left set, answers []Answer) ([]Answer
 	return answers, world
 }
 
-// key identifies a set of calls and the state before them. Tables that still share the rows of the batch's beginning need
-// not be spelled out.
-func (s *search) key(world *session.World, left set) [sha256.Size]byte {
-	key := binary.LittleEndian.AppendUint64(make([]byte, 0, 256), uint64(left))
-	key = binary.LittleEndian.AppendUint64(key, uint64(world.Drawn()))
-	if world.Active() {
-		key = append(key, 1)
+// key identifies a set of calls of a group and what of the state before them the group sees.
+func (s *search) key(g *group, world *session.World, left set) [sha256.Size]byte {
+	key := binary.LittleEndian.AppendUint64(s.buffer[:0], uint64(left))
+	for _, part := range g.parts {
+		if part.Whole() {
+			key = s.appendWorld(key, world)
+			continue
+		}
+		key = part.AppendKey(key, world)
 	}
+	s.buffer = key
+	return sha256.Sum256(key)
+}
+
+// appendWorld appends everything of a state. Tables that still share the rows of the batch's beginning need not be spelled
+// out.
+func (s *search) appendWorld(key []byte, world *session.World) []byte {
+	key = binary.LittleEndian.AppendUint64(key, uint64(world.Drawn()))
+	key = strconv.AppendBool(key, world.Active())
 	for _, name := range session.Tables() {
 		rows := world.Rows(name)
 		if world.Ever(name) {
@@ -176,7 +221,7 @@ func (s *search) key(world *session.World, left set) [sha256.Size]byte {
 			key = append(key, ';')
 		}
 	}
-	return sha256.Sum256(key)
+	return key
 }
 
 // same says whether two slices are the same memory.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
@@ -68,48 +70,40 @@ func sources() []string {
 	}
 }
 
-// naive runs every order, as the original does, and keeps the first one that fails, else the given one.
+// naive runs every order, as the original does, and keeps the first one that fails, else the given one. Orders share the run of
+// what they begin with.
 func naive(calls []call, base session.World) ([]Answer, session.World) {
-	var order []int
+	var given []Answer
+	var givenWorld session.World
 	used := make([]bool, len(calls))
-	var first, failing []Answer
-	var firstWorld, failingWorld session.World
-	var visit func()
-	visit = func() {
-		if failing != nil {
-			return
-		}
-		if len(order) == len(calls) {
-			world, failed := base, false
-			var answers []Answer
-			for _, i := range order {
-				answer := calls[i].run(&world)
-				answer.Call = i
-				failed = failed || answer.Exception != ""
-				answers = append(answers, answer)
+	var visit func(before []Answer, world session.World, failed bool) ([]Answer, session.World, bool)
+	visit = func(before []Answer, world session.World, failed bool) ([]Answer, session.World, bool) {
+		if len(before) == len(calls) {
+			if given == nil {
+				given, givenWorld = before, world
 			}
-			if first == nil {
-				first, firstWorld = answers, world
-			}
-			if failed {
-				failing, failingWorld = answers, world
-			}
-			return
+			return before, world, failed
 		}
 		for i := range calls {
-			if !used[i] {
-				used[i] = true
-				order = append(order, i)
-				visit()
-				order, used[i] = order[:len(order)-1], false
+			if used[i] {
+				continue
+			}
+			used[i] = true
+			after := world
+			answer := calls[i].run(&after)
+			answer.Call = i
+			answers, last, fails := visit(append(slices.Clip(before), answer), after, failed || answer.Exception != "")
+			used[i] = false
+			if fails {
+				return answers, last, true
 			}
 		}
+		return nil, session.World{}, false
 	}
-	visit()
-	if failing != nil {
-		return failing, failingWorld
+	if answers, world, fails := visit(nil, base, false); fails {
+		return answers, world
 	}
-	return first, firstWorld
+	return given, givenWorld
 }
 
 // state prints everything of a world that can be seen later.
@@ -121,26 +115,133 @@ func state(w session.World) string {
 	return text
 }
 
-func TestFirstFailingEqualsAllOrders(t *testing.T) {
-	env, pool := environment(t), sources()
-	random := rand.New(rand.NewPCG(1, 2))
-	for round := range 3000 {
-		texts := make([]string, 2+random.IntN(4))
-		for i := range texts {
-			texts[i] = pool[random.IntN(len(pool))]
-		}
-		if round%2 == 0 { // without the calls that always fail the orders matter more often
-			for i := range texts {
-				texts[i] = pool[random.IntN(9)]
+// pools are calls that get into each other's way, by what they are about; together they are calls of all tools.
+func pools(ids []string) [][]string {
+	contacts := []string{
+		"add_contact('Dan', '+14085551111')", "add_contact('Eve', '+14085552222', is_self=True)", "add_contact('Fay', 'no number')",
+		"search_contacts(name='bob')", "print(search_contacts(is_self=True)[0]['name'])", "send_message_with_phone_number('+14085550000', 'hi')",
+		"send_message_with_phone_number('+14085552222', 'ho')", "search_messages(content='hi')",
+	}
+	reminders := []string{
+		"add_reminder('tea', 1716399000)", "add_reminder('milk', 1716399001, 1.0, 2.0)", "search_reminder(content='tea')",
+		"print(search_reminder(content='tea')[1])",
+	}
+	for _, id := range ids {
+		contacts = append(contacts,
+			"remove_contact('"+id+"')", "modify_contact('"+id+"', name='Bill')",
+			"modify_contact('"+id+"', is_self=True)", "modify_contact('"+id+"', is_self=False, phone_number='+14085552222')")
+		reminders = append(reminders, "remove_reminder('"+id+"')", "modify_reminder('"+id+"', content='jam')")
+	}
+	settings := []string{
+		"set_wifi_status(False)", "set_wifi_status(True)", "set_cellular_service_status(False)", "set_cellular_service_status(True)",
+		"set_location_service_status(False)", "set_location_service_status(True)", "set_location_service_status('yes')",
+		"set_low_battery_mode_status(True)", "set_low_battery_mode_status(False)", "get_low_battery_mode_status()", "get_wifi_status()",
+		"get_cellular_service_status()", "get_location_service_status()", "get_current_location()", "search_holiday('Christmas', 2024)",
+		"search_stock('Apple')", "convert_currency(1, 'USD', 'CHF')", "search_lat_lon(37.3, -122.0)", "search_weather_around_lat_lon()",
+		"search_location_around_lat_lon('bakery', 1.0, 2.0)", "send_message_with_phone_number('+14085550000', 'hi')", "end_conversation()",
+	}
+	others := []string{
+		"end_conversation()", "get_current_timestamp()", "timestamp_to_datetime_info(1716399000)", "unit_conversion(1, 'inch', 'meter')",
+		"datetime_info_to_timestamp(2024, 5, 22, 10, 30, 0)", "shift_timestamp(1716399000, days=1)", "timestamp_diff(1716399000, 1716399001)",
+		"seconds_to_hours_minutes_seconds(60)", "calculate_lat_lon_distance(1, 2, 3, 4)", "get_wifi_status()", "nothing()",
+		"unit_conversion(1, 'inch', 'hour')", "on = get_wifi_status()\nset_wifi_status(not on)", "x = 1\nremove_contact('a')\nadd_contact('Hal', '+14085551111')", "add_contact('Gil', '+14085551111')", "add_reminder('bread', 1716399000)",
+	}
+	return [][]string{contacts, reminders, settings, slices.Concat(contacts, reminders), slices.Concat(contacts, reminders, settings, others)}
+}
+
+// recorded returns answers to the requests that the calls in the pools make.
+func recorded(t *testing.T) service.Backend {
+	t.Helper()
+	backend, err := service.NewRecorded([]*setupv1.RecordedAnswer{
+		{Url: service.StocksURL, ParamsJson: `{"query": "Apple"}`, ResponseJson: `{"data": {"stock": [{"symbol": "AAPL:NASDAQ"}]}}`},
+		{Url: service.CurrencyURL, ParamsJson: `{"from": "USD", "to": "CHF", "amount": 1}`, ResponseJson: `{"result": {"convertedAmount": 0.9}}`},
+		{Url: service.GeocodingURL, ParamsJson: `{"location": "37.3,-122.0", "language": "en"}`, ResponseJson: `{"results": [{"address": "1 Road"}]}`},
+		{Url: service.WeatherURL, ParamsJson: `{"q": "37.3, -122.0", "days": 1}`, ResponseJson: `{}`},
+		{
+			Url:          service.PlacesURL,
+			ParamsJson:   `{"query": "bakery", "lat": 1.0, "lng": 2.0, "limit": 4, "country": "us", "lang": "en"}`,
+			ResponseJson: `{"data": [{"name": "Crumb"}]}`,
+		},
+	})
+	if err != nil {
+		t.Fatalf("recorded services: %v", err)
+	}
+	return backend
+}
+
+// collidingWorld returns a world with a few rows, a random history and random settings.
+func collidingWorld(random *rand.Rand, frame *session.Frame, ids []string) session.World {
+	w := session.NewWorld(frame, 1716399000)
+	w.SetActive(random.IntN(4) > 0)
+	w.SetDrawn(int64(random.IntN(2)))
+	flag := func(odds int) python.Value { return python.Bool(random.IntN(odds) == 0) }
+	if random.IntN(10) > 0 {
+		row := session.Row{python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), flag(4), python.Float(37.3), python.Float(-122)}
+		for i := 1; i < 4; i++ {
+			if random.IntN(4) == 0 {
+				row[i] = python.Bool(false)
 			}
 		}
-		base := someWorld()
-		if round%3 == 0 {
-			base.Load(worldv1.TableName_TABLE_NAME_CONTACT, nil, true)
+		if random.IntN(10) == 0 {
+			row[1+random.IntN(4)] = python.None()
 		}
-		calls := make([]call, len(texts))
-		for i := range texts {
-			calls[i] = env.recognise(texts[i], agent)
+		w.Load(worldv1.TableName_TABLE_NAME_SETTING, []session.Row{row}, true)
+	}
+	load := func(name worldv1.TableName, row func(id python.Value) session.Row) {
+		if random.IntN(4) == 0 {
+			w.Load(name, nil, random.IntN(2) == 0)
+		}
+		var rows []session.Row
+		for _, id := range ids {
+			for range []int{0, 1, 1, 1, 1, 2}[random.IntN(6)] {
+				rows = append(rows, row(python.Str(id)))
+			}
+			if random.IntN(3) == 0 {
+				break
+			}
+		}
+		w.Load(name, rows, random.IntN(2) == 0)
+	}
+	self := 2 + random.IntN(4)
+	load(worldv1.TableName_TABLE_NAME_CONTACT, func(id python.Value) session.Row {
+		return session.Row{id, python.Str("Bob"), python.Str("+14085550000"), python.None(), flag(self)}
+	})
+	load(worldv1.TableName_TABLE_NAME_REMINDER, func(id python.Value) session.Row {
+		return session.Row{id, python.Str("tea"), python.Float(1716399000), python.Float(1716399000), python.None(), python.None()}
+	})
+	return w
+}
+
+// batch returns two to six calls of a pool, of which most do not raise in the given order.
+func batch(random *rand.Rand, env *Environment, pool []string, world session.World) (texts []string, calls []call) {
+	for range 2 + min(random.IntN(5), random.IntN(5)) {
+		for range 8 {
+			text := pool[random.IntN(len(pool))]
+			c, after := env.recognise(text, agent), world
+			if c.run(&after).Exception != "" && random.IntN(60) > 0 {
+				continue
+			}
+			texts, calls, world = append(texts, text), append(calls, c), after
+			break
+		}
+	}
+	return texts, calls
+}
+
+func TestFirstFailingEqualsAllOrders(t *testing.T) {
+	const rounds = 22_000
+	env, random := environment(t), rand.New(rand.NewPCG(1, 2))
+	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
+	drawing := session.NewWorld(frame, 0)
+	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
+	all := pools(ids)
+	compared, givenFails, laterFails := 0, 0, 0
+	for round := range rounds {
+		pool := all[round%len(all)]
+		base := collidingWorld(random, frame, ids)
+		texts, calls := batch(random, env, pool, base)
+		if len(calls) < 2 {
+			continue
 		}
 		wantAnswers, wantWorld := naive(calls, base)
 		gotAnswers, gotWorld, err := env.Run(base, texts, agent)
@@ -148,35 +249,53 @@ func TestFirstFailingEqualsAllOrders(t *testing.T) {
 			t.Fatalf("Run(%q): %v", texts, err)
 		}
 		if diff := cmp.Diff(wantAnswers, gotAnswers); diff != "" {
-			t.Fatalf("Run(%q): answers (-all orders +got):\n%s", texts, diff)
+			t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, state(base), diff)
 		}
 		if got, want := state(gotWorld), state(wantWorld); got != want {
 			t.Fatalf("Run(%q): got world %s\nwant %s", texts, got, want)
 		}
+		compared++
+		inOrder := slices.IsSortedFunc(wantAnswers, func(a, b Answer) int { return a.Call - b.Call })
+		failed := slices.ContainsFunc(wantAnswers, func(a Answer) bool { return a.Exception != "" })
+		if failed && inOrder {
+			givenFails++
+		} else if failed {
+			laterFails++
+		}
 	}
+	t.Logf("%d batches: %d fail in the given order, %d in a later one", compared, givenFails, laterFails)
+	if compared < 20_000 || laterFails < compared/10 {
+		t.Errorf("%d of %d batches fail in an order that is not the given one: too few", laterFails, compared)
+	}
+}
+
+func repeated(n int, source string) []string { return slices.Repeat([]string{source}, n) }
+
+// numbered returns n calls that differ in a number.
+func numbered(n int, format string) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf(format, i)
+	}
+	return texts
 }
 
 func TestFirstFailingBounds(t *testing.T) {
 	env := environment(t)
-	batch := func(n int, source string) []string {
-		texts := make([]string, n)
-		for i := range texts {
-			texts[i] = source
-		}
-		return texts
-	}
-	const read, write = "print(repr(search_contacts(name='bob')))", "print(repr(add_contact('Dan', '+14085551111')))"
+	const read, write = "search_contacts(name='bob')", "add_contact('Dan', '+14085551111')"
+	const send, modify = "send_message_with_phone_number('+14085551111', 'hi')", "modify_contact('a', 'Name %d', is_self=True)"
 	tests := []struct {
 		name    string
 		sources []string
 		want    error
 	}{
-		{"64 reads", batch(64, read), nil},
-		{"65 reads", batch(65, read), ErrTooManyOrders},
-		{"60 reads and 4 writes", append(batch(60, read), batch(4, write)...), nil},
-		{"8 writes", batch(8, write), nil},
-		{"20 writes", batch(20, write), ErrTooManyOrders},
-		{"20 writes, the first raises", append([]string{"nothing()"}, batch(20, write)...), nil},
+		{"64 reads", repeated(64, read), nil},
+		{"65 reads", repeated(65, read), ErrTooManyOrders},
+		{"60 reads and 4 writes", append(repeated(60, read), repeated(4, write)...), nil},
+		{"64 writes", repeated(64, write), nil},
+		{"32 writes of each of two tables", append(repeated(32, write), numbered(32, "add_reminder('tea %d', 1716399000)")...), nil},
+		{"40 changes of the owner that change nothing", append(repeated(40, "modify_contact('a', is_self=True)"), repeated(20, send)...), nil},
+		{"20 different changes of the owner", append(numbered(20, modify), send), ErrTooManyOrders},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -191,23 +310,52 @@ func TestFirstFailingBounds(t *testing.T) {
 	}
 }
 
-func BenchmarkRun(b *testing.B) {
-	env, world := environment(b), someWorld()
+// benchmark is one batch to measure.
+type benchmark struct {
+	name    string
+	sources []string
+}
+
+func benchmarks() []benchmark {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str("bob")})
 	one := python.ComposeCall("call_1", "search_contacts", args)
-	benchmarks := []struct {
-		name    string
-		sources []string
-	}{
+	return []benchmark{
 		{"one", []string{one}},
-		{"two reads", []string{one, "print(repr(get_wifi_status()))"}},
-		{"two writes", []string{"print(repr(set_wifi_status(False)))", "print(repr(add_contact('Dan', '+14085551111')))"}},
-		{"eight writes", []string{
-			"add_contact('A', '+14085551111')", "add_contact('B', '+14085551111')", "add_contact('C', '+14085551111')", "add_contact('D', '+14085551111')",
-			"add_contact('E', '+14085551111')", "add_contact('F', '+14085551111')", "add_contact('G', '+14085551111')", "add_contact('H', '+14085551111')",
+		{"two reads", []string{one, "get_wifi_status()"}},
+		{"two writes", []string{"set_wifi_status(False)", "add_contact('Dan', '+14085551111')"}},
+		{"8 add_contact", numbered(8, "add_contact('A %d', '+14085551111')")},
+		{"8 add_reminder", numbered(8, "add_reminder('tea %d', 1716399000)")},
+		{"8 add and send", append(numbered(4, "add_contact('A %d', '+14085551111')"), numbered(4, "send_message_with_phone_number('+14085551111', 'hi %d')")...)},
+		{"8 setters and getters", []string{
+			"set_wifi_status(False)", "set_cellular_service_status(False)", "set_location_service_status(False)", "get_wifi_status()",
+			"get_cellular_service_status()", "get_location_service_status()", "get_low_battery_mode_status()", "end_conversation()",
+		}},
+		{"20 remove", numbered(20, "remove_contact('id%d')")},
+		{"20 remove and send", append(numbered(20, "remove_contact('id%d')"), "send_message_with_phone_number('+14085551111', 'hi')")},
+		{"64 reads", repeated(64, one)},
+		{"64 add_contact", numbered(64, "add_contact('A %d', '+14085551111')")},
+		{"5 dependent", []string{
+			"set_wifi_status(False)", "set_wifi_status(True)", "search_stock('Apple')", "search_location_around_lat_lon('bakery')", "search_holiday('Christmas')",
+		}},
+		{"5 dependent, last order", []string{
+			"search_stock('Apple')", "search_location_around_lat_lon('bakery')", "search_weather_around_lat_lon()", "search_holiday('Christmas')", "set_wifi_status(False)",
 		}},
 	}
-	for _, bench := range benchmarks {
+}
+
+func BenchmarkRun(b *testing.B) {
+	backend, err := service.NewOffline(1716399000)
+	if err != nil {
+		b.Fatalf("offline services: %v", err)
+	}
+	env, world := environment(b), someWorld()
+	world.Frame().Services = backend
+	contacts := slices.Clone(world.Rows(worldv1.TableName_TABLE_NAME_CONTACT))
+	for i := range 40 {
+		contacts = append(contacts, session.Row{python.Str(fmt.Sprint("id", i)), python.Str("Gus"), python.Str("+14085550000"), python.None(), python.Bool(false)})
+	}
+	world.Load(worldv1.TableName_TABLE_NAME_CONTACT, contacts, true)
+	for _, bench := range benchmarks() {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

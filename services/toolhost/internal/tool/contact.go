@@ -27,8 +27,9 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: OptionalStr(), Optional: true, Description: "What the person is to the owner of the phone, for example friend."},
 				{Name: "is_self", Type: Bool(), Optional: true, Default: python.Bool(false), Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
-			Run:   addContact,
+			Check:   func(args Args) error { return checkPhone(args.Value("phone_number")) },
+			Effects: addContactEffects,
+			Run:     addContact,
 		},
 		{
 			Name: "modify_contact", Module: contactModule,
@@ -40,13 +41,19 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "New relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Check: checkModifyContact,
-			Run:   modifyContact,
+			Check:   checkModifyContact,
+			Effects: modifyContactEffects,
+			Run:     modifyContact,
 		},
 		{
 			Name: "remove_contact", Module: contactModule,
 			Description: "Deletes a contact from the address book.",
 			Params:      []Param{{Name: "person_id", Type: Str(), Description: "Id of the contact to delete."}},
+			Effects: func(args Args) Effects {
+				effects := removeEffects(contactTable, args.Str("person_id"))
+				effects.Changes = append(effects.Changes, selfPart(args.Str("person_id")).cleared())
+				return effects
+			},
 			Run: func(w *session.World, args Args) (python.Value, error) {
 				return python.None(), removeRows(w, contactTable, "person_id", args.Str("person_id"), "(Stri…")
 			},
@@ -61,8 +68,9 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "Relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
-			Check: checkGivenPhone,
-			Run:   func(w *session.World, args Args) (python.Value, error) { return contactSearch().run(w, args) },
+			Check:   checkGivenPhone,
+			Effects: raisesOn(),
+			Run:     func(w *session.World, args Args) (python.Value, error) { return contactSearch().run(w, args) },
 		},
 	}
 }
@@ -79,6 +87,16 @@ func addContact(w *session.World, args Args) (python.Value, error) {
 		return python.Value{}, err
 	}
 	return id, nil
+}
+
+// addContactEffects: only a second owner of the phone is refused, and the id is the next one.
+func addContactEffects(args Args) Effects {
+	effects := addEffects(contactTable)
+	if args.Bool("is_self") {
+		effects.Raises = append(effects.Raises, selfPart(""))
+		effects.Changes = append(effects.Changes, selfPart("").ofNew())
+	}
+	return effects
 }
 
 // refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of the given id.
@@ -120,6 +138,23 @@ func modifyContact(w *session.World, args Args) (python.Value, error) {
 		}
 	}
 	return python.None(), modifyRow(w, contactTable, "person_id", args.Str("person_id"), given(args, contactFields()))
+}
+
+// modifyContactEffects: the contact must exist, and must not become a second owner of the phone.
+func modifyContactEffects(args Args) Effects {
+	id := args.Str("person_id")
+	effects := modifyEffects(contactTable, id)
+	if !args.Given("is_self") {
+		return effects
+	}
+	self := selfPart(id)
+	if args.Bool("is_self") {
+		effects.Raises = append(effects.Raises, selfPart(""))
+	} else {
+		self = self.cleared()
+	}
+	effects.Changes = append(effects.Changes, self)
+	return effects
 }
 
 func contactSearch() search {

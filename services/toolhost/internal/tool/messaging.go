@@ -26,7 +26,14 @@ func messagingTools() []*Tool {
 				{Name: "content", Type: Str(), Description: "Text of the message."},
 			},
 			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
-			Run:   sendMessage,
+			Effects: func(Args) Effects {
+				return Effects{
+					Raises:  []Part{settingPart("cellular"), selfPart(""), clockPart()},
+					Shapes:  []Part{drawnPart(), cellsPart(contactTable)},
+					Changes: []Part{drawnPart(), cellsPart(messagingTable)},
+				}
+			},
+			Run: sendMessage,
 		},
 		{
 			Name: "search_messages", Module: messagingModule, ReadOnly: true,
@@ -47,7 +54,8 @@ func messagingTools() []*Tool {
 				}
 				return inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound")
 			},
-			Run: func(w *session.World, args Args) (python.Value, error) { return messageSearch().run(w, args) },
+			Effects: raisesOn(),
+			Run:     func(w *session.World, args Args) (python.Value, error) { return messageSearch().run(w, args) },
 		},
 	}
 }

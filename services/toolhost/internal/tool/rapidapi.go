@@ -17,7 +17,7 @@ const rapidModule = "rapid_api_search_tools"
 const placeLimit = 4
 
 // rapidTools declares the tools that ask hosted services.
-func rapidTools() []*Tool {
+func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 	latitude := Param{Name: "latitude", Type: OptionalFloat(), Optional: true, Description: "Latitude in degrees, the phone's own if both are left out."}
 	longitude := Param{Name: "longitude", Type: OptionalFloat(), Optional: true, Description: "Longitude in degrees, the phone's own if both are left out."}
 	return []*Tool{
@@ -28,8 +28,9 @@ func rapidTools() []*Tool {
 				{Name: "latitude", Type: Float(), Description: "Latitude in degrees."},
 				{Name: "longitude", Type: Float(), Description: "Longitude in degrees."},
 			},
-			Check: inEarthRange,
-			Run:   searchAddress,
+			Check:   inEarthRange,
+			Effects: raisesOn(settingPart("wifi")),
+			Run:     searchAddress,
 		},
 		{
 			Name: "search_location_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
@@ -38,8 +39,9 @@ func rapidTools() []*Tool {
 				{Name: "location", Type: Str(), Description: "Name or kind of the place, for example a bakery."},
 				latitude, longitude,
 			},
-			Check: checkPoint,
-			Run:   searchPlaces,
+			Check:   checkPoint,
+			Effects: pointEffects,
+			Run:     searchPlaces,
 		},
 		{
 			Name: "search_weather_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
@@ -48,13 +50,15 @@ func rapidTools() []*Tool {
 				{Name: "days", Type: Int(), Optional: true, Default: python.Int(0), Description: "Number of days from today, 0 for the weather now."},
 				latitude, longitude,
 			},
-			Check: checkPoint,
-			Run:   searchWeather,
+			Check:   checkPoint,
+			Effects: pointEffects,
+			Run:     searchWeather,
 		},
 		{
 			Name: "search_stock", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
 			Description: "Finds the stock of a company with its symbol and its price, null if there is none.",
 			Params:      []Param{{Name: "query", Type: Str(), Description: "Name of the company or symbol of the stock."}},
+			Effects:     raisesOn(settingPart("wifi")),
 			Run:         searchStock,
 		},
 		{
@@ -71,7 +75,8 @@ func rapidTools() []*Tool {
 				}
 				return currency.Check(args.Str("to_currency_code"))
 			},
-			Run: convertCurrency,
+			Effects: raisesOn(settingPart("wifi")),
+			Run:     convertCurrency,
 		},
 	}
 }
@@ -85,6 +90,15 @@ func checkPoint(args Args) error {
 		return raise("ValueError", "Latitude and Longitude must be either both provided, or both not provided")
 	}
 	return nil
+}
+
+// pointEffects: without coordinates those of the phone decide what is asked, and so whether there is an answer.
+func pointEffects(args Args) Effects {
+	effects := Effects{Raises: []Part{settingPart("wifi")}}
+	if args.Value("latitude").IsNone() {
+		effects.Raises = append(effects.Raises, settingPart("location_service"), settingPart("latitude"), settingPart("longitude"))
+	}
+	return effects
 }
 
 // point returns the given coordinates or those of the phone.

@@ -14,7 +14,7 @@ const (
 )
 
 // reminderTools declares the tools of the reminders.
-func reminderTools() []*Tool {
+func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 	return []*Tool{
 		{
 			Name: "add_reminder", Module: reminderModule,
@@ -26,7 +26,12 @@ func reminderTools() []*Tool {
 				{Name: "longitude", Type: OptionalFloat(), Optional: true, Description: "Longitude of the place that the reminder is about, in degrees."},
 			},
 			Check: inReminderRange,
-			Run:   addReminder,
+			Effects: func(Args) Effects {
+				effects := addEffects(reminderTable)
+				effects.Raises = append(effects.Raises, clockPart())
+				return effects
+			},
+			Run: addReminder,
 		},
 		{
 			Name: "modify_reminder", Module: reminderModule, KeepsArgs: true,
@@ -39,12 +44,18 @@ func reminderTools() []*Tool {
 				{Name: "longitude", Type: OptionalFloatOrNotGiven(), Optional: true, Description: "New longitude of the place in degrees, null for no place."},
 			},
 			Check: checkModifyReminder,
-			Run:   modifyReminder,
+			Effects: func(args Args) Effects {
+				effects := modifyEffects(reminderTable, args.Str("reminder_id"))
+				effects.Raises = append(effects.Raises, clockPart())
+				return effects
+			},
+			Run: modifyReminder,
 		},
 		{
 			Name: "remove_reminder", Module: reminderModule,
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
+			Effects:     func(args Args) Effects { return removeEffects(reminderTable, args.Str("reminder_id")) },
 			Run: func(w *session.World, args Args) (python.Value, error) {
 				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Str("reminder_id"), "(St…")
 			},
@@ -70,7 +81,8 @@ func reminderTools() []*Tool {
 				}
 				return inEarthRange(args)
 			},
-			Run: func(w *session.World, args Args) (python.Value, error) { return reminderSearch().run(w, args) },
+			Effects: raisesOn(),
+			Run:     func(w *session.World, args Args) (python.Value, error) { return reminderSearch().run(w, args) },
 		},
 	}
 }

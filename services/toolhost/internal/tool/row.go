@@ -186,6 +186,28 @@ func modifyRow(w *session.World, name worldv1.TableName, column, id string, chan
 	return nil
 }
 
+// addEffects returns the effects of adding a row with the next id to a table.
+func addEffects(name worldv1.TableName) Effects {
+	return Effects{
+		Shapes:  []Part{drawnPart()},
+		Changes: []Part{drawnPart(), rowPart(name, "").ofNew(), cellsPart(name)},
+	}
+}
+
+// modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a table is UTF-8.
+func modifyEffects(name worldv1.TableName, id string) Effects {
+	return Effects{Raises: []Part{rowPart(name, id)}, Changes: []Part{cellsPart(name)}}
+}
+
+// removeEffects returns the effects of removeRows, unless it takes the last rows of a table that had none before: see Clear of
+// a world.
+func removeEffects(name worldv1.TableName, id string) Effects {
+	return Effects{
+		Raises:  []Part{rowPart(name, id)},
+		Changes: []Part{rowPart(name, id).cleared(), cellsPart(name)},
+	}
+}
+
 // given returns those of the named arguments that were given.
 func given(args Args, names []string) map[string]python.Value {
 	values := make(map[string]python.Value, len(names))

@@ -37,6 +37,7 @@ func settingTools() []*Tool {
 		return &Tool{
 			Name: name, Module: settingModule, ReadOnly: true,
 			Description: "Tells whether " + what + " is on.",
+			Effects:     raisesOn(),
 			Run:         func(w *session.World, _ Args) (python.Value, error) { return setting(w, column), nil },
 		}
 	}
@@ -45,6 +46,7 @@ func settingTools() []*Tool {
 			Name: name, Module: settingModule, CheckLate: true,
 			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
 			Params:      on(what),
+			Effects:     func(args Args) Effects { return setEffects(args, s) },
 			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setService(w, args, s) },
 		}
 	}
@@ -60,12 +62,14 @@ func settingTools() []*Tool {
 			Name: "set_low_battery_mode_status", Module: settingModule,
 			Description: "Turns low battery mode of the phone on or off. Turning it on turns wifi, cellular and location service off.",
 			Params:      on("low battery mode"),
+			Effects:     setLowBatteryEffects,
 			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setLowBattery(w, args) },
 		},
 		getter("get_low_battery_mode_status", "low battery mode", lowBatteryColumn),
 		{
 			Name: "get_current_location", Module: settingModule, ReadOnly: true, Needs: []Need{NeedLocationService},
 			Description: "Returns the latitude and longitude at which the phone is.",
+			Effects:     raisesOn(settingPart("location_service")),
 			Run:         func(w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
 		},
 	}
@@ -125,6 +129,15 @@ func setService(w *session.World, args Args, s toggle) error {
 	return nil
 }
 
+// setEffects: the setting must change, and low battery mode keeps a service off.
+func setEffects(args Args, s toggle) Effects {
+	effects := Effects{Raises: []Part{settingPart(s.column)}, Changes: []Part{settingPart(s.column)}}
+	if truthy(args.Value("on")) {
+		effects.Raises = append(effects.Raises, settingPart(lowBatteryColumn))
+	}
+	return effects
+}
+
 // unchanged raises if a setting has the wanted value already; null counts as off.
 func unchanged(w *session.World, args Args, column string) error {
 	if isOn(w, column) != args.Bool("on") {
@@ -149,6 +162,16 @@ func setLowBattery(w *session.World, args Args) error {
 	}
 	writeSettings(w, changes)
 	return nil
+}
+
+func setLowBatteryEffects(args Args) Effects {
+	effects := Effects{Raises: []Part{settingPart(lowBatteryColumn)}, Changes: []Part{settingPart(lowBatteryColumn)}}
+	if args.Bool("on") {
+		for _, s := range services() {
+			effects.Changes = append(effects.Changes, settingPart(s.column))
+		}
+	}
+	return effects
 }
 
 // needWifi raises if wifi is off.

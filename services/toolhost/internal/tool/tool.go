@@ -55,6 +55,9 @@ type Tool struct {
 	Check func(args Args) error
 	// KeepsArgs tools keep their argument descriptions where they are scrambled away, a quirk of the original.
 	KeepsArgs bool
+	// Effects declares what the call depends on and what it changes, for arguments that passed Check. A tool without it may
+	// depend on everything and, unless it is read-only, change everything. A read-only tool declares no changes.
+	Effects func(args Args) Effects
 	// Run executes the call. The text of an error is the last line of Python's traceback.
 	Run func(w *session.World, args Args) (python.Value, error)
 
