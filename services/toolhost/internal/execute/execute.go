@@ -1,5 +1,6 @@
 // Package execute is the execution environment: it runs the calls that one speaker sent and says what each of them
-// answers. It does no input or output.
+// answers. It does no input or output. A single tool call with literal arguments is run as it is; other source goes to
+// package source.
 //
 // # Parallel calls
 //
@@ -32,6 +33,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
@@ -42,14 +44,14 @@ var ErrTooManyOrders = errors.New("too many orders of parallel calls to try")
 type Answer struct {
 	// Call is the position of the call in the batch.
 	Call int
-	// Tool is the real name of the tool, empty where the source names none.
+	// Tool is the real name of the tool, empty where the source is no single call of one.
 	Tool string
 	// Content is what was printed, or the exception.
 	Content string
 	// Exception is the last line of the traceback, empty if nothing was raised.
 	Exception string
-	// Trace is the tool trace, empty if there is none.
-	Trace string
+	// Traces are the tool traces of the calls that succeeded, in order.
+	Traces []string
 }
 
 // Environment executes calls with the tools of a session. It is immutable and safe for concurrent use.
@@ -81,20 +83,21 @@ func (e *Environment) Run(world session.World, sources []string, sender worldv1.
 	return firstFailing(calls, world)
 }
 
-// call is one recognised call, or the exception that its source raises at once.
+// call is one recognised call, a program, or the exception that its source raises at once.
 type call struct {
-	tool   *tool.Tool
-	args   tool.Args
-	print  python.Print
-	raises error
-	sub    []python.Value
+	program *program
+	tool    *tool.Tool
+	args    tool.Args
+	print   python.Print
+	raises  error
+	sub     []python.Value
 }
 
-// recognise turns source into a call: the standard snippet, or a single call as a person writes it.
-func (e *Environment) recognise(source string, sender worldv1.Role) call {
-	if _, name, args, ok := python.ParseCall(source); ok {
-		if text, found := python.NonFinite(args); found {
-			return call{raises: undefined(text)}
+// recognise turns source into a call: the standard snippet, a single call as a person writes it, or a program.
+func (e *Environment) recognise(text string, sender worldv1.Role) call {
+	if _, name, args, ok := python.ParseCall(text); ok {
+		if number, found := python.NonFinite(args); found {
+			return call{raises: undefined(number)}
 		}
 		t := e.find(name, sender)
 		if t == nil {
@@ -103,10 +106,14 @@ func (e *Environment) recognise(source string, sender worldv1.Role) call {
 		bound, err := t.BindMapping(args)
 		return checked(call{tool: t, args: bound, print: python.PrintRepr, raises: err})
 	}
-	if expression, ok := python.ParseExpressionCall(source); ok {
+	if expression, ok := python.ParseExpressionCall(text); ok {
 		return e.expression(expression, sender)
 	}
-	return call{raises: refuse(source)}
+	compiled, err := source.Compile(text)
+	if err != nil {
+		return call{raises: err}
+	}
+	return call{program: &program{compiled: compiled, environment: e, sender: sender}}
 }
 
 func (e *Environment) expression(x python.Expression, sender worldv1.Role) call {
@@ -143,29 +150,14 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
-// refuse says why source that is no single call does not run.
-func refuse(source string) error {
-	first, _, _ := strings.Cut(source, "\n")
-	if _, value, ok := strings.Cut(first, "_parameters = "); ok && isName(value) {
-		return undefined(value)
-	}
-	return &python.Exception{Type: "SyntaxError", Text: "only a single tool call with literal arguments can be executed"}
-}
-
-func isName(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
 func (c *call) evaluate(w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
 		return result, value, c.raises
+	}
+	if c.program != nil {
+		_, err = c.program.run(w)
+		return result, value, err
 	}
 	if result, err = c.tool.Run(w, c.args); err != nil {
 		return result, value, err
@@ -181,6 +173,10 @@ func (c *call) evaluate(w *session.World) (result, value python.Value, err error
 
 // run executes the call on a world and says what it answers.
 func (c *call) run(w *session.World) Answer {
+	if c.program != nil {
+		answer, _ := c.program.run(w)
+		return answer
+	}
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
@@ -189,24 +185,33 @@ func (c *call) run(w *session.World) Answer {
 	if err != nil {
 		return answer.raised(err)
 	}
-	answer.Trace = trace(c.tool.Name, c.args, result)
+	answer.Traces = []string{trace(c.tool.Name, c.args, result)}
 	switch c.print {
 	case python.PrintRepr:
 		answer.Content = python.Repr(value)
 	case python.PrintText:
-		// A message is UTF-8, the text need not be; and white space at the ends of what was printed is lost.
-		answer.Content = strings.TrimFunc(strings.ToValidUTF8(python.Text(value), "\uFFFD"), isSpace)
+		answer.Content = printed(python.Text(value))
 	case python.PrintNone:
 	}
 	return answer
 }
 
+// printed returns output as an answer has it: a message is UTF-8, the text need not be; and white space at its ends is lost.
+func printed(output string) string {
+	return strings.TrimFunc(strings.ToValidUTF8(output, "\uFFFD"), isSpace)
+}
+
 // isSpace says what Python's str.strip removes.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// raised makes an answer of an exception: only the last line of its text survives.
+// raised makes an answer of an exception: only the last line of its text survives, unless the source does not compile.
 func (a Answer) raised(err error) Answer {
-	text := err.Error()
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	var compile *source.SyntaxError
+	if errors.As(err, &compile) {
+		a.Content, a.Exception = text, text
+		return a
+	}
 	if i := strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n'); i >= 0 {
 		text = text[i+1:]
 	}

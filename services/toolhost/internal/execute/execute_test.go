@@ -17,9 +17,9 @@ func TestRunOne(t *testing.T) {
 		name, source string
 		want         Answer
 	}{
-		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Trace: on}},
-		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Trace: on}},
-		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Trace: on}},
+		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: []string{on}}},
+		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: []string{on}}},
+		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Traces: []string{on}}},
 		{"undefined", "print(repr(nope()))", Answer{Content: "NameError: name 'nope' is not defined", Exception: "NameError: name 'nope' is not defined"}},
 		{"argument is a name", "i_parameters = x\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Content: "NameError: name 'x' is not defined", Exception: "NameError: name 'x' is not defined"}},
 		{"not a number", "print(repr(search_contacts(name=nan)))", Answer{Content: "NameError: name 'nan' is not defined", Exception: "NameError: name 'nan' is not defined"}},
@@ -96,7 +96,7 @@ func FuzzRun(f *testing.F) {
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("Run(%q): %d answers, error %v", source, len(answers), err)
 		}
-		if text := answers[0].Content + answers[0].Trace; strings.ToValidUTF8(text, "") != text {
+		if text := answers[0].Content + strings.Join(answers[0].Traces, ""); strings.ToValidUTF8(text, "") != text {
 			t.Errorf("Run(%q): answer is not UTF-8: %q", source, text)
 		}
 	})

@@ -148,7 +148,7 @@ func (s *search) explore(g *group, world *session.World, left set) (bool, error)
 			continue
 		}
 		tried |= 1 << s.twins[i]
-		if s.steps++; s.steps > maxSteps {
+		if s.steps += s.calls[i].weight(); s.steps > maxSteps {
 			return false, ErrTooManyOrders
 		}
 		after := *world

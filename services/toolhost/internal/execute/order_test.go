@@ -282,7 +282,7 @@ func numbered(n int, format string) []string {
 
 func TestFirstFailingBounds(t *testing.T) {
 	env := environment(t)
-	const read, write = "search_contacts(name='bob')", "add_contact('Dan', '+14085551111')"
+	const read, write, program = "search_contacts(name='bob')", "add_contact('Dan', '+14085551111')", "x = 1\nadd_contact('Dan %d', '+14085551111')"
 	const send, modify = "send_message_with_phone_number('+14085551111', 'hi')", "modify_contact('a', 'Name %d', is_self=True)"
 	tests := []struct {
 		name    string
@@ -296,6 +296,9 @@ func TestFirstFailingBounds(t *testing.T) {
 		{"32 writes of each of two tables", append(repeated(32, write), numbered(32, "add_reminder('tea %d', 1716399000)")...), nil},
 		{"40 changes of the owner that change nothing", append(repeated(40, "modify_contact('a', is_self=True)"), repeated(20, send)...), nil},
 		{"20 different changes of the owner", append(numbered(20, modify), send), ErrTooManyOrders},
+		{"6 programs that write", numbered(6, program), nil},
+		{"20 programs that write", numbered(20, program), ErrTooManyOrders},
+		{"20 programs that write, the first raises", append([]string{"nothing()"}, numbered(20, program)...), nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -340,6 +343,7 @@ func benchmarks() []benchmark {
 		{"5 dependent, last order", []string{
 			"search_stock('Apple')", "search_location_around_lat_lon('bakery')", "search_weather_around_lat_lon()", "search_holiday('Christmas')", "set_wifi_status(False)",
 		}},
+		{"5 programs", numbered(5, "x = 1\nadd_contact('A %d', '+14085551111')")},
 	}
 }
 

@@ -150,12 +150,10 @@ func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, be
 			FunctionName:       call.FunctionName,
 			ConversationActive: proto.Bool(after.world.Active()),
 			VisibleTo:          []worldv1.Role{worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, call.GetSender()},
+			ToolTrace:          answer.Traces,
 		}
 		if answer.Exception != "" {
 			message.Exception = proto.String(answer.Exception)
-		}
-		if answer.Trace != "" {
-			message.ToolTrace = []string{answer.Trace}
 		}
 		response.Answers = append(response.Answers, message)
 	}

@@ -1,0 +1,68 @@
+package execute
+
+import (
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
+)
+
+// program is source that is more than a single tool call, and its speaker.
+type program struct {
+	compiled    *source.Program
+	environment *Environment
+	sender      worldv1.Role
+	// steps is how much work the last run was.
+	steps uint64
+}
+
+// stepsPerCall is how many steps of a program count as one call in the search for a failing order.
+const stepsPerCall = 100
+
+// weight says how many calls of a tool a run of the call is worth, by its last run.
+func (c *call) weight() int {
+	if c.program == nil {
+		return 1
+	}
+	return 1 + int(c.program.steps/stepsPerCall)
+}
+
+// run executes the program on a world and says what it answers. The error is what ended it, if anything did: what it
+// changed until then stays, and the calls that it made have their traces.
+func (p *program) run(w *session.World) (Answer, error) {
+	tools := &programTools{program: p, world: w}
+	outcome := p.compiled.Run(tools)
+	p.steps = outcome.Steps
+	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
+	if outcome.Err == nil {
+		return answer, nil
+	}
+	raised := answer.raised(outcome.Err)
+	if answer.Content != "" {
+		raised.Content = answer.Content + "\n" + raised.Content
+	}
+	return raised, outcome.Err
+}
+
+// programTools are the tools that a program calls, on one world.
+type programTools struct {
+	program *program
+	world   *session.World
+	traces  []string
+}
+
+// Callable says whether the speaker may call the tool.
+func (t *programTools) Callable(name string) bool {
+	return t.program.environment.find(name, t.program.sender) != nil
+}
+
+// Call calls a tool and keeps its trace.
+func (t *programTools) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+	c := t.program.environment.expression(python.Expression{Tool: name, Positional: positional, Keyword: keyword}, t.program.sender)
+	result, _, err := c.evaluate(t.world)
+	if err != nil {
+		return python.Value{}, err
+	}
+	t.traces = append(t.traces, trace(name, c.args, result))
+	return result, nil
+}

@@ -1,0 +1,197 @@
+package execute
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+)
+
+const (
+	wifiIsOn  = `{"tool_name": "get_wifi_status", "arguments": {}, "result": true}`
+	wifiIsOff = `{"tool_name": "get_wifi_status", "arguments": {}, "result": false}`
+	wifiOff   = `{"tool_name": "set_wifi_status", "arguments": {"on": false}, "result": null}`
+)
+
+func TestProgram(t *testing.T) {
+	tests := []struct {
+		name, source string
+		want         Answer
+	}{
+		{"calls on one line", "print(repr(set_wifi_status(not get_wifi_status())))", Answer{Content: "None", Traces: []string{wifiIsOn, wifiOff}}},
+		{"calls in a row", "get_wifi_status()\nset_wifi_status(on=False)\nprint(f'{get_wifi_status()}')", Answer{Content: "False", Traces: []string{wifiIsOn, wifiOff, wifiIsOff}}},
+		{"in a function", "def g():\n    return get_wifi_status()\n\nprint(g())", Answer{Content: "True", Traces: []string{wifiIsOn}}},
+		{"no call", "print('  é\\n\\n')", Answer{Content: "é"}},
+		{"a tool as a value", "print(repr(search_contacts))", Answer{Content: "<function search_contacts at 0x7F0000000000>"}},
+		{"a call, then an exception", "print(get_wifi_status(), end=''); 1/0", Answer{
+			Content: "True\nZeroDivisionError: division by zero", Exception: "ZeroDivisionError: division by zero", Traces: []string{wifiIsOn},
+		}},
+		{"a tool raises", "print('a')\nset_wifi_status('x')\nprint('b')", Answer{
+			Content:   "a\nTypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
+			Exception: "TypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
+		}},
+		{"only an exception", "undefined_name", Answer{
+			Content: "NameError: name 'undefined_name' is not defined", Exception: "NameError: name 'undefined_name' is not defined",
+		}},
+		{"not a number", "x = float('nan')\nsearch_contacts(name=x)", Answer{
+			Content: "NameError: name 'nan' is not defined", Exception: "NameError: name 'nan' is not defined",
+		}},
+		{"does not compile", "a b", Answer{
+			Content:   "  File \"<input>\", line 1\n    a b\n      ^\nSyntaxError: invalid syntax\n",
+			Exception: "  File \"<input>\", line 1\n    a b\n      ^\nSyntaxError: invalid syntax\n",
+		}},
+		{"incomplete", "print(1", Answer{
+			Content:   "Error: The given code was incomplete and could not be executed: 'print(1'",
+			Exception: "Error: The given code was incomplete and could not be executed: 'print(1'",
+		}},
+		{"without end", "while True: pass", Answer{
+			Content: "TimeoutError: more than 200000 steps are needed", Exception: "TimeoutError: more than 200000 steps are needed",
+		}},
+	}
+	env := environment(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answers, _, err := env.Run(someWorld(), []string{test.source}, agent)
+			if err != nil {
+				t.Fatalf("Run(%q): %v", test.source, err)
+			}
+			if diff := cmp.Diff([]Answer{test.want}, answers); diff != "" {
+				t.Errorf("Run(%q) (-want +got):\n%s", test.source, diff)
+			}
+		})
+	}
+}
+
+// TestProgramKeepsWorld checks that what a program did before it failed stays.
+func TestProgramKeepsWorld(t *testing.T) {
+	env := environment(t)
+	_, world, err := env.Run(someWorld(), []string{"set_wifi_status(False)\n1/0"}, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, _, err := env.Run(world, []string{"get_wifi_status()"}, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{wifiIsOff}, answers[0].Traces); diff != "" {
+		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+}
+
+func TestProgramCallable(t *testing.T) {
+	catalogue := tool.Builtin()
+	selection, err := catalogue.Select(&setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}})
+	if err != nil {
+		t.Fatalf("select tools: %v", err)
+	}
+	env := New(catalogue, selection)
+	for _, test := range []struct {
+		source string
+		sender worldv1.Role
+		want   string
+	}{
+		{"x = [get_wifi_status()]", agent, ""},
+		{"x = [set_wifi_status(True)]", agent, "NameError: name 'set_wifi_status' is not defined"},
+		{"x = [end_conversation()]", agent, "NameError: name 'end_conversation' is not defined"},
+		{"x = [end_conversation()]", worldv1.Role_ROLE_USER, ""},
+		{"x = [get_wifi_status()]", worldv1.Role_ROLE_USER, "NameError: name 'get_wifi_status' is not defined"},
+	} {
+		answers, _, err := env.Run(someWorld(), []string{test.source}, test.sender)
+		if err != nil {
+			t.Fatalf("Run(%q): %v", test.source, err)
+		}
+		if got := answers[0].Exception; got != test.want {
+			t.Errorf("Run(%q) by %v: got exception %q, want %q", test.source, test.sender, got, test.want)
+		}
+	}
+}
+
+// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their own.
+func TestProgramsInBatch(t *testing.T) {
+	pool := append(sources(),
+		"if get_wifi_status(): set_wifi_status(False)\nelse: 1/0",
+		"for c in search_contacts(name='bob'): modify_contact(c['person_id'], relationship='x')",
+		"print([c['name'] for c in search_contacts(is_self=True)][0])",
+		"set_low_battery_mode_status(True); print(get_wifi_status())",
+		"x = add_contact('Gus', '+14085551111')\nremove_contact(x)",
+	)
+	first := len(sources())
+	env := environment(t)
+	for i := first; i < len(pool); i++ {
+		for j := range pool {
+			for k := 0; k < len(pool); k += 3 {
+				texts := []string{pool[j], pool[i], pool[k]}
+				calls := make([]call, len(texts))
+				for n := range texts {
+					calls[n] = env.recognise(texts[n], agent)
+				}
+				wantAnswers, wantWorld := naive(calls, someWorld())
+				gotAnswers, gotWorld, err := env.Run(someWorld(), texts, agent)
+				if err != nil {
+					t.Fatalf("Run(%q): %v", texts, err)
+				}
+				if diff := cmp.Diff(wantAnswers, gotAnswers); diff != "" {
+					t.Fatalf("Run(%q): answers (-all orders +got):\n%s", texts, diff)
+				}
+				if got, want := state(gotWorld), state(wantWorld); got != want {
+					t.Fatalf("Run(%q): got world %s\nwant %s", texts, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy.
+func TestProgramsInBatchAreBounded(t *testing.T) {
+	const maxTime = 5 * time.Second
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nadd_contact('A', '+14085551111')"
+	}
+	began := time.Now()
+	_, _, err := environment(t).Run(someWorld(), texts, agent)
+	if !errors.Is(err, ErrTooManyOrders) {
+		t.Errorf("got error %v, want %v", err, ErrTooManyOrders)
+	}
+	if took := time.Since(began); took > maxTime {
+		t.Errorf("took %v, want at most %v", took, maxTime)
+	}
+}
+
+// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error in the original's form.
+func TestRawSourceForm(t *testing.T) {
+	form := regexp.MustCompile(`^(Error: The given code was incomplete|  File "<input>", line \d+\n|[\w.]+(: .*)?\n?$)`)
+	env, played, failed := environment(t), 0, 0
+	vectortest.Lines(t, vectortest.Dir(t, "tools/raw_source.jsonl"), func(number int, raw []byte) {
+		var c struct{ Source, Expect string }
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatalf("line %d: %v", number, err)
+		}
+		if c.Expect == "equal" { // compared through the service
+			return
+		}
+		answers, _, err := env.Run(someWorld(), []string{c.Source}, agent)
+		if err != nil || len(answers) != 1 {
+			t.Fatalf("line %d: %d answers, error %v", number, len(answers), err)
+		}
+		played++
+		exception := answers[0].Exception
+		if exception == "" {
+			return
+		}
+		failed++
+		if !form.MatchString(exception) || !strings.HasSuffix(answers[0].Content, exception) {
+			t.Errorf("line %d: %q answers %+v", number, c.Source, answers[0])
+		}
+	})
+	t.Logf("%d sources, %d of them raise", played, failed)
+}
