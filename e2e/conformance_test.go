@@ -14,15 +14,10 @@ import (
 // conformity is the output of toolsandbox conformance --json as far as it is looked at.
 type conformity struct {
 	Files []struct {
-		Path    string
-		Error   string
-		Cases   int
-		Differ  int
-		NotRun  string `json:"not_run"`
-		Missing []struct {
-			Tool  string
-			Cases int
-		} `json:"missing_tools"`
+		Path        string
+		Error       string
+		Cases       int
+		Differ      int
 		Differences []struct {
 			Line             int
 			Field, Want, Got string
@@ -31,7 +26,7 @@ type conformity struct {
 	Passed, Failed int
 }
 
-// conform runs vectors and fails the test for every case that differs, but not for those whose tools the tool host lacks.
+// conform runs vectors and fails the test for every case that differs or whose tool is missing.
 func conform(t *testing.T, args ...string) conformity {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"conformance", "--json"}, args...)...)
@@ -46,16 +41,8 @@ func conform(t *testing.T, args ...string) conformity {
 	}
 	run := 0
 	for _, file := range got.Files {
-		missing := 0
-		for _, tool := range file.Missing {
-			missing += tool.Cases
-		}
-		if file.Error != "" || file.Differ != missing {
-			t.Errorf("%s: got error %q and %d of %d cases that differ, want %d for missing tools: %+v",
-				file.Path, file.Error, file.Differ, file.Cases, missing, file.Differences)
-		}
-		if missing > 0 {
-			t.Logf("%s: %d of %d cases need tools that are not there: %v", file.Path, missing, file.Cases, file.Missing)
+		if file.Error != "" || file.Differ > 0 {
+			t.Errorf("%s: got error %q and %d of %d cases that differ, want none: %+v", file.Path, file.Error, file.Differ, file.Cases, file.Differences)
 		}
 		run += file.Cases
 	}
@@ -70,16 +57,14 @@ func TestConformance(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		args []string
-		// whole says that no case depends on the tools that exist.
-		whole bool
 	}{
-		{"evaluation", []string{vectortest.Dir(t, "evaluation")}, true},
-		{"scores of trajectories", []string{vectortest.Dir(t, "trajectories"), "--score-only"}, true},
-		{"trajectories", []string{vectortest.Dir(t, "trajectories")}, false},
-		{"tools", []string{vectortest.Dir(t, "tools")}, false},
+		{"evaluation", []string{vectortest.Dir(t, "evaluation")}},
+		{"scores of trajectories", []string{vectortest.Dir(t, "trajectories"), "--score-only"}},
+		{"trajectories", []string{vectortest.Dir(t, "trajectories")}},
+		{"tools", []string{vectortest.Dir(t, "tools")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := conform(t, test.args...); test.whole && got.Failed > 0 {
+			if got := conform(t, test.args...); got.Failed > 0 {
 				t.Errorf("failed: got %d, want 0", got.Failed)
 			}
 		})
