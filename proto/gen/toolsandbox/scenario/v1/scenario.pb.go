@@ -13,6 +13,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -35,7 +36,9 @@ type Scenario struct {
 	// How it is scored.
 	Evaluation *v11.Evaluation `protobuf:"bytes,2,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	// The author's notes; never sent to a service.
-	Notes         string `protobuf:"bytes,3,opt,name=notes,proto3" json:"notes,omitempty"`
+	Notes string `protobuf:"bytes,3,opt,name=notes,proto3" json:"notes,omitempty"`
+	// What the author claims beyond the oracle's solution, to be checked by a proof; never sent to a service.
+	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -91,6 +94,178 @@ func (x *Scenario) GetNotes() string {
 	return ""
 }
 
+func (x *Scenario) GetProof() *Proof {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+// Proof holds claims about a scenario that can be checked by playing it.
+type Proof struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The highest similarity that an agent may reach which does nothing or never helps.
+	Floor float64 `protobuf:"fixed64,1,opt,name=floor,proto3" json:"floor,omitempty"`
+	// Other orders of the oracle's turns that solve the task as well.
+	Orders []*Order `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
+	// How each minefield is stepped on, where that cannot be told from its constraints.
+	Trips         []*Trip `protobuf:"bytes,3,rep,name=trips,proto3" json:"trips,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Proof) Reset() {
+	*x = Proof{}
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Proof) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Proof) ProtoMessage() {}
+
+func (x *Proof) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Proof.ProtoReflect.Descriptor instead.
+func (*Proof) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Proof) GetFloor() float64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *Proof) GetOrders() []*Order {
+	if x != nil {
+		return x.Orders
+	}
+	return nil
+}
+
+func (x *Proof) GetTrips() []*Trip {
+	if x != nil {
+		return x.Trips
+	}
+	return nil
+}
+
+// Order is a permutation of the oracle's turns.
+type Order struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Positions in the oracle script, from 0.
+	Turns         []int32 `protobuf:"varint,1,rep,packed,name=turns,proto3" json:"turns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Order) Reset() {
+	*x = Order{}
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Order) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Order) ProtoMessage() {}
+
+func (x *Order) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Order.ProtoReflect.Descriptor instead.
+func (*Order) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Order) GetTurns() []int32 {
+	if x != nil {
+		return x.Turns
+	}
+	return nil
+}
+
+// Trip is a way to step on a minefield.
+type Trip struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Position of the node in the minefield graph, from 0.
+	Minefield int32 `protobuf:"varint,1,opt,name=minefield,proto3" json:"minefield,omitempty"`
+	// What the agent does instead of the oracle script.
+	Turns         []*v12.Turn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Trip) Reset() {
+	*x = Trip{}
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Trip) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Trip) ProtoMessage() {}
+
+func (x *Trip) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Trip.ProtoReflect.Descriptor instead.
+func (*Trip) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Trip) GetMinefield() int32 {
+	if x != nil {
+		return x.Minefield
+	}
+	return 0
+}
+
+func (x *Trip) GetTurns() []*v12.Turn {
+	if x != nil {
+		return x.Turns
+	}
+	return nil
+}
+
 // Catalogue is a set of scenarios, e.g. the contents of a pack.
 type Catalogue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -102,7 +277,7 @@ type Catalogue struct {
 
 func (x *Catalogue) Reset() {
 	*x = Catalogue{}
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -114,7 +289,7 @@ func (x *Catalogue) String() string {
 func (*Catalogue) ProtoMessage() {}
 
 func (x *Catalogue) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[1]
+	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -127,7 +302,7 @@ func (x *Catalogue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Catalogue.ProtoReflect.Descriptor instead.
 func (*Catalogue) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Catalogue) GetScenarios() []*Scenario {
@@ -141,13 +316,23 @@ var File_toolsandbox_scenario_v1_scenario_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_scenario_v1_scenario_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/scenario/v1/scenario.proto\x12\x17toolsandbox.scenario.v1\x1a\x1bbuf/validate/validate.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/setup/v1/setup.proto\"\xaa\x01\n" +
+	"&toolsandbox/scenario/v1/scenario.proto\x12\x17toolsandbox.scenario.v1\x1a\x1bbuf/validate/validate.proto\x1a*toolsandbox/evaluation/v1/evaluation.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xe0\x01\n" +
 	"\bScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12M\n" +
 	"\n" +
 	"evaluation\x18\x02 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12\x14\n" +
-	"\x05notes\x18\x03 \x01(\tR\x05notes\"L\n" +
+	"\x05notes\x18\x03 \x01(\tR\x05notes\x124\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xa3\x01\n" +
+	"\x05Proof\x12-\n" +
+	"\x05floor\x18\x01 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05floor\x126\n" +
+	"\x06orders\x18\x02 \x03(\v2\x1e.toolsandbox.scenario.v1.OrderR\x06orders\x123\n" +
+	"\x05trips\x18\x03 \x03(\v2\x1d.toolsandbox.scenario.v1.TripR\x05trips\"+\n" +
+	"\x05Order\x12\"\n" +
+	"\x05turns\x18\x01 \x03(\x05B\f\xbaH\t\x92\x01\x06\"\x04\x1a\x02(\x00R\x05turns\"i\n" +
+	"\x04Trip\x12%\n" +
+	"\tminefield\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tminefield\x12:\n" +
+	"\x05turns\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.TurnB\b\xbaH\x05\x92\x01\x02\b\x01R\x05turns\"L\n" +
 	"\tCatalogue\x12?\n" +
 	"\tscenarios\x18\x01 \x03(\v2!.toolsandbox.scenario.v1.ScenarioR\tscenariosB\xfb\x01\n" +
 	"\x1bcom.toolsandbox.scenario.v1B\rScenarioProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1;scenariov1\xa2\x02\x03TSX\xaa\x02\x17Toolsandbox.Scenario.V1\xca\x02\x17Toolsandbox\\Scenario\\V1\xe2\x02#Toolsandbox\\Scenario\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Scenario::V1b\x06proto3"
@@ -164,22 +349,30 @@ func file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_scenario_v1_scenario_proto_rawDescData
 }
 
-var file_toolsandbox_scenario_v1_scenario_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_toolsandbox_scenario_v1_scenario_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_toolsandbox_scenario_v1_scenario_proto_goTypes = []any{
 	(*Scenario)(nil),       // 0: toolsandbox.scenario.v1.Scenario
-	(*Catalogue)(nil),      // 1: toolsandbox.scenario.v1.Catalogue
-	(*v1.Setup)(nil),       // 2: toolsandbox.setup.v1.Setup
-	(*v11.Evaluation)(nil), // 3: toolsandbox.evaluation.v1.Evaluation
+	(*Proof)(nil),          // 1: toolsandbox.scenario.v1.Proof
+	(*Order)(nil),          // 2: toolsandbox.scenario.v1.Order
+	(*Trip)(nil),           // 3: toolsandbox.scenario.v1.Trip
+	(*Catalogue)(nil),      // 4: toolsandbox.scenario.v1.Catalogue
+	(*v1.Setup)(nil),       // 5: toolsandbox.setup.v1.Setup
+	(*v11.Evaluation)(nil), // 6: toolsandbox.evaluation.v1.Evaluation
+	(*v12.Turn)(nil),       // 7: toolsandbox.world.v1.Turn
 }
 var file_toolsandbox_scenario_v1_scenario_proto_depIdxs = []int32{
-	2, // 0: toolsandbox.scenario.v1.Scenario.setup:type_name -> toolsandbox.setup.v1.Setup
-	3, // 1: toolsandbox.scenario.v1.Scenario.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	0, // 2: toolsandbox.scenario.v1.Catalogue.scenarios:type_name -> toolsandbox.scenario.v1.Scenario
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	5, // 0: toolsandbox.scenario.v1.Scenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	6, // 1: toolsandbox.scenario.v1.Scenario.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	1, // 2: toolsandbox.scenario.v1.Scenario.proof:type_name -> toolsandbox.scenario.v1.Proof
+	2, // 3: toolsandbox.scenario.v1.Proof.orders:type_name -> toolsandbox.scenario.v1.Order
+	3, // 4: toolsandbox.scenario.v1.Proof.trips:type_name -> toolsandbox.scenario.v1.Trip
+	7, // 5: toolsandbox.scenario.v1.Trip.turns:type_name -> toolsandbox.world.v1.Turn
+	0, // 6: toolsandbox.scenario.v1.Catalogue.scenarios:type_name -> toolsandbox.scenario.v1.Scenario
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_scenario_v1_scenario_proto_init() }
@@ -193,7 +386,7 @@ func file_toolsandbox_scenario_v1_scenario_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_scenario_v1_scenario_proto_rawDesc), len(file_toolsandbox_scenario_v1_scenario_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
