@@ -19,6 +19,10 @@ PLAIN_MODULES := ./proto ./scenarios ./tools
 RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
 packages = $(addsuffix /...,$(1))
 
+# The Python of the tests of sdk/python lives in a virtual environment of its own.
+PYTHON ?= $(shell command -v python3.11 || echo python3)
+VENV := $(BIN)/venv
+
 PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
 
 ##@ Use
@@ -39,12 +43,19 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 ##@ Check
 
 .PHONY: test
-test: ## Run the tests of all modules, with the race detector where goroutines run
+test: test-go test-python ## Run all tests
+
+.PHONY: test-go
+test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector where goroutines run
 	go test -vet=off -timeout $(TEST_TIMEOUT) $(call packages,$(PLAIN_MODULES))
 	go test -vet=off -race -timeout $(TEST_TIMEOUT) $(call packages,$(RACE_MODULES))
 
+.PHONY: test-python
+test-python: $(VENV)/ready ## Run the tests of the Python SDK
+	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
+
 .PHONY: check
-check: check-format check-modules check-vet lint check-proto check-generated check-deploy check-dependencies ## Run every check that is not a test
+check: check-format check-modules check-vet lint check-python check-proto check-generated check-deploy check-dependencies ## Run every check that is not a test
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change
@@ -70,16 +81,23 @@ check-vet: ## go vet
 lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
 	$(BIN)/golangci-lint run $(call packages,$(MODULES))
 
+.PHONY: check-python
+check-python: $(VENV)/ready ## The Python SDK is typed
+	cd sdk/python && $(VENV)/bin/mypy src tests examples/wifi.py examples/chat.py
+
 .PHONY: check-proto
 check-proto: $(PROTO_TOOLS) ## Protos lint and break nobody who uses those of main
 	$(BIN)/buf lint
 	@tools/breaking $(BIN)/buf
 
 .PHONY: check-generated
-check-generated: $(PROTO_TOOLS) ## Committed Go code is what the protos generate
+check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is what the protos generate
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	PATH=$(BIN):$$PATH $(BIN)/buf generate --output "$$dir"; \
-	diff -r "$$dir/proto/gen" proto/gen || { echo 'proto/gen is not what the protos say, run `make generate`' >&2; exit 1; }
+	diff -r "$$dir/proto/gen" proto/gen || { echo 'proto/gen is not what the protos say, run `make generate`' >&2; exit 1; }; \
+	mkdir "$$dir/python"; \
+	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . "$$dir/python"; \
+	diff -r -x __pycache__ "$$dir/python/toolsandbox/agent/v1" sdk/python/src/toolsandbox/agent/v1 || { echo 'sdk/python is not what the protos say, run `make generate`' >&2; exit 1; }
 
 .PHONY: check-deploy
 check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist
@@ -108,8 +126,9 @@ bench: ## Run the benchmarks that match BENCH (default all) for BENCHTIME each
 ##@ Change
 
 .PHONY: generate
-generate: $(PROTO_TOOLS) ## Generate the Go code of the protos
+generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the protos
 	$(BIN)/buf generate
+	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . sdk/python/src
 
 .PHONY: fmt
 fmt: $(PROTO_TOOLS) ## Format Go and protos
@@ -131,4 +150,9 @@ $(PROTO_TOOLS) &: tools/go.sum
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool
+	touch $@
+
+$(VENV)/ready: sdk/python/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@

@@ -1,0 +1,165 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what frames the program.
+const maxAgentLines = 15
+
+// TestReadmeAgents plays the agents that the README shows, in each language, against the real services.
+func TestReadmeAgents(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		file    string
+		command func(t *testing.T, file string) *exec.Cmd
+		answer  string
+	}{
+		"go":     {"main.go", goAgent, "I have read: "},
+		"python": {"main.py", pythonAgent, "I have read: None"},
+	}
+	for language, test := range tests {
+		t.Run(language, func(t *testing.T) {
+			source := block(t, string(readme), language)
+			if lines := agentLines(source); lines > maxAgentLines {
+				t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
+			}
+			address := freeAddress(t)
+			file := filepath.Join(t.TempDir(), test.file)
+			if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			runAgent(t, test.command(t, file), address)
+			out := filepath.Join(t.TempDir(), "out")
+			toolsandbox(t, "run", "--agent", "grpc://"+address, "--out", out, "turn_off_wifi")
+			said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(said, []byte(test.answer)) {
+				t.Errorf("conversation: got\n%s\nwant %q in it", said, test.answer)
+			}
+		})
+	}
+}
+
+// block returns the first fenced block of a language.
+func block(t *testing.T, document, language string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(document, "```"+language+"\n")
+	source, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatalf("README has no block of %s", language)
+	}
+	return source
+}
+
+// agentLines counts lines of code after the imports.
+func agentLines(source string) int {
+	lines, imports := 0, false
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "import ("):
+			imports = true
+		case imports:
+			imports = line != ")"
+		case line == "", strings.HasPrefix(line, "package "), strings.HasPrefix(line, "import "), strings.HasPrefix(line, "from "):
+		default:
+			lines++
+		}
+	}
+	return lines
+}
+
+func goAgent(t *testing.T, file string) *exec.Cmd {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "agent")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, file)
+	build.Dir = filepath.Join("..", "sdk", "go")
+	if printed, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	return exec.CommandContext(t.Context(), program)
+}
+
+func pythonAgent(t *testing.T, file string) *exec.Cmd {
+	t.Helper()
+	python, err := filepath.Abs(filepath.Join("..", ".bin", "venv", "bin", "python"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(python); err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skipf("%v: `make test` installs it", err)
+		}
+		t.Fatal(err)
+	}
+	source, err := filepath.Abs(filepath.Join("..", "sdk", "python", "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, file)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1")
+	return cmd
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
+
+// runAgent starts the program, waits until it serves, and ends it with the test.
+func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
+	t.Helper()
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // a signal ends it
+		if t.Failed() {
+			t.Logf("the agent printed:\n%s", printed.String())
+		}
+	})
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
+		t.Fatalf("the agent does not serve: %v", err)
+	}
+}

@@ -1,0 +1,44 @@
+"""Generates the wire code from the proto. Run it with the packages of requirements.txt: `make generate`.
+
+The rules that the gateway checks (buf.validate) are options of the proto's fields. They are taken off first, so that the
+package needs no code for them and cannot clash with another copy of it in the same process.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from google.protobuf import descriptor_pb2
+from grpc_tools import protoc
+
+PROTO = "toolsandbox/agent/v1/agent.proto"
+
+
+def main() -> int:
+    buf, root, out = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    image = subprocess.run([buf, "build", "--as-file-descriptor-set", "-o", "-#format=bin"], cwd=root, check=True, capture_output=True).stdout
+    plain = descriptor_pb2.FileDescriptorSet()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(image).file:
+        if file.name == PROTO:
+            plain.file.append(without_rules(file))
+    with tempfile.NamedTemporaryFile(suffix=".binpb") as described:
+        described.write(plain.SerializeToString())
+        described.flush()
+        arguments = ["protoc", f"--descriptor_set_in={described.name}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", PROTO]
+        return protoc.main(arguments)
+
+
+def without_rules(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDescriptorProto:
+    del file.dependency[:]
+    file.ClearField("options")
+    for message in file.message_type:
+        for field in message.field:
+            field.ClearField("options")
+        for oneof in message.oneof_decl:
+            oneof.ClearField("options")
+    return file
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Plug your own agent into ToolSandbox: write one function, serve it, and name its address on the command line.
+
+    from toolsandbox.agent import Conversation, Reply, call, say, serve
+
+    def act(conversation: Conversation) -> Reply:
+        if conversation.turn == 0:
+            return call("set_wifi_status", on=False)
+        return say("Wifi is off now.")
+
+    serve(act, "localhost:9000")
+
+and then `toolsandbox run --agent grpc://localhost:9000`. An agent that cannot be dialled opens the connection itself, with
+`attach`. The function may be a coroutine function; either way it is called for many conversations at once.
+"""
+
+from .attaching import AttachError, attach, attach_async
+from .chat import ChatMessage, ChatModel, Runnable, ToolSchema, chat_agent, runnable_agent, to_chat
+from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, call, calls, say
+from .serving import Server, serve, serve_async
+
+__all__ = [
+    "Act",
+    "AttachError",
+    "ChatMessage",
+    "ChatModel",
+    "Conversation",
+    "Message",
+    "Reply",
+    "Runnable",
+    "Server",
+    "Speaker",
+    "Tool",
+    "ToolCall",
+    "ToolSchema",
+    "attach",
+    "attach_async",
+    "call",
+    "calls",
+    "chat_agent",
+    "runnable_agent",
+    "say",
+    "serve",
+    "serve_async",
+    "to_chat",
+]

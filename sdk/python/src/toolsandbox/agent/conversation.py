@@ -1,0 +1,119 @@
+"""What an agent sees and what it answers."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+
+class Speaker(enum.Enum):
+    """Who wrote a message."""
+
+    SYSTEM = "system"
+    """Gives instructions."""
+    USER = "user"
+    """Whom the agent helps."""
+    AGENT = "agent"
+    """The agent itself."""
+    TOOL = "tool"
+    """The answer to a call."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call of a tool."""
+
+    name: str
+    """The tool's name, as in Conversation.tools."""
+    arguments: str = "{}"
+    """A JSON object as text, as a model writes it."""
+    id: str = ""
+    """Unique within the turn. Empty lets the gateway choose one."""
+
+    @classmethod
+    def of(cls, name: str, /, **arguments: Any) -> ToolCall:
+        """A call with arguments given by name. Raises TypeError or ValueError for what JSON cannot write, NaN among it."""
+        return cls(name, json.dumps(arguments, allow_nan=False))
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation."""
+
+    speaker: Speaker
+    text: str = ""
+    """What was said; of a tool the printed result in Python's syntax, or the error."""
+    calls: tuple[ToolCall, ...] = ()
+    """The calls that the agent made. Only for Speaker.AGENT."""
+    call_id: str = ""
+    """The id of the call that this answers. Only for Speaker.TOOL."""
+    tool_name: str = ""
+    """The tool that answers. Only for Speaker.TOOL."""
+    failed: bool = False
+    """Whether the call failed. Only for Speaker.TOOL."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that the agent may call."""
+
+    name: str
+    """How to call it. In some scenarios it says nothing about what the tool does."""
+    description: str = ""
+    """What the tool does; empty in some scenarios."""
+    parameters: Mapping[str, Any] | None = None
+    """The JSON Schema (type object) of its arguments."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """All that an agent sees. It is immutable."""
+
+    id: str
+    """The same for all turns of one conversation."""
+    turn: int
+    """How many turns the agent has taken, from 0."""
+    messages: tuple[Message, ...]
+    """The conversation so far, in order."""
+    tools: tuple[Tool, ...]
+    """The tools that the agent may call, in order."""
+
+    @property
+    def last(self) -> Message:
+        """The newest message: the one to react to."""
+        return self.messages[-1]
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One turn of an agent: a text for the user, or calls. Make it with say, call or calls. Calls win if both are there."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+
+
+Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]
+"""What a team implements. It may be asked for the same turn of a conversation again after a lost connection. An exception ends
+this one conversation with its text."""
+
+
+def say(text: str) -> Reply:
+    """A turn that says something to the user."""
+    return Reply(text=text)
+
+
+def call(name: str, /, **arguments: Any) -> Reply:
+    """A turn that calls one tool. Raises TypeError or ValueError for arguments that JSON cannot write."""
+    return Reply(calls=(ToolCall.of(name, **arguments),))
+
+
+def calls(*many: ToolCall) -> Reply:
+    """A turn that calls several tools at once. They are executed as one batch, in no certain order."""
+    return Reply(calls=many)

@@ -1,0 +1,103 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Speaker(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SPEAKER_UNSPECIFIED: _ClassVar[Speaker]
+    SPEAKER_SYSTEM: _ClassVar[Speaker]
+    SPEAKER_USER: _ClassVar[Speaker]
+    SPEAKER_AGENT: _ClassVar[Speaker]
+    SPEAKER_TOOL: _ClassVar[Speaker]
+SPEAKER_UNSPECIFIED: Speaker
+SPEAKER_SYSTEM: Speaker
+SPEAKER_USER: Speaker
+SPEAKER_AGENT: Speaker
+SPEAKER_TOOL: Speaker
+
+class ToolCall(_message.Message):
+    __slots__ = ("id", "name", "arguments_json")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_JSON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    arguments_json: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., arguments_json: _Optional[str] = ...) -> None: ...
+
+class Message(_message.Message):
+    __slots__ = ("speaker", "text", "calls", "call_id", "tool_name", "failed")
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    speaker: Speaker
+    text: str
+    calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
+    call_id: str
+    tool_name: str
+    failed: bool
+    def __init__(self, speaker: _Optional[_Union[Speaker, str]] = ..., text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: bool = ...) -> None: ...
+
+class Tool(_message.Message):
+    __slots__ = ("name", "description", "parameters_json")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_JSON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    parameters_json: str
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., parameters_json: _Optional[str] = ...) -> None: ...
+
+class ActRequest(_message.Message):
+    __slots__ = ("conversation_id", "turn", "messages", "tools")
+    CONVERSATION_ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    conversation_id: str
+    turn: int
+    messages: _containers.RepeatedCompositeFieldContainer[Message]
+    tools: _containers.RepeatedCompositeFieldContainer[Tool]
+    def __init__(self, conversation_id: _Optional[str] = ..., turn: _Optional[int] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., tools: _Optional[_Iterable[_Union[Tool, _Mapping]]] = ...) -> None: ...
+
+class ActResponse(_message.Message):
+    __slots__ = ("text", "calls")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
+    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ...) -> None: ...
+
+class AttachRequest(_message.Message):
+    __slots__ = ("name", "answer")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    answer: AttachAnswer
+    def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ...) -> None: ...
+
+class AttachAnswer(_message.Message):
+    __slots__ = ("request_id", "response", "error")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    request_id: int
+    response: ActResponse
+    error: str
+    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
+
+class AttachResponse(_message.Message):
+    __slots__ = ("request_id", "request")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    request_id: int
+    request: ActRequest
+    def __init__(self, request_id: _Optional[int] = ..., request: _Optional[_Union[ActRequest, _Mapping]] = ...) -> None: ...
