@@ -1,0 +1,85 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	relaySubject = "relay."
+	relayQueue   = "relay"
+	// relayTimeout carries how long the asker waits, in milliseconds, for clocks may differ.
+	relayTimeout = "Timeout-Ms"
+	// maxRelayed bounds the requests of one name that one process answers at once; the connection buffers the next ones.
+	maxRelayed = 1024
+)
+
+// Ask sends a request to one of the processes that answer to a name, and waits for the answer until ctx is done. Nothing is
+// stored: a request whose asker or answerer dies is lost. The name is one token of a subject. ErrNotFound: nobody answers to
+// the name.
+func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
+	message := nats.NewMsg(relaySubject + name)
+	message.Data = request
+	if deadline, ok := ctx.Deadline(); ok {
+		message.Header.Set(relayTimeout, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10))
+	}
+	answer, err := b.js.Conn().RequestMsgWithContext(ctx, message)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("ask %s: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", name, err)
+	}
+	return answer.Data, nil
+}
+
+// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends when the asker waits no longer, until
+// stop is called. Of several processes that answer to the name each request reaches one. stop ends the contexts of all and
+// waits for the goroutines; requests that have arrived by then are still answered.
+func (b *Bus) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	free := make(chan struct{}, maxRelayed)
+	subscription, err := b.js.Conn().QueueSubscribe(relaySubject+name, relayQueue, func(message *nats.Msg) {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			asked, done := askedFor(ctx, message)
+			defer done()
+			_ = message.Respond(answer(asked, message.Data)) // an asker that hears nothing asks again
+		})
+	})
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("answer %s: %w", name, err)
+	}
+	closed := make(chan struct{})
+	subscription.SetClosedHandler(func(string) { close(closed) })
+	return func() error {
+		cancel()
+		err := subscription.Drain()
+		if err == nil {
+			<-closed // the last callback has returned: nothing starts any more
+		}
+		running.Wait()
+		if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			return fmt.Errorf("answer %s: stop: %w", name, err)
+		}
+		return nil
+	}, nil
+}
+
+// askedFor returns a context that ends when the asker of a message has given up.
+func askedFor(ctx context.Context, message *nats.Msg) (context.Context, context.CancelFunc) {
+	wait, err := strconv.ParseInt(message.Header.Get(relayTimeout), 10, 64)
+	if err != nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(wait)*time.Millisecond)
+}

@@ -1,0 +1,76 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+)
+
+func TestRelay(t *testing.T) {
+	b := natstest.Start(t)
+	if _, err := b.Ask(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Ask without an answerer: got %v, want ErrNotFound", err)
+	}
+	stop, err := b.Answer("mine", func(_ context.Context, request []byte) []byte { return append([]byte("got "), request...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for _, text := range []string{"a", "b", "c"} {
+		group.Go(func() {
+			if got, err := b.Ask(t.Context(), "mine", []byte(text)); err != nil || string(got) != "got "+text {
+				t.Errorf("Ask(%s): got %q, %v, want %q", text, got, err, "got "+text)
+			}
+		})
+	}
+	group.Wait()
+	if _, err := b.Ask(t.Context(), "other", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Ask another name: got %v, want ErrNotFound", err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Ask(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Ask after the end: got %v, want ErrNotFound", err)
+	}
+}
+
+// TestRelayContext checks that an answerer learns when its asker has given up, and when it is to stop.
+func TestRelayContext(t *testing.T) {
+	b := natstest.Start(t)
+	entered := make(chan struct{}, 2)
+	stop, err := b.Answer("slow", func(ctx context.Context, _ []byte) []byte {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return []byte("ended")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if got, err := b.Ask(ctx, "slow", nil); err == nil && string(got) != "ended" || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Ask with a deadline: got %q, %v, want it to end then", got, err)
+	}
+	<-entered
+	answered := make(chan string, 1)
+	go func() {
+		got, err := b.Ask(context.WithoutCancel(t.Context()), "slow", nil)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		answered <- string(got)
+	}()
+	<-entered
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answered; got != "ended" {
+		t.Errorf("Ask when the answerer stops: got %q, want %q", got, "ended")
+	}
+}

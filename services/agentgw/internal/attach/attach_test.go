@@ -1,0 +1,227 @@
+package attach_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// replica serves a registry in memory.
+type replica struct {
+	*attach.Registry
+	client agentv1.AttachServiceClient
+}
+
+func start(t *testing.T, relay attach.Relay) replica {
+	t.Helper()
+	registry := attach.New(relay)
+	listener := bufconn.Listen(1 << 16)
+	srv := grpc.NewServer(grpc.WaitForHandlers(true))
+	agentv1.RegisterAttachServiceServer(srv, registry)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///gateway", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(conn.Close()); err != nil {
+			t.Error(err)
+		}
+		srv.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return replica{registry, agentv1.NewAttachServiceClient(conn)}
+}
+
+// serve attaches an agent and answers with its own name and what it was asked until the test or the stream ends. It returns
+// once the agent is known, and a function that ends the stream.
+func serve(t *testing.T, r replica, name, self string) (leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stream, err := r.client.Attach(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: name}}); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			asked, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			answer := &agentv1.AttachAnswer{RequestId: asked.GetRequestId()}
+			if asked.GetRequest().GetConversationId() == "bad" {
+				answer.Error = "no model"
+			} else {
+				answer.Response = &agentv1.ActResponse{Text: self + " " + asked.GetRequest().GetConversationId()}
+			}
+			if stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: answer}}) != nil {
+				return
+			}
+		}
+	})
+	leave = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	t.Cleanup(leave)
+	return leave
+}
+
+func act(t *testing.T, r replica, conversation string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	answer, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: conversation})
+	return answer.GetText(), err
+}
+
+// TestEveryReplicaReachesTheAgent attaches an agent to one of two replicas and asks both, also before it is there.
+func TestEveryReplicaReachesTheAgent(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := start(t, b), start(t, b)
+	var group sync.WaitGroup
+	for i := range 50 {
+		for name, r := range map[string]replica{"one": one, "two": two} {
+			group.Go(func() {
+				conversation := fmt.Sprint(name, i)
+				if got, err := act(t, r, conversation); err != nil || got != "a "+conversation {
+					t.Errorf("Act(%s): got %q, %v, want %q", conversation, got, err, "a "+conversation)
+				}
+			})
+		}
+	}
+	serve(t, one, "mine", "a")
+	group.Wait()
+	for name, r := range map[string]replica{"one": one, "two": two} {
+		if _, err := act(t, r, "bad"); !errors.Is(err, attach.ErrEnded) || !strings.Contains(err.Error(), "no model") {
+			t.Errorf("Act of an agent that fails, %s: got %v, want ErrEnded with its reason", name, err)
+		}
+	}
+}
+
+// TestConversationStaysWithOneStream attaches two agents under one name.
+func TestConversationStaysWithOneStream(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	leave := serve(t, r, "mine", "a")
+	if got, err := act(t, r, "0"); err != nil || got != "a 0" {
+		t.Fatalf("Act: got %q, %v, want it from a", got, err)
+	}
+	serve(t, r, "mine", "b")
+	served := make(map[string]int)
+	for len(served) < 2 { // until the second one is known
+		for i := range 64 {
+			got, err := act(t, r, fmt.Sprint(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			served[got[:1]]++
+		}
+	}
+	first, err := act(t, r, "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if got, err := act(t, r, "7"); err != nil || got != first {
+			t.Errorf("Act of the same conversation: got %q, %v, want %q again", got, err, first)
+		}
+	}
+	leave()
+	for i := range 64 {
+		if got, err := act(t, r, fmt.Sprint(i)); err != nil || got[:1] != "b" {
+			t.Errorf("Act after a left: got %q, %v, want it from b", got, err)
+		}
+	}
+}
+
+// TestTurnIsAskedAgain ends a stream that has been asked and did not answer.
+func TestTurnIsAskedAgain(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream, err := r.client.Attach(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: "mine"}}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	group.Go(func() {
+		if got, err := act(t, r, "x"); err != nil || got != "b x" {
+			t.Errorf("Act: got %q, %v, want it from the second stream", got, err)
+		}
+	})
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	serve(t, r, "mine", "b")
+	group.Wait()
+}
+
+func TestNobody(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNobody) {
+		t.Errorf("Act without an agent: got %v, want ErrNobody", err)
+	}
+}
+
+func TestRefusedStreams(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	attached := func(name string, answers int) error {
+		stream, err := r.client.Attach(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+		var sent atomic.Int64
+		for range answers {
+			stray := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: &agentv1.AttachAnswer{RequestId: sent.Add(1)}}}
+			if stream.Send(stray) != nil {
+				break // the stream has ended: Recv tells why
+			}
+		}
+		_, err = stream.Recv()
+		return err
+	}
+	for name, test := range map[string]struct {
+		name    string
+		answers int
+	}{"bad name": {"a b", 0}, "no name": {"", 0}, "floods": {"mine", 2000}} {
+		if err := attached(test.name, test.answers); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%s: got %v, want INVALID_ARGUMENT", name, err)
+		}
+	}
+}
