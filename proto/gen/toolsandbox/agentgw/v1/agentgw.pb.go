@@ -282,20 +282,96 @@ func (x *Failure) GetDetail() string {
 	return ""
 }
 
+// Usage is what one turn cost, as the provider counts it.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens of the request, those from a cache included.
+	InputTokens int64 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Tokens of the request that came from a cache.
+	CachedTokens int64 `protobuf:"varint,2,opt,name=cached_tokens,json=cachedTokens,proto3" json:"cached_tokens,omitempty"`
+	// Tokens of the answer, those of its reasoning included.
+	OutputTokens int64 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// Tokens of the answer's reasoning.
+	ReasoningTokens int64 `protobuf:"varint,4,opt,name=reasoning_tokens,json=reasoningTokens,proto3" json:"reasoning_tokens,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Usage) GetInputTokens() int64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Usage) GetCachedTokens() int64 {
+	if x != nil {
+		return x.CachedTokens
+	}
+	return 0
+}
+
+func (x *Usage) GetOutputTokens() int64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Usage) GetReasoningTokens() int64 {
+	if x != nil {
+		return x.ReasoningTokens
+	}
+	return 0
+}
+
 // RespondResponse holds the role's turn.
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new messages with consecutive indices from the request's index. Empty only with a failure.
+	// The new messages with consecutive indices from the request's index. Empty only with a failure, or if the last message of
+	// the view comes from SYSTEM: nobody answers it.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The rollout cannot go on.
-	Failure       *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	// What the turn cost. Unset if the player is no model.
+	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RespondResponse) Reset() {
 	*x = RespondResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -307,7 +383,7 @@ func (x *RespondResponse) String() string {
 func (*RespondResponse) ProtoMessage() {}
 
 func (x *RespondResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -320,7 +396,7 @@ func (x *RespondResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RespondResponse.ProtoReflect.Descriptor instead.
 func (*RespondResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RespondResponse) GetMessages() []*v1.Message {
@@ -337,6 +413,13 @@ func (x *RespondResponse) GetFailure() *Failure {
 	return nil
 }
 
+func (x *RespondResponse) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // ListAgentsRequest has no fields.
 type ListAgentsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -346,7 +429,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -358,7 +441,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -371,7 +454,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
 }
 
 // AgentInfo describes one player.
@@ -389,7 +472,7 @@ type AgentInfo struct {
 
 func (x *AgentInfo) Reset() {
 	*x = AgentInfo{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +484,7 @@ func (x *AgentInfo) String() string {
 func (*AgentInfo) ProtoMessage() {}
 
 func (x *AgentInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +497,7 @@ func (x *AgentInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentInfo.ProtoReflect.Descriptor instead.
 func (*AgentInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AgentInfo) GetName() string {
@@ -449,7 +532,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +544,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +557,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*AgentInfo {
@@ -507,10 +590,16 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\aFailure\x12:\n" +
 	"\x05class\x18\x01 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\x05class\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x87\x01\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x9f\x01\n" +
+	"\x05Usage\x12!\n" +
+	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
+	"\rcached_tokens\x18\x02 \x01(\x03R\fcachedTokens\x12#\n" +
+	"\routput_tokens\x18\x03 \x01(\x03R\foutputTokens\x12)\n" +
+	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\"\xbc\x01\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
-	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\x13\n" +
+	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\x13\n" +
 	"\x11ListAgentsRequest\"s\n" +
 	"\tAgentInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
@@ -542,41 +631,43 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(FailureClass)(0),          // 0: toolsandbox.agentgw.v1.FailureClass
 	(*RespondRequest)(nil),     // 1: toolsandbox.agentgw.v1.RespondRequest
 	(*Failure)(nil),            // 2: toolsandbox.agentgw.v1.Failure
-	(*RespondResponse)(nil),    // 3: toolsandbox.agentgw.v1.RespondResponse
-	(*ListAgentsRequest)(nil),  // 4: toolsandbox.agentgw.v1.ListAgentsRequest
-	(*AgentInfo)(nil),          // 5: toolsandbox.agentgw.v1.AgentInfo
-	(*ListAgentsResponse)(nil), // 6: toolsandbox.agentgw.v1.ListAgentsResponse
-	(v1.Role)(0),               // 7: toolsandbox.world.v1.Role
-	(*Player)(nil),             // 8: toolsandbox.agentgw.v1.Player
-	(*v1.Message)(nil),         // 9: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),            // 10: toolsandbox.world.v1.Turn
-	(*v1.Tool)(nil),            // 11: toolsandbox.world.v1.Tool
+	(*Usage)(nil),              // 3: toolsandbox.agentgw.v1.Usage
+	(*RespondResponse)(nil),    // 4: toolsandbox.agentgw.v1.RespondResponse
+	(*ListAgentsRequest)(nil),  // 5: toolsandbox.agentgw.v1.ListAgentsRequest
+	(*AgentInfo)(nil),          // 6: toolsandbox.agentgw.v1.AgentInfo
+	(*ListAgentsResponse)(nil), // 7: toolsandbox.agentgw.v1.ListAgentsResponse
+	(v1.Role)(0),               // 8: toolsandbox.world.v1.Role
+	(*Player)(nil),             // 9: toolsandbox.agentgw.v1.Player
+	(*v1.Message)(nil),         // 10: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),            // 11: toolsandbox.world.v1.Turn
+	(*v1.Tool)(nil),            // 12: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
-	7,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
-	8,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	9,  // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	10, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
-	11, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	8,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
+	9,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	10, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
+	11, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
+	12, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
 	0,  // 5: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	9,  // 6: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	10, // 6: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 7: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	7,  // 8: toolsandbox.agentgw.v1.AgentInfo.roles:type_name -> toolsandbox.world.v1.Role
-	5,  // 9: toolsandbox.agentgw.v1.ListAgentsResponse.agents:type_name -> toolsandbox.agentgw.v1.AgentInfo
-	1,  // 10: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	4,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:input_type -> toolsandbox.agentgw.v1.ListAgentsRequest
-	3,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	6,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:output_type -> toolsandbox.agentgw.v1.ListAgentsResponse
-	12, // [12:14] is the sub-list for method output_type
-	10, // [10:12] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 8: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	8,  // 9: toolsandbox.agentgw.v1.AgentInfo.roles:type_name -> toolsandbox.world.v1.Role
+	6,  // 10: toolsandbox.agentgw.v1.ListAgentsResponse.agents:type_name -> toolsandbox.agentgw.v1.AgentInfo
+	1,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	5,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:input_type -> toolsandbox.agentgw.v1.ListAgentsRequest
+	4,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	7,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:output_type -> toolsandbox.agentgw.v1.ListAgentsResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }
@@ -591,7 +682,7 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc), len(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

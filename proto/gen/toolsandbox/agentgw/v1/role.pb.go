@@ -76,6 +76,67 @@ func (Scripted_Source) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{1, 0}
 }
 
+// Provider says whose wire format and which key is used.
+type Model_Provider int32
+
+const (
+	// Never valid on the wire.
+	Model_PROVIDER_UNSPECIFIED Model_Provider = 0
+	// Chat completions of OpenAI and of every server that is compatible with them. Key: OPENAI_API_KEY.
+	Model_PROVIDER_OPENAI Model_Provider = 1
+	// Messages of Anthropic. Key: ANTHROPIC_API_KEY.
+	Model_PROVIDER_ANTHROPIC Model_Provider = 2
+	// Gemini of Google AI Studio. Key: GEMINI_API_KEY or GOOGLE_API_KEY.
+	Model_PROVIDER_GOOGLE Model_Provider = 3
+	// Gemini of Vertex AI, with application default credentials, GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_REGION.
+	Model_PROVIDER_VERTEX Model_Provider = 4
+)
+
+// Enum value maps for Model_Provider.
+var (
+	Model_Provider_name = map[int32]string{
+		0: "PROVIDER_UNSPECIFIED",
+		1: "PROVIDER_OPENAI",
+		2: "PROVIDER_ANTHROPIC",
+		3: "PROVIDER_GOOGLE",
+		4: "PROVIDER_VERTEX",
+	}
+	Model_Provider_value = map[string]int32{
+		"PROVIDER_UNSPECIFIED": 0,
+		"PROVIDER_OPENAI":      1,
+		"PROVIDER_ANTHROPIC":   2,
+		"PROVIDER_GOOGLE":      3,
+		"PROVIDER_VERTEX":      4,
+	}
+)
+
+func (x Model_Provider) Enum() *Model_Provider {
+	p := new(Model_Provider)
+	*p = x
+	return p
+}
+
+func (x Model_Provider) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Model_Provider) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_agentgw_v1_role_proto_enumTypes[1].Descriptor()
+}
+
+func (Model_Provider) Type() protoreflect.EnumType {
+	return &file_toolsandbox_agentgw_v1_role_proto_enumTypes[1]
+}
+
+func (x Model_Provider) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Model_Provider.Descriptor instead.
+func (Model_Provider) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{5, 0}
+}
+
 // Player says who plays a role.
 type Player struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -87,6 +148,7 @@ type Player struct {
 	//	*Player_Unhelpful
 	//	*Player_Random
 	//	*Player_Plugin
+	//	*Player_Model
 	Kind isPlayer_Kind `protobuf_oneof:"kind"`
 	// The name as the user wrote it, e.g. "oracle"; used in directory names and reports.
 	Name          string `protobuf:"bytes,15,opt,name=name,proto3" json:"name,omitempty"`
@@ -167,6 +229,15 @@ func (x *Player) GetPlugin() *Plugin {
 	return nil
 }
 
+func (x *Player) GetModel() *Model {
+	if x != nil {
+		if x, ok := x.Kind.(*Player_Model); ok {
+			return x.Model
+		}
+	}
+	return nil
+}
+
 func (x *Player) GetName() string {
 	if x != nil {
 		return x.Name
@@ -198,6 +269,11 @@ type Player_Plugin struct {
 	Plugin *Plugin `protobuf:"bytes,4,opt,name=plugin,proto3,oneof"`
 }
 
+type Player_Model struct {
+	// A language model behind a provider's HTTP interface.
+	Model *Model `protobuf:"bytes,5,opt,name=model,proto3,oneof"`
+}
+
 func (*Player_Scripted) isPlayer_Kind() {}
 
 func (*Player_Unhelpful) isPlayer_Kind() {}
@@ -205,6 +281,8 @@ func (*Player_Unhelpful) isPlayer_Kind() {}
 func (*Player_Random) isPlayer_Kind() {}
 
 func (*Player_Plugin) isPlayer_Kind() {}
+
+func (*Player_Model) isPlayer_Kind() {}
 
 // Scripted plays turns that are fixed beforehand.
 type Scripted struct {
@@ -356,10 +434,12 @@ func (x *Random) GetTurns() int32 {
 // Plugin is reached over gRPC.
 type Plugin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// host:port that the gateway dials. Empty for an agent that attached itself under the player's name.
+	// host:port that the gateway dials. Empty for an agent that attaches itself.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// Longest time for one turn in milliseconds. 0 means 60000.
-	TimeoutMs     int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	// The name under which the agent attaches itself; not read if there is an address.
+	Attached      string `protobuf:"bytes,3,opt,name=attached,proto3" json:"attached,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -408,16 +488,125 @@ func (x *Plugin) GetTimeoutMs() int64 {
 	return 0
 }
 
+func (x *Plugin) GetAttached() string {
+	if x != nil {
+		return x.Attached
+	}
+	return ""
+}
+
+// Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are read from its environment.
+type Model struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose model it is.
+	Provider Model_Provider `protobuf:"varint,1,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
+	// The model's name as the provider knows it.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's own address. For Vertex AI it reaches to
+	// the location: https://HOST/v1beta1/projects/P/locations/L.
+	BaseUrl string `protobuf:"bytes,3,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
+	// Sampling temperature. Unset leaves it to the provider, or to what the original sends in compatible mode.
+	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
+	// Longest answer in tokens. 0 leaves it to the provider, or means 4096 where the provider wants a number.
+	MaxTokens int32 `protobuf:"varint,5,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// Longest time for one HTTP request in milliseconds. 0 means 100000.
+	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	// How often one turn is tried while the provider fails. 0 means 5.
+	Attempts      int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Model) Reset() {
+	*x = Model{}
+	mi := &file_toolsandbox_agentgw_v1_role_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Model) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Model) ProtoMessage() {}
+
+func (x *Model) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_role_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Model.ProtoReflect.Descriptor instead.
+func (*Model) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Model) GetProvider() Model_Provider {
+	if x != nil {
+		return x.Provider
+	}
+	return Model_PROVIDER_UNSPECIFIED
+}
+
+func (x *Model) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Model) GetBaseUrl() string {
+	if x != nil {
+		return x.BaseUrl
+	}
+	return ""
+}
+
+func (x *Model) GetTemperature() float64 {
+	if x != nil && x.Temperature != nil {
+		return *x.Temperature
+	}
+	return 0
+}
+
+func (x *Model) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *Model) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+func (x *Model) GetAttempts() int32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
 var File_toolsandbox_agentgw_v1_role_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\n" +
-	"!toolsandbox/agentgw/v1/role.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"\xad\x02\n" +
+	"!toolsandbox/agentgw/v1/role.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"\xe4\x02\n" +
 	"\x06Player\x12>\n" +
 	"\bscripted\x18\x01 \x01(\v2 .toolsandbox.agentgw.v1.ScriptedH\x00R\bscripted\x12A\n" +
 	"\tunhelpful\x18\x02 \x01(\v2!.toolsandbox.agentgw.v1.UnhelpfulH\x00R\tunhelpful\x128\n" +
 	"\x06random\x18\x03 \x01(\v2\x1e.toolsandbox.agentgw.v1.RandomH\x00R\x06random\x128\n" +
-	"\x06plugin\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PluginH\x00R\x06plugin\x12\x1d\n" +
+	"\x06plugin\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PluginH\x00R\x06plugin\x125\n" +
+	"\x05model\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.ModelH\x00R\x05model\x12\x1d\n" +
 	"\x04name\x18\x0f \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04nameB\r\n" +
 	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd3\x01\n" +
 	"\bScripted\x12K\n" +
@@ -432,11 +621,30 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\x06Random\x12\x12\n" +
 	"\x04seed\x18\x01 \x01(\x03R\x04seed\x12 \n" +
 	"\x05turns\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x05turns\"O\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x05turns\"\x89\x01\n" +
 	"\x06Plugin\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
-	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMsB\xf0\x01\n" +
+	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\x9c\x04\n" +
+	"\x05Model\x12N\n" +
+	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\bprovider\x12A\n" +
+	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x125\n" +
+	"\bbase_url\x18\x03 \x01(\tB\x1a\xbaH\x17r\x15\x18\xd0\x0f2\x10^(https?://.+)?$R\abaseUrl\x12@\n" +
+	"\vtemperature\x18\x04 \x01(\x01B\x19\xbaH\x16\x12\x14@\x01\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\x00H\x00R\vtemperature\x88\x01\x01\x12&\n" +
+	"\n" +
+	"max_tokens\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tmaxTokens\x12+\n" +
+	"\n" +
+	"timeout_ms\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x12%\n" +
+	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\"{\n" +
+	"\bProvider\x12\x18\n" +
+	"\x14PROVIDER_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fPROVIDER_OPENAI\x10\x01\x12\x16\n" +
+	"\x12PROVIDER_ANTHROPIC\x10\x02\x12\x13\n" +
+	"\x0fPROVIDER_GOOGLE\x10\x03\x12\x13\n" +
+	"\x0fPROVIDER_VERTEX\x10\x04B\x0e\n" +
+	"\f_temperatureB\xf0\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\tRoleProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (
@@ -451,29 +659,33 @@ func file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_role_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_toolsandbox_agentgw_v1_role_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_toolsandbox_agentgw_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_agentgw_v1_role_proto_goTypes = []any{
 	(Scripted_Source)(0), // 0: toolsandbox.agentgw.v1.Scripted.Source
-	(*Player)(nil),       // 1: toolsandbox.agentgw.v1.Player
-	(*Scripted)(nil),     // 2: toolsandbox.agentgw.v1.Scripted
-	(*Unhelpful)(nil),    // 3: toolsandbox.agentgw.v1.Unhelpful
-	(*Random)(nil),       // 4: toolsandbox.agentgw.v1.Random
-	(*Plugin)(nil),       // 5: toolsandbox.agentgw.v1.Plugin
-	(*v1.Turn)(nil),      // 6: toolsandbox.world.v1.Turn
+	(Model_Provider)(0),  // 1: toolsandbox.agentgw.v1.Model.Provider
+	(*Player)(nil),       // 2: toolsandbox.agentgw.v1.Player
+	(*Scripted)(nil),     // 3: toolsandbox.agentgw.v1.Scripted
+	(*Unhelpful)(nil),    // 4: toolsandbox.agentgw.v1.Unhelpful
+	(*Random)(nil),       // 5: toolsandbox.agentgw.v1.Random
+	(*Plugin)(nil),       // 6: toolsandbox.agentgw.v1.Plugin
+	(*Model)(nil),        // 7: toolsandbox.agentgw.v1.Model
+	(*v1.Turn)(nil),      // 8: toolsandbox.world.v1.Turn
 }
 var file_toolsandbox_agentgw_v1_role_proto_depIdxs = []int32{
-	2, // 0: toolsandbox.agentgw.v1.Player.scripted:type_name -> toolsandbox.agentgw.v1.Scripted
-	3, // 1: toolsandbox.agentgw.v1.Player.unhelpful:type_name -> toolsandbox.agentgw.v1.Unhelpful
-	4, // 2: toolsandbox.agentgw.v1.Player.random:type_name -> toolsandbox.agentgw.v1.Random
-	5, // 3: toolsandbox.agentgw.v1.Player.plugin:type_name -> toolsandbox.agentgw.v1.Plugin
-	0, // 4: toolsandbox.agentgw.v1.Scripted.source:type_name -> toolsandbox.agentgw.v1.Scripted.Source
-	6, // 5: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.Turn
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	3, // 0: toolsandbox.agentgw.v1.Player.scripted:type_name -> toolsandbox.agentgw.v1.Scripted
+	4, // 1: toolsandbox.agentgw.v1.Player.unhelpful:type_name -> toolsandbox.agentgw.v1.Unhelpful
+	5, // 2: toolsandbox.agentgw.v1.Player.random:type_name -> toolsandbox.agentgw.v1.Random
+	6, // 3: toolsandbox.agentgw.v1.Player.plugin:type_name -> toolsandbox.agentgw.v1.Plugin
+	7, // 4: toolsandbox.agentgw.v1.Player.model:type_name -> toolsandbox.agentgw.v1.Model
+	0, // 5: toolsandbox.agentgw.v1.Scripted.source:type_name -> toolsandbox.agentgw.v1.Scripted.Source
+	8, // 6: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.Turn
+	1, // 7: toolsandbox.agentgw.v1.Model.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_role_proto_init() }
@@ -486,14 +698,16 @@ func file_toolsandbox_agentgw_v1_role_proto_init() {
 		(*Player_Unhelpful)(nil),
 		(*Player_Random)(nil),
 		(*Player_Plugin)(nil),
+		(*Player_Model)(nil),
 	}
+	file_toolsandbox_agentgw_v1_role_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_role_proto_rawDesc), len(file_toolsandbox_agentgw_v1_role_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   5,
+			NumEnums:      2,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -10,7 +10,8 @@ package busv1
 
 import (
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -108,9 +109,11 @@ type Sweep struct {
 	// Rollouts at once per worker process; 0 leaves it to the workers.
 	Parallel int32 `protobuf:"varint,7,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
-	Compat        bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Compat bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`
+	// What answers the requests of tools to hosted services.
+	HostedServices v11.HostedServices `protobuf:"varint,9,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Sweep) Reset() {
@@ -197,6 +200,13 @@ func (x *Sweep) GetCompat() bool {
 		return x.Compat
 	}
 	return false
+}
+
+func (x *Sweep) GetHostedServices() v11.HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return v11.HostedServices(0)
 }
 
 // SweepScenario names the documents of one scenario.
@@ -341,9 +351,11 @@ type Rollout struct {
 	// Seed of this rollout.
 	Seed int64 `protobuf:"varint,9,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
-	Compat        bool `protobuf:"varint,10,opt,name=compat,proto3" json:"compat,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Compat bool `protobuf:"varint,10,opt,name=compat,proto3" json:"compat,omitempty"`
+	// What answers the requests of its tools to hosted services.
+	HostedServices v11.HostedServices `protobuf:"varint,11,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Rollout) Reset() {
@@ -446,6 +458,13 @@ func (x *Rollout) GetCompat() bool {
 	return false
 }
 
+func (x *Rollout) GetHostedServices() v11.HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return v11.HostedServices(0)
+}
+
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the expected last subject
 // sequence. Several fields may be set: they then hold together, in field order.
 type LogEntry struct {
@@ -526,9 +545,9 @@ type Start struct {
 	// What is run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// The starting messages.
-	Messages []*v11.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The version of each table that holds after them.
-	Versions []*v11.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*v12.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Messages beyond the starting ones after which the rollout stops.
 	MaxMessages   int32 `protobuf:"varint,4,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -572,14 +591,14 @@ func (x *Start) GetRollout() *Rollout {
 	return nil
 }
 
-func (x *Start) GetMessages() []*v11.Message {
+func (x *Start) GetMessages() []*v12.Message {
 	if x != nil {
 		return x.Messages
 	}
 	return nil
 }
 
-func (x *Start) GetVersions() []*v11.TableVersion {
+func (x *Start) GetVersions() []*v12.TableVersion {
 	if x != nil {
 		return x.Versions
 	}
@@ -652,9 +671,9 @@ func (x *Claim) GetAttempt() int32 {
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages, with consecutive indices.
-	Messages []*v11.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	Messages []*v12.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The version of each table that holds after them.
-	Versions []*v11.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of an earlier message that ended the conversation: its conversation_active becomes false.
 	Deactivated   *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -691,14 +710,14 @@ func (*Turn) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *Turn) GetMessages() []*v11.Message {
+func (x *Turn) GetMessages() []*v12.Message {
 	if x != nil {
 		return x.Messages
 	}
 	return nil
 }
 
-func (x *Turn) GetVersions() []*v11.TableVersion {
+func (x *Turn) GetVersions() []*v12.TableVersion {
 	if x != nil {
 		return x.Versions
 	}
@@ -783,7 +802,7 @@ type Snapshot struct {
 	// The session, equal to the rollout's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The new versions, in table order.
-	Tables        []*v11.Table `protobuf:"bytes,2,rep,name=tables,proto3" json:"tables,omitempty"`
+	Tables        []*v12.Table `protobuf:"bytes,2,rep,name=tables,proto3" json:"tables,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -825,7 +844,7 @@ func (x *Snapshot) GetSessionId() string {
 	return ""
 }
 
-func (x *Snapshot) GetTables() []*v11.Table {
+func (x *Snapshot) GetTables() []*v12.Table {
 	if x != nil {
 		return x.Tables
 	}
@@ -1027,7 +1046,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xa6\x02\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf8\x02\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1036,14 +1055,15 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06trials\x18\x05 \x01(\x05R\x06trials\x12\x12\n" +
 	"\x04seed\x18\x06 \x01(\x03R\x04seed\x12\x1a\n" +
 	"\bparallel\x18\a \x01(\x05R\bparallel\x12\x16\n" +
-	"\x06compat\x18\b \x01(\bR\x06compat\"s\n" +
+	"\x06compat\x18\b \x01(\bR\x06compat\x12P\n" +
+	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"s\n" +
 	"\rSweepScenario\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsetup_digest\x18\x02 \x01(\tR\vsetupDigest\x12+\n" +
 	"\x11evaluation_digest\x18\x03 \x01(\tR\x10evaluationDigest\"X\n" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
-	"\bparallel\x18\x02 \x01(\x05R\bparallel\"\xcc\x02\n" +
+	"\bparallel\x18\x02 \x01(\x05R\bparallel\"\x9e\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1055,7 +1075,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x04user\x18\b \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerR\x04user\x12\x12\n" +
 	"\x04seed\x18\t \x01(\x03R\x04seed\x12\x16\n" +
 	"\x06compat\x18\n" +
-	" \x01(\bR\x06compat\"\xc5\x01\n" +
+	" \x01(\bR\x06compat\x12P\n" +
+	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"\xc5\x01\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +
@@ -1145,37 +1166,40 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Match)(nil),            // 11: toolsandbox.bus.v1.Match
 	(*Result)(nil),           // 12: toolsandbox.bus.v1.Result
 	(*v1.Player)(nil),        // 13: toolsandbox.agentgw.v1.Player
-	(*v11.Message)(nil),      // 14: toolsandbox.world.v1.Message
-	(*v11.TableVersion)(nil), // 15: toolsandbox.world.v1.TableVersion
-	(*v11.Table)(nil),        // 16: toolsandbox.world.v1.Table
+	(v11.HostedServices)(0),  // 14: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Message)(nil),      // 15: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil), // 16: toolsandbox.world.v1.TableVersion
+	(*v12.Table)(nil),        // 17: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	2,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
 	13, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
 	13, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	4,  // 3: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	13, // 4: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	13, // 5: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	6,  // 6: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	7,  // 7: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	8,  // 8: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	9,  // 9: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	4,  // 10: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	14, // 11: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	15, // 12: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	14, // 13: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	15, // 14: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	0,  // 15: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	16, // 16: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	4,  // 17: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	9,  // 18: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	11, // 19: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	11, // 20: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	14, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	4,  // 4: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	13, // 5: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	13, // 6: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	14, // 7: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	6,  // 8: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	7,  // 9: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	8,  // 10: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
+	9,  // 11: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	4,  // 12: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	15, // 13: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	16, // 14: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	15, // 15: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	16, // 16: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	0,  // 17: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	17, // 18: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	4,  // 19: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	9,  // 20: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	11, // 21: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	11, // 22: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }

@@ -399,10 +399,13 @@ type Constraint struct {
 	Overrides []*ColumnOverride `protobuf:"bytes,5,rep,name=overrides,proto3" json:"overrides,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the column that the extracted values fill, tool_trace or content.
 	FillTo string `protobuf:"bytes,6,opt,name=fill_to,json=fillTo,proto3" json:"fill_to,omitempty"`
-	// For TOOL_TRACE_DEPENDANT: the name of the extractor.
-	Extractor     string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// For TOOL_TRACE_DEPENDANT: the name of a built-in extractor.
+	Extractor string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
+	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL, which takes a list of maps, the alternatives, from the
+	// variables trace.tool_name, trace.arguments and trace.result.
+	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Constraint) Reset() {
@@ -480,6 +483,13 @@ func (x *Constraint) GetFillTo() string {
 func (x *Constraint) GetExtractor() string {
 	if x != nil {
 		return x.Extractor
+	}
+	return ""
+}
+
+func (x *Constraint) GetExtractorExpression() string {
+	if x != nil {
+		return x.ExtractorExpression
 	}
 	return ""
 }
@@ -751,7 +761,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x129\n" +
 	"\x05value\x18\x02 \x01(\v2\x1b.toolsandbox.world.v1.ValueB\x06\xbaH\x03\xc8\x01\x01R\x05value\"H\n" +
 	"\tTargetRow\x12;\n" +
-	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\xa2\x03\n" +
+	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\x87\x04\n" +
 	"\n" +
 	"Constraint\x12A\n" +
 	"\x05table\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\n" +
@@ -762,7 +772,10 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x06target\x18\x04 \x03(\v2$.toolsandbox.evaluation.v1.TargetRowR\x06target\x12G\n" +
 	"\toverrides\x18\x05 \x03(\v2).toolsandbox.evaluation.v1.ColumnOverrideR\toverrides\x12\x17\n" +
 	"\afill_to\x18\x06 \x01(\tR\x06fillTo\x12\x1c\n" +
-	"\textractor\x18\a \x01(\tR\textractorB\f\n" +
+	"\textractor\x18\a \x01(\tR\textractor\x12;\n" +
+	"\x14extractor_expression\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x13extractorExpression:&\xbaH#\"!\n" +
+	"\textractor\n" +
+	"\x14extractor_expressionB\f\n" +
 	"\n" +
 	"_reference\"\xac\x02\n" +
 	"\x04Node\x12\x12\n" +

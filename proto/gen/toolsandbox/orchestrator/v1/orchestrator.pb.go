@@ -11,9 +11,10 @@ package orchestratorv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
-	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	v14 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -45,9 +46,11 @@ type SweepSpec struct {
 	// Rollouts at once per worker process. 0 leaves it to the workers' configuration.
 	Parallel int32 `protobuf:"varint,6,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
-	Compat        bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
+	// What answers the requests of tools to hosted services.
+	HostedServices v11.HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SweepSpec) Reset() {
@@ -129,11 +132,18 @@ func (x *SweepSpec) GetCompat() bool {
 	return false
 }
 
+func (x *SweepSpec) GetHostedServices() v11.HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return v11.HostedServices(0)
+}
+
 // SweepScenario is one scenario of a sweep.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How it starts.
-	Setup *v11.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
+	Setup *v12.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
 	// Digest of its evaluation as EvaluatorService.PutEvaluations returned it.
 	EvaluationDigest string `protobuf:"bytes,2,opt,name=evaluation_digest,json=evaluationDigest,proto3" json:"evaluation_digest,omitempty"`
 	unknownFields    protoimpl.UnknownFields
@@ -170,7 +180,7 @@ func (*SweepScenario) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *SweepScenario) GetSetup() *v11.Setup {
+func (x *SweepScenario) GetSetup() *v12.Setup {
 	if x != nil {
 		return x.Setup
 	}
@@ -401,7 +411,7 @@ func (x *WatchSweepResponse) GetProgress() *SweepProgress {
 	return nil
 }
 
-func (x *WatchSweepResponse) GetResult() *v12.Result {
+func (x *WatchSweepResponse) GetResult() *v13.Result {
 	if x != nil {
 		if x, ok := x.Event.(*WatchSweepResponse_Result); ok {
 			return x.Result
@@ -430,7 +440,7 @@ type WatchSweepResponse_Progress struct {
 
 type WatchSweepResponse_Result struct {
 	// A rollout has its result; also sent for results that were there before the watch began.
-	Result *v12.Result `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
+	Result *v13.Result `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
 }
 
 type WatchSweepResponse_End struct {
@@ -678,15 +688,15 @@ func (x *GetTrajectoryRequest) GetRolloutId() string {
 type GetTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was run.
-	Rollout *v12.Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	Rollout *v13.Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// All messages, the starting ones included, with the final value of conversation_active.
-	Messages []*v13.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	Messages []*v14.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Number of starting messages.
 	StartingMessages int32 `protobuf:"varint,3,opt,name=starting_messages,json=startingMessages,proto3" json:"starting_messages,omitempty"`
 	// All stored table versions, by table, then index.
-	Tables []*v13.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
+	Tables []*v14.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
 	// How it ended; unset while it runs.
-	End *v12.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
+	End *v13.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
 	// When the first entry of its log was stored.
 	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
 	// When the last entry of its log was stored.
@@ -725,14 +735,14 @@ func (*GetTrajectoryResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *GetTrajectoryResponse) GetRollout() *v12.Rollout {
+func (x *GetTrajectoryResponse) GetRollout() *v13.Rollout {
 	if x != nil {
 		return x.Rollout
 	}
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetMessages() []*v13.Message {
+func (x *GetTrajectoryResponse) GetMessages() []*v14.Message {
 	if x != nil {
 		return x.Messages
 	}
@@ -746,14 +756,14 @@ func (x *GetTrajectoryResponse) GetStartingMessages() int32 {
 	return 0
 }
 
-func (x *GetTrajectoryResponse) GetTables() []*v13.Table {
+func (x *GetTrajectoryResponse) GetTables() []*v14.Table {
 	if x != nil {
 		return x.Tables
 	}
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetEnd() *v12.End {
+func (x *GetTrajectoryResponse) GetEnd() *v13.End {
 	if x != nil {
 		return x.End
 	}
@@ -952,7 +962,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xe2\x02\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xbe\x03\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -962,7 +972,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06trials\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x01R\x06trials\x12\x12\n" +
 	"\x04seed\x18\x05 \x01(\x03R\x04seed\x12'\n" +
 	"\bparallel\x18\x06 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\bparallel\x12\x16\n" +
-	"\x06compat\x18\a \x01(\bR\x06compat\"\x8e\x01\n" +
+	"\x06compat\x18\a \x01(\bR\x06compat\x12Z\n" +
+	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
 	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x92\x01\n" +
@@ -1050,46 +1061,48 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepInfo)(nil),             // 13: toolsandbox.orchestrator.v1.SweepInfo
 	(*ListSweepsResponse)(nil),    // 14: toolsandbox.orchestrator.v1.ListSweepsResponse
 	(*v1.Player)(nil),             // 15: toolsandbox.agentgw.v1.Player
-	(*v11.Setup)(nil),             // 16: toolsandbox.setup.v1.Setup
-	(*v12.Result)(nil),            // 17: toolsandbox.bus.v1.Result
-	(*v12.Rollout)(nil),           // 18: toolsandbox.bus.v1.Rollout
-	(*v13.Message)(nil),           // 19: toolsandbox.world.v1.Message
-	(*v13.Table)(nil),             // 20: toolsandbox.world.v1.Table
-	(*v12.End)(nil),               // 21: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(v11.HostedServices)(0),       // 16: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 17: toolsandbox.setup.v1.Setup
+	(*v13.Result)(nil),            // 18: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 19: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 20: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 21: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 22: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
 	15, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
 	15, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	16, // 3: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
-	0,  // 4: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	6,  // 5: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	17, // 6: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	7,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	18, // 8: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	19, // 9: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	20, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	21, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	22, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
-	22, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	6,  // 14: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	13, // 15: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 16: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 17: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 19: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	12, // 20: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 21: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 22: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 24: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 25: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	16, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	17, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
+	6,  // 6: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	18, // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	7,  // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	19, // 9: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	20, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	21, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	22, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	23, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	23, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	6,  // 15: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	13, // 16: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 17: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 19: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 20: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	12, // 21: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 22: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 24: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 25: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 26: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

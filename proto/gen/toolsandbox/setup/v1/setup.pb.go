@@ -176,6 +176,8 @@ type ToolSelection struct {
 	Deny []string `protobuf:"bytes,2,rep,name=deny,proto3" json:"deny,omitempty"`
 	// How the tools are shown.
 	Augmentations []Augmentation `protobuf:"varint,3,rep,packed,name=augmentations,proto3,enum=toolsandbox.setup.v1.Augmentation" json:"augmentations,omitempty"`
+	// Texts that agents are shown instead of the tools' own, at most one entry per tool.
+	Descriptions  []*ToolDescription `protobuf:"bytes,4,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,6 +233,132 @@ func (x *ToolSelection) GetAugmentations() []Augmentation {
 	return nil
 }
 
+func (x *ToolSelection) GetDescriptions() []*ToolDescription {
+	if x != nil {
+		return x.Descriptions
+	}
+	return nil
+}
+
+// ToolDescription replaces texts of a tool.
+type ToolDescription struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool's real name.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What the tool does; unset keeps the tool's own text.
+	Description *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	// At most one entry per argument; others keep their texts.
+	Arguments     []*ArgumentDescription `protobuf:"bytes,3,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolDescription) Reset() {
+	*x = ToolDescription{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolDescription) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolDescription) ProtoMessage() {}
+
+func (x *ToolDescription) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolDescription.ProtoReflect.Descriptor instead.
+func (*ToolDescription) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ToolDescription) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolDescription) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *ToolDescription) GetArguments() []*ArgumentDescription {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+// ArgumentDescription replaces the text of an argument.
+type ArgumentDescription struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The argument's name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What the argument is.
+	Description   string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArgumentDescription) Reset() {
+	*x = ArgumentDescription{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArgumentDescription) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArgumentDescription) ProtoMessage() {}
+
+func (x *ArgumentDescription) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArgumentDescription.ProtoReflect.Descriptor instead.
+func (*ArgumentDescription) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ArgumentDescription) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ArgumentDescription) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
 // RecordedAnswer is one answer of an external service.
 type RecordedAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -246,7 +374,7 @@ type RecordedAnswer struct {
 
 func (x *RecordedAnswer) Reset() {
 	*x = RecordedAnswer{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[2]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -258,7 +386,7 @@ func (x *RecordedAnswer) String() string {
 func (*RecordedAnswer) ProtoMessage() {}
 
 func (x *RecordedAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[2]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -271,7 +399,7 @@ func (x *RecordedAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedAnswer.ProtoReflect.Descriptor instead.
 func (*RecordedAnswer) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RecordedAnswer) GetUrl() string {
@@ -326,7 +454,7 @@ type Setup struct {
 
 func (x *Setup) Reset() {
 	*x = Setup{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[3]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -338,7 +466,7 @@ func (x *Setup) String() string {
 func (*Setup) ProtoMessage() {}
 
 func (x *Setup) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[3]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -351,7 +479,7 @@ func (x *Setup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setup.ProtoReflect.Descriptor instead.
 func (*Setup) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Setup) GetName() string {
@@ -439,11 +567,20 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x05Clock\x12\x19\n" +
 	"\x03now\x18\x01 \x01(\x01B\a\xbaH\x04\x12\x02@\x01R\x03now\x12$\n" +
 	"\x04step\x18\x02 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\x04step\x12$\n" +
-	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\"\x94\x01\n" +
+	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\"\xdf\x01\n" +
 	"\rToolSelection\x12\x14\n" +
 	"\x05allow\x18\x01 \x03(\tR\x05allow\x12\x12\n" +
 	"\x04deny\x18\x02 \x03(\tR\x04deny\x12Y\n" +
-	"\raugmentations\x18\x03 \x03(\x0e2\".toolsandbox.setup.v1.AugmentationB\x0f\xbaH\f\x92\x01\t\"\a\x82\x01\x04\x10\x01 \x00R\raugmentations\"h\n" +
+	"\raugmentations\x18\x03 \x03(\x0e2\".toolsandbox.setup.v1.AugmentationB\x0f\xbaH\f\x92\x01\t\"\a\x82\x01\x04\x10\x01 \x00R\raugmentations\x12I\n" +
+	"\fdescriptions\x18\x04 \x03(\v2%.toolsandbox.setup.v1.ToolDescriptionR\fdescriptions\"\xae\x01\n" +
+	"\x0fToolDescription\x12\x1b\n" +
+	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12%\n" +
+	"\vdescription\x18\x02 \x01(\tH\x00R\vdescription\x88\x01\x01\x12G\n" +
+	"\targuments\x18\x03 \x03(\v2).toolsandbox.setup.v1.ArgumentDescriptionR\targumentsB\x0e\n" +
+	"\f_description\"T\n" +
+	"\x13ArgumentDescription\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"h\n" +
 	"\x0eRecordedAnswer\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
@@ -494,31 +631,35 @@ func file_toolsandbox_setup_v1_setup_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_setup_v1_setup_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
-	(Augmentation)(0),      // 0: toolsandbox.setup.v1.Augmentation
-	(*Clock)(nil),          // 1: toolsandbox.setup.v1.Clock
-	(*ToolSelection)(nil),  // 2: toolsandbox.setup.v1.ToolSelection
-	(*RecordedAnswer)(nil), // 3: toolsandbox.setup.v1.RecordedAnswer
-	(*Setup)(nil),          // 4: toolsandbox.setup.v1.Setup
-	(*v1.Table)(nil),       // 5: toolsandbox.world.v1.Table
-	(*v1.Message)(nil),     // 6: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),        // 7: toolsandbox.world.v1.Turn
+	(Augmentation)(0),           // 0: toolsandbox.setup.v1.Augmentation
+	(*Clock)(nil),               // 1: toolsandbox.setup.v1.Clock
+	(*ToolSelection)(nil),       // 2: toolsandbox.setup.v1.ToolSelection
+	(*ToolDescription)(nil),     // 3: toolsandbox.setup.v1.ToolDescription
+	(*ArgumentDescription)(nil), // 4: toolsandbox.setup.v1.ArgumentDescription
+	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
+	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
+	(*v1.Table)(nil),            // 7: toolsandbox.world.v1.Table
+	(*v1.Message)(nil),          // 8: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),             // 9: toolsandbox.world.v1.Turn
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
-	0, // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
-	1, // 1: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
-	5, // 2: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
-	6, // 3: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
-	2, // 4: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	7, // 5: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	7, // 6: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
-	3, // 7: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
+	3,  // 1: toolsandbox.setup.v1.ToolSelection.descriptions:type_name -> toolsandbox.setup.v1.ToolDescription
+	4,  // 2: toolsandbox.setup.v1.ToolDescription.arguments:type_name -> toolsandbox.setup.v1.ArgumentDescription
+	1,  // 3: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
+	7,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
+	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
+	9,  // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
+	9,  // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }
@@ -526,13 +667,14 @@ func file_toolsandbox_setup_v1_setup_proto_init() {
 	if File_toolsandbox_setup_v1_setup_proto != nil {
 		return
 	}
+	file_toolsandbox_setup_v1_setup_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_setup_v1_setup_proto_rawDesc), len(file_toolsandbox_setup_v1_setup_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -43,7 +43,11 @@ type SessionRecord struct {
 	// Number of sessions that were forked from this one and still exist.
 	Forks int32 `protobuf:"varint,8,opt,name=forks,proto3" json:"forks,omitempty"`
 	// Deleted, and kept only for its forks.
-	Deleted       bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// What answers its requests to hosted services.
+	HostedServices HostedServices `protobuf:"varint,10,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	// Whether it asks nothing of the network.
+	Replay        bool `protobuf:"varint,11,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +145,20 @@ func (x *SessionRecord) GetDeleted() bool {
 	return false
 }
 
+func (x *SessionRecord) GetHostedServices() HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return HostedServices_HOSTED_SERVICES_UNSPECIFIED
+}
+
+func (x *SessionRecord) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
 // OutcomeRecord is what a tool host stores about one execution. A stored format: fields are only ever added.
 type OutcomeRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -227,7 +245,7 @@ var File_toolsandbox_toolhost_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"%toolsandbox/toolhost/v1/storage.proto\x12\x17toolsandbox.toolhost.v1\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x8d\x02\n" +
+	"%toolsandbox/toolhost/v1/storage.proto\x12\x17toolsandbox.toolhost.v1\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf7\x02\n" +
 	"\rSessionRecord\x12\x1d\n" +
 	"\n" +
 	"setup_name\x18\x01 \x01(\tR\tsetupName\x12!\n" +
@@ -239,7 +257,10 @@ const file_toolsandbox_toolhost_v1_storage_proto_rawDesc = "" +
 	"\tparent_id\x18\x06 \x01(\tR\bparentId\x12\x1b\n" +
 	"\tforked_at\x18\a \x01(\x05R\bforkedAt\x12\x14\n" +
 	"\x05forks\x18\b \x01(\x05R\x05forks\x12\x18\n" +
-	"\adeleted\x18\t \x01(\bR\adeleted\"\xe6\x01\n" +
+	"\adeleted\x18\t \x01(\bR\adeleted\x12P\n" +
+	"\x0fhosted_services\x18\n" +
+	" \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
+	"\x06replay\x18\v \x01(\bR\x06replay\"\xe6\x01\n" +
 	"\rOutcomeRecord\x12!\n" +
 	"\fcalls_digest\x18\x01 \x01(\fR\vcallsDigest\x12D\n" +
 	"\bresponse\x18\x02 \x01(\v2(.toolsandbox.toolhost.v1.ExecuteResponseR\bresponse\x12\x1b\n" +
@@ -264,17 +285,19 @@ var file_toolsandbox_toolhost_v1_storage_proto_msgTypes = make([]protoimpl.Messa
 var file_toolsandbox_toolhost_v1_storage_proto_goTypes = []any{
 	(*SessionRecord)(nil),   // 0: toolsandbox.toolhost.v1.SessionRecord
 	(*OutcomeRecord)(nil),   // 1: toolsandbox.toolhost.v1.OutcomeRecord
-	(*ExecuteResponse)(nil), // 2: toolsandbox.toolhost.v1.ExecuteResponse
-	(v1.TableName)(0),       // 3: toolsandbox.world.v1.TableName
+	(HostedServices)(0),     // 2: toolsandbox.toolhost.v1.HostedServices
+	(*ExecuteResponse)(nil), // 3: toolsandbox.toolhost.v1.ExecuteResponse
+	(v1.TableName)(0),       // 4: toolsandbox.world.v1.TableName
 }
 var file_toolsandbox_toolhost_v1_storage_proto_depIdxs = []int32{
-	2, // 0: toolsandbox.toolhost.v1.OutcomeRecord.response:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
-	3, // 1: toolsandbox.toolhost.v1.OutcomeRecord.written:type_name -> toolsandbox.world.v1.TableName
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	2, // 0: toolsandbox.toolhost.v1.SessionRecord.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	3, // 1: toolsandbox.toolhost.v1.OutcomeRecord.response:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
+	4, // 2: toolsandbox.toolhost.v1.OutcomeRecord.written:type_name -> toolsandbox.world.v1.TableName
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_storage_proto_init() }

@@ -26,15 +26,78 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// HostedServices says what answers the requests that tools make to hosted services (maps, weather, stocks, exchange rates).
+type HostedServices int32
+
+const (
+	// The setup's recordings if it has any, else the program's own data.
+	HostedServices_HOSTED_SERVICES_UNSPECIFIED HostedServices = 0
+	// The setup's recordings alone; any other request fails.
+	HostedServices_HOSTED_SERVICES_RECORDED HostedServices = 1
+	// Data that is part of the program.
+	HostedServices_HOSTED_SERVICES_OFFLINE HostedServices = 2
+	// The services themselves, asked anew by every execution. Answers are stored before they are used.
+	HostedServices_HOSTED_SERVICES_LIVE HostedServices = 3
+	// The setup's recordings and what the session was answered before; the services themselves for anything else.
+	HostedServices_HOSTED_SERVICES_RECORD HostedServices = 4
+)
+
+// Enum value maps for HostedServices.
+var (
+	HostedServices_name = map[int32]string{
+		0: "HOSTED_SERVICES_UNSPECIFIED",
+		1: "HOSTED_SERVICES_RECORDED",
+		2: "HOSTED_SERVICES_OFFLINE",
+		3: "HOSTED_SERVICES_LIVE",
+		4: "HOSTED_SERVICES_RECORD",
+	}
+	HostedServices_value = map[string]int32{
+		"HOSTED_SERVICES_UNSPECIFIED": 0,
+		"HOSTED_SERVICES_RECORDED":    1,
+		"HOSTED_SERVICES_OFFLINE":     2,
+		"HOSTED_SERVICES_LIVE":        3,
+		"HOSTED_SERVICES_RECORD":      4,
+	}
+)
+
+func (x HostedServices) Enum() *HostedServices {
+	p := new(HostedServices)
+	*p = x
+	return p
+}
+
+func (x HostedServices) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HostedServices) Descriptor() protoreflect.EnumDescriptor {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes[0].Descriptor()
+}
+
+func (HostedServices) Type() protoreflect.EnumType {
+	return &file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes[0]
+}
+
+func (x HostedServices) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HostedServices.Descriptor instead.
+func (HostedServices) EnumDescriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{0}
+}
+
 // CreateSessionRequest asks for a session.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the caller; a rollout's session has the rollout's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How the world starts. Scripts and categories in it are not read.
-	Setup         *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Setup *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
+	// What answers requests to hosted services, for as long as the session lives.
+	HostedServices HostedServices `protobuf:"varint,3,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateSessionRequest) Reset() {
@@ -79,6 +142,13 @@ func (x *CreateSessionRequest) GetSetup() *v1.Setup {
 		return x.Setup
 	}
 	return nil
+}
+
+func (x *CreateSessionRequest) GetHostedServices() HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return HostedServices_HOSTED_SERVICES_UNSPECIFIED
 }
 
 // CreateSessionResponse describes the new session.
@@ -500,9 +570,11 @@ type Session struct {
 	// The message at which it was forked.
 	ForkedAt int32 `protobuf:"varint,6,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
 	// Number of row ids drawn.
-	IdsDrawn      int64 `protobuf:"varint,7,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	IdsDrawn int64 `protobuf:"varint,7,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
+	// What answers its requests to hosted services.
+	HostedServices HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Session) Reset() {
@@ -584,6 +656,179 @@ func (x *Session) GetIdsDrawn() int64 {
 	return 0
 }
 
+func (x *Session) GetHostedServices() HostedServices {
+	if x != nil {
+		return x.HostedServices
+	}
+	return HostedServices_HOSTED_SERVICES_UNSPECIFIED
+}
+
+// ListAnswersRequest asks for what hosted services answered.
+type ListAnswersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	SessionId     string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAnswersRequest) Reset() {
+	*x = ListAnswersRequest{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAnswersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAnswersRequest) ProtoMessage() {}
+
+func (x *ListAnswersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAnswersRequest.ProtoReflect.Descriptor instead.
+func (*ListAnswersRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListAnswersRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+// ListAnswersResponse holds one answer.
+type ListAnswersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer.
+	Answer        *ServiceAnswer `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAnswersResponse) Reset() {
+	*x = ListAnswersResponse{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAnswersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAnswersResponse) ProtoMessage() {}
+
+func (x *ListAnswersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAnswersResponse.ProtoReflect.Descriptor instead.
+func (*ListAnswersResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListAnswersResponse) GetAnswer() *ServiceAnswer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+// ServiceAnswer is what a hosted service answered to one request of a session, or how the request failed. A stored format:
+// fields are only ever added.
+type ServiceAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index of the execution that asked: that of its first answer.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The request and the answer's body; without a body if the request failed.
+	Recording *v1.RecordedAnswer `protobuf:"bytes,2,opt,name=recording,proto3" json:"recording,omitempty"`
+	// What a failed request raised, as a class of Python; empty if it was answered.
+	ExceptionType string `protobuf:"bytes,3,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
+	// The text of what it raised.
+	ExceptionText string `protobuf:"bytes,4,opt,name=exception_text,json=exceptionText,proto3" json:"exception_text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceAnswer) Reset() {
+	*x = ServiceAnswer{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceAnswer) ProtoMessage() {}
+
+func (x *ServiceAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceAnswer.ProtoReflect.Descriptor instead.
+func (*ServiceAnswer) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ServiceAnswer) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ServiceAnswer) GetRecording() *v1.RecordedAnswer {
+	if x != nil {
+		return x.Recording
+	}
+	return nil
+}
+
+func (x *ServiceAnswer) GetExceptionType() string {
+	if x != nil {
+		return x.ExceptionType
+	}
+	return ""
+}
+
+func (x *ServiceAnswer) GetExceptionText() string {
+	if x != nil {
+		return x.ExceptionText
+	}
+	return ""
+}
+
 // GetSessionRequest names a session.
 type GetSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -595,7 +840,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +852,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +865,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetSessionRequest) GetSessionId() string {
@@ -641,7 +886,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +898,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +911,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -691,7 +936,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +948,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +961,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListSessionsRequest) GetPrefix() string {
@@ -753,7 +998,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +1010,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,7 +1023,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -803,14 +1048,17 @@ type ForkSessionRequest struct {
 	// The last message that both share.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// Id of the new session.
-	NewSessionId  string `protobuf:"bytes,3,opt,name=new_session_id,json=newSessionId,proto3" json:"new_session_id,omitempty"`
+	NewSessionId string `protobuf:"bytes,3,opt,name=new_session_id,json=newSessionId,proto3" json:"new_session_id,omitempty"`
+	// The new session asks nothing of the network: hosted services answer what they answered its parents at the same message, and
+	// any other request fails. For replays.
+	Replay        bool `protobuf:"varint,4,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ForkSessionRequest) Reset() {
 	*x = ForkSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +1070,7 @@ func (x *ForkSessionRequest) String() string {
 func (*ForkSessionRequest) ProtoMessage() {}
 
 func (x *ForkSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +1083,7 @@ func (x *ForkSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkSessionRequest.ProtoReflect.Descriptor instead.
 func (*ForkSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ForkSessionRequest) GetSessionId() string {
@@ -859,6 +1107,13 @@ func (x *ForkSessionRequest) GetNewSessionId() string {
 	return ""
 }
 
+func (x *ForkSessionRequest) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
 // ForkSessionResponse describes the new session.
 type ForkSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -870,7 +1125,7 @@ type ForkSessionResponse struct {
 
 func (x *ForkSessionResponse) Reset() {
 	*x = ForkSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +1137,7 @@ func (x *ForkSessionResponse) String() string {
 func (*ForkSessionResponse) ProtoMessage() {}
 
 func (x *ForkSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +1150,7 @@ func (x *ForkSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkSessionResponse.ProtoReflect.Descriptor instead.
 func (*ForkSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ForkSessionResponse) GetSession() *Session {
@@ -916,7 +1171,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1183,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1196,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteSessionRequest) GetSessionId() string {
@@ -960,7 +1215,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1227,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1240,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{19}
 }
 
 // ListToolsRequest has no fields.
@@ -997,7 +1252,7 @@ type ListToolsRequest struct {
 
 func (x *ListToolsRequest) Reset() {
 	*x = ListToolsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +1264,7 @@ func (x *ListToolsRequest) String() string {
 func (*ListToolsRequest) ProtoMessage() {}
 
 func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +1277,7 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{20}
 }
 
 // ToolInfo describes a tool for people and for checks.
@@ -1035,14 +1290,18 @@ type ToolInfo struct {
 	// The roles that may call it.
 	VisibleTo []v11.Role `protobuf:"varint,3,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
 	// What must be on: wifi, cellular, location_service.
-	Needs         []string `protobuf:"bytes,4,rep,name=needs,proto3" json:"needs,omitempty"`
+	Needs []string `protobuf:"bytes,4,rep,name=needs,proto3" json:"needs,omitempty"`
+	// No call of it changes the world.
+	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// What must be on as well if the optional arguments are left out.
+	DefaultNeeds  []string `protobuf:"bytes,6,rep,name=default_needs,json=defaultNeeds,proto3" json:"default_needs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolInfo) Reset() {
 	*x = ToolInfo{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1313,7 @@ func (x *ToolInfo) String() string {
 func (*ToolInfo) ProtoMessage() {}
 
 func (x *ToolInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1326,7 @@ func (x *ToolInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolInfo.ProtoReflect.Descriptor instead.
 func (*ToolInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ToolInfo) GetTool() *v11.Tool {
@@ -1098,6 +1357,20 @@ func (x *ToolInfo) GetNeeds() []string {
 	return nil
 }
 
+func (x *ToolInfo) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *ToolInfo) GetDefaultNeeds() []string {
+	if x != nil {
+		return x.DefaultNeeds
+	}
+	return nil
+}
+
 // ListToolsResponse lists all tools.
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1109,7 +1382,7 @@ type ListToolsResponse struct {
 
 func (x *ListToolsResponse) Reset() {
 	*x = ListToolsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1394,7 @@ func (x *ListToolsResponse) String() string {
 func (*ListToolsResponse) ProtoMessage() {}
 
 func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1407,7 @@ func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListToolsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListToolsResponse) GetTools() []*ToolInfo {
@@ -1148,11 +1421,12 @@ var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xa0\x01\n" +
+	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xfc\x01\n" +
 	"\x14CreateSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x129\n" +
-	"\x05setup\x18\x02 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\"\xcf\x01\n" +
+	"\x05setup\x18\x02 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12Z\n" +
+	"\x0fhosted_services\x18\x03 \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\"\xcf\x01\n" +
 	"\x15CreateSessionResponse\x12;\n" +
 	"\vagent_tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\n" +
 	"agentTools\x129\n" +
@@ -1181,7 +1455,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"I\n" +
 	"\x14ListVersionsResponse\x121\n" +
-	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xd1\x01\n" +
+	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xa3\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1191,7 +1465,18 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"last_index\x18\x04 \x01(\x05R\tlastIndex\x12\x1b\n" +
 	"\tparent_id\x18\x05 \x01(\tR\bparentId\x12\x1b\n" +
 	"\tforked_at\x18\x06 \x01(\x05R\bforkedAt\x12\x1b\n" +
-	"\tids_drawn\x18\a \x01(\x03R\bidsDrawn\"b\n" +
+	"\tids_drawn\x18\a \x01(\x03R\bidsDrawn\x12P\n" +
+	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"c\n" +
+	"\x12ListAnswersRequest\x12M\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"U\n" +
+	"\x13ListAnswersResponse\x12>\n" +
+	"\x06answer\x18\x01 \x01(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x06answer\"\xb7\x01\n" +
+	"\rServiceAnswer\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x05R\x05index\x12B\n" +
+	"\trecording\x18\x02 \x01(\v2$.toolsandbox.setup.v1.RecordedAnswerR\trecording\x12%\n" +
+	"\x0eexception_type\x18\x03 \x01(\tR\rexceptionType\x12%\n" +
+	"\x0eexception_text\x18\x04 \x01(\tR\rexceptionText\"b\n" +
 	"\x11GetSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"P\n" +
@@ -1205,33 +1490,43 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"|\n" +
 	"\x14ListSessionsResponse\x12<\n" +
 	"\bsessions\x18\x01 \x03(\v2 .toolsandbox.toolhost.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf0\x01\n" +
 	"\x12ForkSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12T\n" +
-	"\x0enew_session_id\x18\x03 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\fnewSessionId\"Q\n" +
+	"\x0enew_session_id\x18\x03 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\fnewSessionId\x12\x16\n" +
+	"\x06replay\x18\x04 \x01(\bR\x06replay\"Q\n" +
 	"\x13ForkSessionResponse\x12:\n" +
 	"\asession\x18\x01 \x01(\v2 .toolsandbox.toolhost.v1.SessionR\asession\"e\n" +
 	"\x14DeleteSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"\x17\n" +
 	"\x15DeleteSessionResponse\"\x12\n" +
-	"\x10ListToolsRequest\"\xa3\x01\n" +
+	"\x10ListToolsRequest\"\xe5\x01\n" +
 	"\bToolInfo\x12.\n" +
 	"\x04tool\x18\x01 \x01(\v2\x1a.toolsandbox.world.v1.ToolR\x04tool\x12\x16\n" +
 	"\x06module\x18\x02 \x01(\tR\x06module\x129\n" +
 	"\n" +
 	"visible_to\x18\x03 \x03(\x0e2\x1a.toolsandbox.world.v1.RoleR\tvisibleTo\x12\x14\n" +
-	"\x05needs\x18\x04 \x03(\tR\x05needs\"L\n" +
+	"\x05needs\x18\x04 \x03(\tR\x05needs\x12\x1b\n" +
+	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12#\n" +
+	"\rdefault_needs\x18\x06 \x03(\tR\fdefaultNeeds\"L\n" +
 	"\x11ListToolsResponse\x127\n" +
-	"\x05tools\x18\x01 \x03(\v2!.toolsandbox.toolhost.v1.ToolInfoR\x05tools2\xc7\a\n" +
+	"\x05tools\x18\x01 \x03(\v2!.toolsandbox.toolhost.v1.ToolInfoR\x05tools*\xa2\x01\n" +
+	"\x0eHostedServices\x12\x1f\n" +
+	"\x1bHOSTED_SERVICES_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
+	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
+	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\xb3\b\n" +
 	"\x0fToolHostService\x12n\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\x12\\\n" +
 	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\x12e\n" +
 	"\n" +
 	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\x12m\n" +
-	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse0\x01\x12e\n" +
+	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse0\x01\x12j\n" +
+	"\vListAnswers\x12+.toolsandbox.toolhost.v1.ListAnswersRequest\x1a,.toolsandbox.toolhost.v1.ListAnswersResponse0\x01\x12e\n" +
 	"\n" +
 	"GetSession\x12*.toolsandbox.toolhost.v1.GetSessionRequest\x1a+.toolsandbox.toolhost.v1.GetSessionResponse\x12k\n" +
 	"\fListSessions\x12,.toolsandbox.toolhost.v1.ListSessionsRequest\x1a-.toolsandbox.toolhost.v1.ListSessionsResponse\x12h\n" +
@@ -1252,76 +1547,88 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescData
 }
 
-var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
-	(*CreateSessionRequest)(nil),  // 0: toolsandbox.toolhost.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil), // 1: toolsandbox.toolhost.v1.CreateSessionResponse
-	(*ExecuteRequest)(nil),        // 2: toolsandbox.toolhost.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),       // 3: toolsandbox.toolhost.v1.ExecuteResponse
-	(*ReadTablesRequest)(nil),     // 4: toolsandbox.toolhost.v1.ReadTablesRequest
-	(*ReadTablesResponse)(nil),    // 5: toolsandbox.toolhost.v1.ReadTablesResponse
-	(*ListVersionsRequest)(nil),   // 6: toolsandbox.toolhost.v1.ListVersionsRequest
-	(*ListVersionsResponse)(nil),  // 7: toolsandbox.toolhost.v1.ListVersionsResponse
-	(*Session)(nil),               // 8: toolsandbox.toolhost.v1.Session
-	(*GetSessionRequest)(nil),     // 9: toolsandbox.toolhost.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),    // 10: toolsandbox.toolhost.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),   // 11: toolsandbox.toolhost.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),  // 12: toolsandbox.toolhost.v1.ListSessionsResponse
-	(*ForkSessionRequest)(nil),    // 13: toolsandbox.toolhost.v1.ForkSessionRequest
-	(*ForkSessionResponse)(nil),   // 14: toolsandbox.toolhost.v1.ForkSessionResponse
-	(*DeleteSessionRequest)(nil),  // 15: toolsandbox.toolhost.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 16: toolsandbox.toolhost.v1.DeleteSessionResponse
-	(*ListToolsRequest)(nil),      // 17: toolsandbox.toolhost.v1.ListToolsRequest
-	(*ToolInfo)(nil),              // 18: toolsandbox.toolhost.v1.ToolInfo
-	(*ListToolsResponse)(nil),     // 19: toolsandbox.toolhost.v1.ListToolsResponse
-	(*v1.Setup)(nil),              // 20: toolsandbox.setup.v1.Setup
-	(*v11.Tool)(nil),              // 21: toolsandbox.world.v1.Tool
-	(*v11.TableVersion)(nil),      // 22: toolsandbox.world.v1.TableVersion
-	(*v11.Message)(nil),           // 23: toolsandbox.world.v1.Message
-	(v11.TableName)(0),            // 24: toolsandbox.world.v1.TableName
-	(*v11.Table)(nil),             // 25: toolsandbox.world.v1.Table
-	(v11.Role)(0),                 // 26: toolsandbox.world.v1.Role
+	(HostedServices)(0),           // 0: toolsandbox.toolhost.v1.HostedServices
+	(*CreateSessionRequest)(nil),  // 1: toolsandbox.toolhost.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil), // 2: toolsandbox.toolhost.v1.CreateSessionResponse
+	(*ExecuteRequest)(nil),        // 3: toolsandbox.toolhost.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),       // 4: toolsandbox.toolhost.v1.ExecuteResponse
+	(*ReadTablesRequest)(nil),     // 5: toolsandbox.toolhost.v1.ReadTablesRequest
+	(*ReadTablesResponse)(nil),    // 6: toolsandbox.toolhost.v1.ReadTablesResponse
+	(*ListVersionsRequest)(nil),   // 7: toolsandbox.toolhost.v1.ListVersionsRequest
+	(*ListVersionsResponse)(nil),  // 8: toolsandbox.toolhost.v1.ListVersionsResponse
+	(*Session)(nil),               // 9: toolsandbox.toolhost.v1.Session
+	(*ListAnswersRequest)(nil),    // 10: toolsandbox.toolhost.v1.ListAnswersRequest
+	(*ListAnswersResponse)(nil),   // 11: toolsandbox.toolhost.v1.ListAnswersResponse
+	(*ServiceAnswer)(nil),         // 12: toolsandbox.toolhost.v1.ServiceAnswer
+	(*GetSessionRequest)(nil),     // 13: toolsandbox.toolhost.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),    // 14: toolsandbox.toolhost.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),   // 15: toolsandbox.toolhost.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),  // 16: toolsandbox.toolhost.v1.ListSessionsResponse
+	(*ForkSessionRequest)(nil),    // 17: toolsandbox.toolhost.v1.ForkSessionRequest
+	(*ForkSessionResponse)(nil),   // 18: toolsandbox.toolhost.v1.ForkSessionResponse
+	(*DeleteSessionRequest)(nil),  // 19: toolsandbox.toolhost.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil), // 20: toolsandbox.toolhost.v1.DeleteSessionResponse
+	(*ListToolsRequest)(nil),      // 21: toolsandbox.toolhost.v1.ListToolsRequest
+	(*ToolInfo)(nil),              // 22: toolsandbox.toolhost.v1.ToolInfo
+	(*ListToolsResponse)(nil),     // 23: toolsandbox.toolhost.v1.ListToolsResponse
+	(*v1.Setup)(nil),              // 24: toolsandbox.setup.v1.Setup
+	(*v11.Tool)(nil),              // 25: toolsandbox.world.v1.Tool
+	(*v11.TableVersion)(nil),      // 26: toolsandbox.world.v1.TableVersion
+	(*v11.Message)(nil),           // 27: toolsandbox.world.v1.Message
+	(v11.TableName)(0),            // 28: toolsandbox.world.v1.TableName
+	(*v11.Table)(nil),             // 29: toolsandbox.world.v1.Table
+	(*v1.RecordedAnswer)(nil),     // 30: toolsandbox.setup.v1.RecordedAnswer
+	(v11.Role)(0),                 // 31: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
-	20, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
-	21, // 1: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
-	21, // 2: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
-	22, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	23, // 4: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
-	23, // 5: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
-	22, // 6: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	24, // 7: toolsandbox.toolhost.v1.ReadTablesRequest.tables:type_name -> toolsandbox.world.v1.TableName
-	25, // 8: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	25, // 9: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
-	8,  // 10: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	8,  // 11: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
-	8,  // 12: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	21, // 13: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	26, // 14: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
-	18, // 15: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	0,  // 16: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
-	2,  // 17: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
-	4,  // 18: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
-	6,  // 19: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
-	9,  // 20: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
-	11, // 21: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
-	13, // 22: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
-	15, // 23: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	17, // 24: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	1,  // 25: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	3,  // 26: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	5,  // 27: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	7,  // 28: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	10, // 29: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	12, // 30: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	14, // 31: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	16, // 32: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	19, // 33: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	25, // [25:34] is the sub-list for method output_type
-	16, // [16:25] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	24, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	0,  // 1: toolsandbox.toolhost.v1.CreateSessionRequest.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	25, // 2: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
+	25, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
+	26, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	27, // 5: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
+	27, // 6: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
+	26, // 7: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	28, // 8: toolsandbox.toolhost.v1.ReadTablesRequest.tables:type_name -> toolsandbox.world.v1.TableName
+	29, // 9: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	29, // 10: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	0,  // 11: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	12, // 12: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	30, // 13: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	9,  // 14: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
+	9,  // 15: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
+	9,  // 16: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
+	25, // 17: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	31, // 18: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	22, // 19: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
+	1,  // 20: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
+	3,  // 21: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
+	5,  // 22: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
+	7,  // 23: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
+	10, // 24: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
+	13, // 25: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
+	15, // 26: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
+	17, // 27: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
+	19, // 28: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
+	21, // 29: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	2,  // 30: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	4,  // 31: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 32: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	8,  // 33: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	11, // 34: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	14, // 35: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	16, // 36: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	18, // 37: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	20, // 38: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	23, // 39: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	30, // [30:40] is the sub-list for method output_type
+	20, // [20:30] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_toolhost_proto_init() }
@@ -1335,13 +1642,14 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc), len(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   20,
+			NumEnums:      1,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_toolsandbox_toolhost_v1_toolhost_proto_goTypes,
 		DependencyIndexes: file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs,
+		EnumInfos:         file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes,
 		MessageInfos:      file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes,
 	}.Build()
 	File_toolsandbox_toolhost_v1_toolhost_proto = out.File

@@ -25,6 +25,7 @@ const (
 	ToolHostService_Execute_FullMethodName       = "/toolsandbox.toolhost.v1.ToolHostService/Execute"
 	ToolHostService_ReadTables_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ReadTables"
 	ToolHostService_ListVersions_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/ListVersions"
+	ToolHostService_ListAnswers_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ListAnswers"
 	ToolHostService_GetSession_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/GetSession"
 	ToolHostService_ListSessions_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/ListSessions"
 	ToolHostService_ForkSession_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ForkSession"
@@ -40,19 +41,22 @@ const (
 // session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
 // UNAVAILABLE nothing is known to have happened: repeat the call.
 type ToolHostServiceClient interface {
-	// CreateSession makes a session from a setup. Idempotent by (session_id, setup): repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool),
+	// CreateSession makes a session from a setup. Idempotent by all fields: repeating it returns the same answer.
+	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool),
 	// RESOURCE_EXHAUSTED (session quota).
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
 	// Errors: FAILED_PRECONDITION (index is not after the session's last), INVALID_ARGUMENT (no call, or index repeated with
-	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows or bytes).
+	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
 	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
 	ReadTables(ctx context.Context, in *ReadTablesRequest, opts ...grpc.CallOption) (*ReadTablesResponse, error)
 	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
 	ListVersions(ctx context.Context, in *ListVersionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListVersionsResponse], error)
+	// ListAnswers streams what hosted services answered to a session in the modes live and record, by message, then in the order
+	// in which it was asked; what a fork shares with its parents comes first. Read only, safe to retry. Errors: none of its own.
+	ListAnswers(ctx context.Context, in *ListAnswersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListAnswersResponse], error)
 	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
@@ -124,6 +128,25 @@ func (c *toolHostServiceClient) ListVersions(ctx context.Context, in *ListVersio
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ToolHostService_ListVersionsClient = grpc.ServerStreamingClient[ListVersionsResponse]
 
+func (c *toolHostServiceClient) ListAnswers(ctx context.Context, in *ListAnswersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListAnswersResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ToolHostService_ServiceDesc.Streams[1], ToolHostService_ListAnswers_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ListAnswersRequest, ListAnswersResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ToolHostService_ListAnswersClient = grpc.ServerStreamingClient[ListAnswersResponse]
+
 func (c *toolHostServiceClient) GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSessionResponse)
@@ -182,19 +205,22 @@ func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequ
 // session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
 // UNAVAILABLE nothing is known to have happened: repeat the call.
 type ToolHostServiceServer interface {
-	// CreateSession makes a session from a setup. Idempotent by (session_id, setup): repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool),
+	// CreateSession makes a session from a setup. Idempotent by all fields: repeating it returns the same answer.
+	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool),
 	// RESOURCE_EXHAUSTED (session quota).
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
 	// Errors: FAILED_PRECONDITION (index is not after the session's last), INVALID_ARGUMENT (no call, or index repeated with
-	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows or bytes).
+	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
 	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
 	ReadTables(context.Context, *ReadTablesRequest) (*ReadTablesResponse, error)
 	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
 	ListVersions(*ListVersionsRequest, grpc.ServerStreamingServer[ListVersionsResponse]) error
+	// ListAnswers streams what hosted services answered to a session in the modes live and record, by message, then in the order
+	// in which it was asked; what a fork shares with its parents comes first. Read only, safe to retry. Errors: none of its own.
+	ListAnswers(*ListAnswersRequest, grpc.ServerStreamingServer[ListAnswersResponse]) error
 	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
@@ -228,6 +254,9 @@ func (UnimplementedToolHostServiceServer) ReadTables(context.Context, *ReadTable
 }
 func (UnimplementedToolHostServiceServer) ListVersions(*ListVersionsRequest, grpc.ServerStreamingServer[ListVersionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ListVersions not implemented")
+}
+func (UnimplementedToolHostServiceServer) ListAnswers(*ListAnswersRequest, grpc.ServerStreamingServer[ListAnswersResponse]) error {
+	return status.Error(codes.Unimplemented, "method ListAnswers not implemented")
 }
 func (UnimplementedToolHostServiceServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
@@ -329,6 +358,17 @@ func _ToolHostService_ListVersions_Handler(srv interface{}, stream grpc.ServerSt
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ToolHostService_ListVersionsServer = grpc.ServerStreamingServer[ListVersionsResponse]
+
+func _ToolHostService_ListAnswers_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ListAnswersRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ToolHostServiceServer).ListAnswers(m, &grpc.GenericServerStream[ListAnswersRequest, ListAnswersResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ToolHostService_ListAnswersServer = grpc.ServerStreamingServer[ListAnswersResponse]
 
 func _ToolHostService_GetSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetSessionRequest)
@@ -464,6 +504,11 @@ var ToolHostService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ListVersions",
 			Handler:       _ToolHostService_ListVersions_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListAnswers",
+			Handler:       _ToolHostService_ListAnswers_Handler,
 			ServerStreams: true,
 		},
 	},
