@@ -120,7 +120,11 @@ func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tab
 	if err != nil {
 		return score.Result{}, fmt.Errorf("%w: %w", errInput, err)
 	}
-	return score.Score(trajectory, evaluation.Milestones, evaluation.Minefields), nil
+	scored := score.Score(trajectory, evaluation.Milestones, evaluation.Minefields)
+	if scored.Err != nil {
+		return score.Result{}, fmt.Errorf("%w: %w", errInput, scored.Err)
+	}
+	return scored, nil
 }
 
 // explain scores a trajectory and says how each number comes about.
@@ -134,14 +138,36 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 		return nil, fmt.Errorf("%w: %w", errInput, err)
 	}
 	explained := score.Explain(trajectory, evaluation.Milestones, evaluation.Minefields)
+	if explained.Result.Err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, explained.Result.Err)
+	}
 	return translate.Explanation(&explained, req.GetEvaluation(), len(req.GetMessages())), nil
 }
 
 // check compiles an evaluation without keeping it.
 func check(evaluation *evaluationv1.Evaluation) (*translate.Evaluation, error) {
+	err := errors.Join(names("milestones", evaluation.GetMilestones()), names("minefields", evaluation.GetMinefields()))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
 	compiled, err := translate.Compile(evaluation)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInput, err)
 	}
 	return compiled, nil
+}
+
+// names says with its error which nodes of a graph have the name of another.
+func names(path string, graph *evaluationv1.Graph) error {
+	var mistakes []error
+	first := make(map[string]int)
+	for i, node := range graph.GetNodes() {
+		name := node.GetName()
+		if before, ok := first[name]; ok && name != "" {
+			mistakes = append(mistakes, fmt.Errorf("%s[%d].name: %q is the name of node %d too", path, i, name, before))
+			continue
+		}
+		first[name] = i
+	}
+	return errors.Join(mistakes...)
 }

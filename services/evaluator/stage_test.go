@@ -83,20 +83,20 @@ type stage struct {
 	setup, evaluation string // digests
 }
 
-func newStage(t *testing.T) *stage {
-	t.Helper()
-	return stageOn(t, natstest.Start(t))
+func newStage(tb testing.TB) *stage {
+	tb.Helper()
+	return stageOn(tb, natstest.Start(tb))
 }
 
-func stageOn(t *testing.T, b *bus.Bus) *stage {
-	t.Helper()
-	setup, err := b.PutSetup(t.Context(), &setupv1.Setup{Name: "scene", Tables: []*worldv1.Table{contacts(0)}})
+func stageOn(tb testing.TB, b *bus.Bus) *stage {
+	tb.Helper()
+	setup, err := b.PutSetup(tb.Context(), &setupv1.Setup{Name: "scene", Tables: []*worldv1.Table{contacts(0)}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	digest, err := b.PutEvaluation(t.Context(), evaluation())
+	digest, err := b.PutEvaluation(tb.Context(), evaluation())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &stage{Bus: b, setup: setup, evaluation: digest}
 }
@@ -113,21 +113,21 @@ func messages() []*worldv1.Message {
 }
 
 // play puts a rollout on the bus: snapshot first, as a tool host does, then the log with the given end.
-func (s *stage) play(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
-	t.Helper()
-	s.snapshot(t, rollout.GetId())
-	s.log(t, rollout, end)
+func (s *stage) play(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
+	tb.Helper()
+	s.snapshot(tb, rollout.GetId())
+	s.log(tb, rollout, end)
 }
 
-func (s *stage) snapshot(t *testing.T, id string) {
-	t.Helper()
-	if err := s.PublishSnapshot(t.Context(), &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{contacts(2, "Ann")}}); err != nil {
-		t.Fatal(err)
+func (s *stage) snapshot(tb testing.TB, id string) {
+	tb.Helper()
+	if err := s.PublishSnapshot(tb.Context(), &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{contacts(2, "Ann")}}); err != nil {
+		tb.Fatal(err)
 	}
 }
 
-func (s *stage) log(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
-	t.Helper()
+func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
+	tb.Helper()
 	at := func(index int32) []*worldv1.TableVersion {
 		return []*worldv1.TableVersion{{Name: contact, Index: index}}
 	}
@@ -140,19 +140,19 @@ func (s *stage) log(t *testing.T, rollout *busv1.Rollout, end *busv1.End) {
 		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: end},
 	} {
 		var err error
-		if last, err = s.Append(t.Context(), rollout.GetId(), entry, last); err != nil {
-			t.Fatal(err)
+		if last, err = s.Append(tb.Context(), rollout.GetId(), entry, last); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
 
 // run lets an evaluator follow the bus until the returned function is called, which waits for its end.
-func (s *stage) run(t *testing.T) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+func (s *stage) run(tb testing.TB) (stop func()) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
 	assembler, err := resume(ctx, s.Bus)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -161,25 +161,25 @@ func (s *stage) run(t *testing.T) (stop func()) {
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("follow: got %v, want nil", err)
+			tb.Errorf("follow: got %v, want nil", err)
 		}
 	})
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return stop
 }
 
 var errEnough = errors.New("enough")
 
 // results waits for n results and returns them by rollout.
-func (s *stage) results(t *testing.T, n int) map[string]*busv1.Result {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func (s *stage) results(tb testing.TB, n int) map[string]*busv1.Result {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
 	got := make(map[string]*busv1.Result)
 	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
 		id := result.GetRollout().GetId()
 		if got[id] != nil {
-			t.Errorf("results of %s: got a second one", id)
+			tb.Errorf("results of %s: got a second one", id)
 		}
 		if got[id] = result; len(got) == n {
 			return errEnough
@@ -187,7 +187,7 @@ func (s *stage) results(t *testing.T, n int) map[string]*busv1.Result {
 		return nil
 	})
 	if !errors.Is(err, errEnough) {
-		t.Fatalf("results: got %d and %v, want %d", len(got), err, n)
+		tb.Fatalf("results: got %d and %v, want %d", len(got), err, n)
 	}
 	return got
 }

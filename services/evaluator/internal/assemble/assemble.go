@@ -19,7 +19,15 @@ import (
 // ErrLog says that a log cannot have been written by this program.
 var ErrLog = errors.New("broken rollout log")
 
-// Trajectory is a complete trajectory.
+const (
+	// MaxMessages is how many messages of one rollout are kept.
+	MaxMessages = 20_000
+	// MaxRows is how many rows of one rollout are kept, of all its table versions together.
+	MaxRows = 1 << 18
+)
+
+// Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept has none of them, and its
+// end is an infrastructure failure that says so.
 type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
@@ -50,7 +58,9 @@ type pending struct {
 	end      *busv1.End
 	span     trace.SpanContext
 	lastSeq  uint64
-	given    bool // the trajectory was returned
+	rows     int    // of tables
+	dropped  string // why messages and tables were dropped, empty if they were not
+	given    bool   // the trajectory was returned
 }
 
 // Assembler collects rollouts. Safe for concurrent use.
@@ -134,15 +144,35 @@ func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 	if p == nil {
 		return nil
 	}
-	before := len(p.tables)
-	for _, table := range snapshot.GetTables() {
-		p.tables[key{table.GetName(), table.GetIndex()}] = table
-	}
-	if len(p.tables) == before {
+	if !p.store(snapshot.GetTables()) {
 		return nil
 	}
 	a.notify(snapshot.GetSessionId())
 	return p.complete()
+}
+
+// store keeps the table versions that were not there and says whether there were any.
+func (p *pending) store(tables []*worldv1.Table) bool {
+	if p.dropped != "" || p.given {
+		return false
+	}
+	fresh := false
+	for _, table := range tables {
+		at := key{table.GetName(), table.GetIndex()}
+		if p.tables[at] == nil {
+			p.tables[at], fresh = table, true
+			p.rows += len(table.GetRows())
+		}
+	}
+	if p.rows > MaxRows {
+		p.drop(fmt.Sprintf("the table versions have more than %d rows", MaxRows))
+	}
+	return fresh
+}
+
+// drop frees what a rollout has too much of.
+func (p *pending) drop(reason string) {
+	p.dropped, p.messages, p.tables, p.needed, p.starting = reason, nil, nil, nil, nil
 }
 
 func (p *pending) need(versions []*worldv1.TableVersion) {
@@ -156,6 +186,9 @@ func (p *pending) need(versions []*worldv1.TableVersion) {
 }
 
 func (p *pending) turn(turn *busv1.Turn) error {
+	if p.dropped != "" {
+		return nil
+	}
 	if turn.Deactivated != nil {
 		index := int(turn.GetDeactivated())
 		if index < 0 || index >= len(p.messages) {
@@ -167,6 +200,9 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	}
 	p.messages = append(p.messages, turn.GetMessages()...)
 	p.need(turn.GetVersions())
+	if len(p.messages) > MaxMessages {
+		p.drop(fmt.Sprintf("there are more than %d messages", MaxMessages))
+	}
 	return nil
 }
 
@@ -192,6 +228,9 @@ func (p *pending) whole() bool {
 // trajectory returns what is known. Later entries do not change it.
 func (p *pending) trajectory() *Trajectory {
 	t := &Trajectory{Rollout: p.rollout, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
+	if p.dropped != "" && t.End != nil {
+		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
+	}
 	for k, table := range p.tables {
 		// Versions that the log does not know come from an execution whose answers never got on the bus.
 		if int(k.index) < len(p.messages) {

@@ -1,12 +1,12 @@
 package assemble
 
-// Partial returns a rollout's trajectory as far as it is known, nil if nothing is or if a version that the log names is still to
-// come. Its End is nil while the rollout runs.
+// Partial returns a rollout's trajectory as far as it is known, nil if nothing is, if a version that the log names is still to
+// come, or if it was too large to be kept. Its End is nil while the rollout runs.
 func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.pending[rolloutID]
-	if p == nil || p.rollout == nil || !p.whole() {
+	if p == nil || p.rollout == nil || p.dropped != "" || !p.whole() {
 		return nil
 	}
 	return p.trajectory()

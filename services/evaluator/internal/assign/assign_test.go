@@ -67,12 +67,26 @@ func TestSolveEmpty(t *testing.T) {
 	}
 }
 
-func BenchmarkSolve10(b *testing.B) {
+// ten returns costs for 10 rows.
+func ten() []float64 {
 	random := rand.New(rand.NewPCG(5, 6))
 	cost := make([]float64, 100)
 	for i := range cost {
 		cost[i] = -math.Log(float64(float32(random.Float64())))
 	}
+	return cost
+}
+
+func TestSolveAllocatesNothing(t *testing.T) {
+	cost := ten()
+	var solver Solver
+	if got := testing.AllocsPerRun(100, func() { solver.Solve(10, cost) }); got != 0 {
+		t.Errorf("Solve: got %v allocations, want 0", got)
+	}
+}
+
+func BenchmarkSolve10(b *testing.B) {
+	cost := ten()
 	var solver Solver
 	b.ReportAllocs()
 	for b.Loop() {

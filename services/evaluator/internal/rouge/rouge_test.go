@@ -98,7 +98,8 @@ func FuzzTokenize(f *testing.F) {
 	})
 }
 
-func BenchmarkFMeasure60x60(b *testing.B) {
+// sixty returns a target and a prediction of 60 tokens each.
+func sixty() (*Target, Tokens) {
 	random := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("the wifi has been turned on remind me to buy milk tomorrow at five in the station of trains running easily")
 	text := func() string {
@@ -108,7 +109,18 @@ func BenchmarkFMeasure60x60(b *testing.B) {
 		}
 		return s.String()
 	}
-	target, prediction := NewTarget(text()), Tokenize(text())
+	return NewTarget(text()), Tokenize(text())
+}
+
+func TestFMeasureAllocatesNothing(t *testing.T) {
+	target, prediction := sixty()
+	if got := testing.AllocsPerRun(100, func() { target.FMeasure(prediction) }); got != 0 {
+		t.Errorf("FMeasure: got %v allocations, want 0", got)
+	}
+}
+
+func BenchmarkFMeasure60x60(b *testing.B) {
+	target, prediction := sixty()
 	b.ReportAllocs()
 	for b.Loop() {
 		target.FMeasure(prediction)

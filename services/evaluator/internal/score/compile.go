@@ -5,11 +5,13 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/tangle"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // maxNodes is how many nodes a graph may have.
-const maxNodes = 64
+const maxNodes = tangle.MaxNodes
 
 // noReference marks a constraint without a reference.
 const noReference = -2
@@ -19,7 +21,6 @@ type tableSet uint8
 
 func (s tableSet) has(t Table) bool          { return s&(1<<t) != 0 }
 func (s tableSet) with(t Table) tableSet     { return s | 1<<t }
-func (s tableSet) without(t Table) tableSet  { return s &^ (1 << t) }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
 
 // guardedTables are the tables that guardrails can guard.
@@ -38,6 +39,10 @@ type Graph struct {
 	nodes []node
 	// matched are the nodes that take part in matching.
 	matched uint64
+	// sorted are the nodes that take part, each behind all that must be matched before it.
+	sorted []int
+	// before are the nodes that must be matched before each, near these and those that it must be matched before.
+	before, near []uint64
 	// slots is the number of constraints, which are numbered through.
 	slots int
 }
@@ -50,14 +55,17 @@ type node struct {
 	scored int
 	// before are the nodes that must be matched earlier, for an edge or for a reference.
 	before uint64
+	// above are the nodes of before that are not before another one of it, reads those that needs lists.
+	above, reads uint64
 	// needs are the tables that this node compares with their state at another node's match.
 	needs []need
 }
 
-// need is a set of tables of one reference node.
+// need is what a node looks at where another one is matched.
 type need struct {
-	node   int
-	tables tableSet
+	node int
+	// compared are the tables of constraints, tables these and those of automatic guardrails.
+	compared, tables tableSet
 }
 
 // constraint is one compiled constraint.
@@ -69,7 +77,7 @@ type constraint struct {
 	target    [][]cell
 	// senders and recipients are the roles that the only target row of a SANDBOX constraint accepts, one bit each.
 	senders, recipients uint8
-	extractor           extractor
+	extractor           *expression.Extractor
 	// fill is the column that extracted values complete, −1 if the target has none.
 	fill int
 	// template is the content to complete, nil if there is none or nothing can complete it.
@@ -126,6 +134,7 @@ func Compile(definition Definition) (*Graph, error) {
 		}
 	}
 	direct := graph.order(check, definition.Edges)
+	graph.checkWidth(check, direct)
 	if len(check.errors) > 0 {
 		return nil, errors.Join(check.errors...)
 	}
@@ -133,6 +142,7 @@ func Compile(definition Definition) (*Graph, error) {
 		graph.nodes[i].guards = graph.guard(i, direct[i], &definition.Nodes[i].Guard)
 		graph.nodes[i].needs = graph.needed(i)
 	}
+	graph.arrange()
 	return graph, nil
 }
 

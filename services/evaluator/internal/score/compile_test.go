@@ -23,15 +23,18 @@ func with(change func(*Constraint)) Constraint {
 	return c
 }
 
-func TestCompileErrors(t *testing.T) {
+type compileError struct {
+	name       string
+	constraint Constraint
+	want       DefinitionError
+}
+
+// compileErrors are constraints of node 1 of 3 and what is wrong with each.
+func compileErrors() []compileError {
 	set := func(cells ...Cell) Constraint {
 		return Constraint{Table: Setting, Measure: Snapshot, Target: [][]Cell{cells}}
 	}
-	tests := []struct {
-		name       string
-		constraint Constraint
-		want       DefinitionError
-	}{
+	return []compileError{
 		{"unknown column", set(Cell{"wify", Bool(true)}), DefinitionError{Field: "target[0].wify", Problem: `SETTING has no column "wify"`}},
 		{"wrong type", set(Cell{"wifi", Number(1)}), DefinitionError{Field: "target[0].wifi", Problem: "is a number, must be a boolean"}},
 		{"column twice", set(Cell{"wifi", Bool(true)}, Cell{"wifi", Bool(true)}), DefinitionError{Field: "target[0].wifi", Problem: "given twice"}},
@@ -57,11 +60,24 @@ func TestCompileErrors(t *testing.T) {
 		{"fills nothing", with(func(c *Constraint) {
 			c.Measure, c.Reference, c.FillTo, c.Extractor = ToolTraceDependant, at(0), "tool_trace", "days_extractor"
 		}), DefinitionError{Field: "fill_to", Problem: "target[0] has no tool_trace"}},
-		{"other columns", with(func(c *Constraint) {
-			c.Target = append(c.Target, []Cell{{"sender", String("USER")}})
-		}), DefinitionError{Field: "target[1]", Problem: "the columns differ from those of target[0]"}},
+		{"two messages", with(func(c *Constraint) { c.Target = append(c.Target, c.Target[0]) }),
+			DefinitionError{Field: "target", Problem: "has 2 rows, must be one message"}},
+		{"guardrail with a target", with(func(c *Constraint) { c.Measure, c.Reference = Guardrail, at(0) }),
+			DefinitionError{Field: "target", Problem: "guardrail takes none"}},
+		{"tolerance of another column", Constraint{Table: Setting, Measure: Snapshot, Overrides: []Override{
+			{Column: "latitude", Measure: Close, Tolerances: []Tolerance{{"longitude", 1}}},
+		}}, DefinitionError{Field: "columns.latitude", Problem: `tolerance of "longitude", must be of "latitude"`}},
+		{"tolerance of an exact measure", Constraint{Table: Setting, Measure: Snapshot, Overrides: []Override{
+			{Column: "latitude", Measure: Exact, Tolerances: []Tolerance{{"latitude", 1}}},
+		}}, DefinitionError{Field: "columns.latitude", Problem: `measure "exact" takes no tolerance`}},
+		{"other columns", Constraint{Table: Contact, Measure: Snapshot, Target: [][]Cell{
+			{{"name", String("a")}}, {{"relationship", String("b")}},
+		}}, DefinitionError{Field: "target[1]", Problem: "the columns differ from those of target[0]"}},
 	}
-	for _, test := range tests {
+}
+
+func TestCompileErrors(t *testing.T) {
+	for _, test := range compileErrors() {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Compile(Definition{Name: "milestones", Edges: Chain(3), Nodes: []Node{
 				{Constraints: []Constraint{say("a")}},

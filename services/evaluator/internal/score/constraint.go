@@ -43,6 +43,12 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 		}
 		k.dependant(source, &result)
 	}
+	switch {
+	case source.Measure == Guardrail && len(source.Target) > 0:
+		k.fail("target", "%v takes none", source.Measure)
+	case source.Measure != Guardrail && source.Table == Sandbox && len(source.Target) != 1:
+		k.fail("target", "has %d rows, must be one message", len(source.Target))
+	}
 	overrides := k.overrides(source)
 	for i, row := range source.Target {
 		result.target = append(result.target, k.row(source, &result, overrides, i, row))
@@ -80,9 +86,10 @@ func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
 
 // dependant checks what only ToolTraceDependant has.
 func (k *constraintCompiler) dependant(source *Constraint, result *constraint) {
-	found, ok := findExtractor(source.Extractor)
-	if !ok {
-		k.fail("extractor", "unknown extractor %q", source.Extractor)
+	found, err := findExtractor(source)
+	if err != nil {
+		k.fail("extractor", "%v", err)
+		return
 	}
 	result.extractor = found
 	if source.FillTo != "tool_trace" && source.FillTo != "content" {
@@ -108,8 +115,14 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 			continue
 		}
 		for _, tolerance := range override.Tolerances {
-			if !(tolerance.Absolute >= 0) {
+			switch {
+			case !(tolerance.Absolute >= 0):
 				k.fail(field, "tolerance of %q is %v, must not be negative", tolerance.Name, tolerance.Absolute)
+			case override.Measure == ToolTrace:
+			case override.Measure != Close:
+				k.fail(field, "measure %q takes no tolerance", override.Measure)
+			case tolerance.Name != override.Column:
+				k.fail(field, "tolerance of %q, must be of %q", tolerance.Name, override.Column)
 			}
 		}
 		result[column] = override
@@ -222,7 +235,7 @@ func (k *constraintCompiler) cell(
 		c.target = rouge.NewTarget(c.value.text)
 	}
 	if filled && column == columnContent {
-		if parsed, ok := parseTemplate(value.text, result.extractor.names); ok {
+		if parsed, ok := parseTemplate(value.text, result.extractor.Names()); ok {
 			result.template = &parsed
 		}
 	}

@@ -106,6 +106,8 @@ type Constraint struct {
 	FillTo string
 	// Extractor names what is taken from a trace; for ToolTraceDependant only.
 	Extractor string
+	// ExtractorExpression says in CEL what is taken from a trace, instead of Extractor.
+	ExtractorExpression string
 }
 
 // GuardMode says which tables automatic guardrails may guard.

@@ -21,32 +21,34 @@
 // tries the possible (node, index) by similarity, highest first, then by node, then by index, and keeps the first
 // sequence whose value no later one exceeds. Call its result the first best sequence.
 //
-// This package finds the same sequence without walking them all. The state of a partial sequence is the set of nodes that
-// are left, the last index, and what nodes that are left read of the matched ones: for each such pair the table versions
-// (or the message) at the matched index. Three facts make the result equal:
+// This package finds the same sequence without walking them all. It knows V, the largest sum that the nodes left can add, and
+// takes the first step in the original's order after which that sum can still be reached; then V is smaller by the step's
+// similarity, and so on. That is the first best sequence: all sequences that begin alike lie together in the original's walk,
+// and the first of the best among those after a given beginning starts with the first step in order that some best
+// continuation starts with.
 //
-//   - Which steps are possible, their similarities and hence their order depend on the state alone: the last index bounds
-//     the indices, the set decides which nodes have no open predecessor, and a similarity reads its own index and what its
-//     references show, all of which the state holds. So two partial sequences with the same state have the same
-//     continuations, in the same order.
-//   - The first best sequence is made of first best continuations. Let p be a partial sequence that the first best
-//     sequence begins with. All sequences that begin with p lie together in the original's walk and their values are
-//     that of p plus that of the continuation, so the first of the best among them has the first best continuation of
-//     p's state. It is enough to know, per state, the first best continuation: its first step is the first one in order
-//     whose similarity plus the best value of the state after it is maximal. By induction on the nodes left, solve returns
-//     it, and each state is solved once.
-//   - What solve leaves out changes nothing. A step is skipped if its similarity plus what the nodes left can reach at most
-//     (each its best over all later indices, references that are not fixed counted as 1) does not exceed the best found
-//     before it in the order, so it could not replace that; the rest is skipped once the best found equals such a bound for
-//     the whole state. A step is also skipped if an earlier index, with the same versions of all that the nodes left read
-//     there, gives the same node at least the same similarity: every continuation of the later one continues the earlier
-//     one, which the order tries first.
+// What remains is V for given matched nodes and a last index. It does not depend on the order of steps: any indices that do
+// not decrease along the edges and references can be brought into a sequence. So V is the largest sum over all choices of an
+// index per node, at or behind the last index, that respect edges and references. It is found as follows.
 //
-// Sums are compared with a margin of 1e-12, far below any difference between sums of 32-bit similarities that is not
+//   - Open nodes that no edge or reference connects, not even by way of other open nodes, are parts of their own: V is the sum
+//     over the parts.
+//   - What a part can add depends on its nodes, on the first index that each may have, and on what its nodes compare with at
+//     matched nodes: table versions, messages, and of automatic guardrails only the version that all of a node's guardrails
+//     want, or that they want different ones. Each such state is solved once.
+//   - If each node of a part depends on one other open node at most, the part is a forest and V is the sum over its roots of
+//     what a root and all that hangs on it can add, computed from the leaves up by the index of the parent.
+//   - Otherwise a forest is chosen, and each dependence beside it is replaced by its best case, whatever the other node's
+//     index. That gives an upper bound of V for each index of a root. One node is then tried at its indices in the order of
+//     these bounds until the bound of the next one is not above the best sum found. An index is left out if an earlier one
+//     gives at least the same similarity and the rest of the part sees the same versions there.
+//
+// Sums are compared with a margin of 1e-11, far below any difference between sums of 32-bit similarities that is not
 // rounding, so the order of addition does not decide between equals.
 //
-// The number of states is at most the number of node sets that are closed under predecessors, times the messages, times
-// the combinations of versions that nodes left can tell apart: for a given graph polynomial in messages.
+// The number of states of a part is the product of what its nodes can tell apart at matched nodes: for a given graph
+// polynomial in messages, of a degree that package tangle bounds when the graph is compiled. A search that takes too much work
+// all the same is given up with ErrWork.
 //
 // A reference to a node that is no predecessor makes the original fail when it tries the node before that reference is
 // matched. Here such a reference is a predecessor for matching, though not for the derived guardrails.

@@ -22,7 +22,7 @@ type completion struct {
 func (c *constraint) completions(calls []call) []completion {
 	var all []completion
 	for i := range calls {
-		for _, values := range c.extractor.alternatives(calls[i].result) {
+		for _, values := range calls[i].extract(c.extractor).alternatives {
 			if c.fill == columnContent {
 				all = append(all, completion{fill: c.fill, content: c.template.fill(values), values: values})
 				continue
@@ -43,9 +43,15 @@ func (x *explainer) completedMessage(e *ConstraintExplanation, c *constraint, in
 		e.Rows = []RowExplanation{x.message(c, index, plain)}
 		return
 	}
-	all := c.completions(x.calls(e.ReferenceIndex))
+	calls := x.calls(e.ReferenceIndex)
+	all := c.completions(calls)
 	if len(all) == 0 {
-		e.Problem = fmt.Sprintf("no call at message %d gives %s", e.ReferenceIndex, strings.Join(c.extractor.names, " and "))
+		e.Problem = fmt.Sprintf("no call at message %d gives %s", e.ReferenceIndex, strings.Join(c.extractor.Names(), " and "))
+		for i := range calls {
+			if problem := calls[i].extract(c.extractor).problem; problem != nil {
+				e.Problem += fmt.Sprintf("; %s: %v", calls[i].tool, problem)
+			}
+		}
 		e.Rows = []RowExplanation{x.message(c, index, plain)}
 		return
 	}

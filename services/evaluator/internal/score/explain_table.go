@@ -12,21 +12,22 @@ const maxPairs = 1 << 16
 // stored explains a constraint on a stored table at a message.
 func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
-	rows := h.versions[h.at[index]].Rows
+	now := h.at[index]
+	rows := h.versions[now].Rows
 	if c.measure != Snapshot {
-		before := h.versions[h.at[e.ReferenceIndex]].Rows
+		then := h.at[e.ReferenceIndex]
 		switch c.measure {
 		case Addition:
-			if !x.difference(c.table, rows, before, true) {
+			if !x.difference(c.table, now, then, true) {
 				e.Problem = "a row of the reference is gone or changed"
 			}
 		case Removal:
-			if !x.difference(c.table, before, rows, true) {
+			if !x.difference(c.table, then, now, true) {
 				e.Problem = "there is a row that the reference does not have"
 			}
 		case Update:
-			x.difference(c.table, rows, before, false)
-			if len(rows) != len(before) {
+			x.difference(c.table, now, then, false)
+			if before := h.versions[then].Rows; len(rows) != len(before) {
 				e.Problem = fmt.Sprintf("there are %d rows, %d at the reference", len(rows), len(before))
 			}
 		}

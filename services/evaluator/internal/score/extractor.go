@@ -1,10 +1,13 @@
 package score
 
 import (
+	"errors"
+	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 )
 
 // named is one extracted value.
@@ -13,153 +16,134 @@ type named struct {
 	value datum
 }
 
-// extractor takes values from the result of a trace.
-type extractor struct {
-	// path leads from the result to the value; empty for the result itself.
-	path string
-	// names are what the value is called. Only coordinates have two, which are then members of the result.
-	names []string
-	// form says how the value is given.
-	form form
+// extraction is what an extractor took from a call.
+type extraction struct {
+	extractor    *expression.Extractor
+	alternatives [][]named
+	// problem says why there is no alternative.
+	problem error
 }
 
-// form is how an extracted value is given.
-type form uint8
-
-const (
-	formFloat form = iota
-	formInteger
-	// formDecimals gives four alternatives, texts with 0 to 3 decimals.
-	formDecimals
-	// formMembers gives members of the result as they are.
-	formMembers
-)
-
-// findExtractor returns the extractor of that name.
-func findExtractor(name string) (extractor, bool) {
-	switch name {
-	case "result_to_timestamp0_extractor":
-		return extractor{"", []string{"timestamp_0"}, formFloat}, true
-	case "result_to_timestamp1_extractor":
-		return extractor{"", []string{"timestamp_1"}, formFloat}, true
-	case "result_to_reminder_timestamp_lowerbound_extractor":
-		return extractor{"", []string{"reminder_timestamp_lowerbound"}, formFloat}, true
-	case "days_extractor":
-		return extractor{"days", []string{"days"}, formInteger}, true
-	case "lat_lon_dict_extractor":
-		return extractor{"", []string{"latitude", "longitude"}, formMembers}, true
-	case "current_temperature_extractor":
-		return extractor{"current_temperature", []string{"amount"}, formFloat}, true
-	case "min_temperature_amount_extractor":
-		return extractor{"min_temperature", []string{"amount"}, formFloat}, true
-	case "search_weather_around_lat_lon_temperature_extractor":
-		return extractor{"current_temperature", []string{"temperature"}, formDecimals}, true
-	case "result_to_temperature_extractor":
-		return extractor{"", []string{"temperature"}, formDecimals}, true
-	case "min_temperature_extractor":
-		return extractor{"", []string{"min_temperature"}, formDecimals}, true
+// findExtractor returns the extractor that a constraint names or writes out.
+func findExtractor(source *Constraint) (*expression.Extractor, error) {
+	switch {
+	case source.Extractor != "" && source.ExtractorExpression != "":
+		return nil, errors.New("both a name and an expression")
+	case source.ExtractorExpression != "":
+		return expression.CompileExtractor(source.ExtractorExpression)
 	}
-	return extractor{}, false
+	if extractor, ok := expression.BuiltIn(source.Extractor); ok {
+		return extractor, nil
+	}
+	return nil, fmt.Errorf("unknown extractor %q", source.Extractor)
 }
 
-// alternatives returns the sets of values that the result of one trace gives; none if a value is missing or no number.
-func (x *extractor) alternatives(result string) [][]named {
-	d, err := parseDatum(result)
+// extract returns what an extractor takes from the call. It is asked for again at each message that is compared.
+func (c *call) extract(extractor *expression.Extractor) *extraction {
+	for i := range c.extracted {
+		if c.extracted[i].extractor == extractor {
+			return &c.extracted[i]
+		}
+	}
+	alternatives, err := c.alternatives(extractor)
+	c.extracted = append(c.extracted, extraction{extractor, alternatives, err})
+	return &c.extracted[len(c.extracted)-1]
+}
+
+// alternatives evaluates an extractor.
+func (c *call) alternatives(extractor *expression.Extractor) ([][]named, error) {
+	result, err := parseDatum(c.result)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	if x.form == formMembers {
-		values := make([]named, 0, len(x.names))
-		for _, name := range x.names {
-			value, ok := d.get(name)
-			if !ok || !value.numeric() {
-				return nil
-			}
-			values = append(values, named{name, *value})
+	arguments, _ := c.arguments.native().(map[string]any)
+	sets, err := extractor.Extract(expression.Trace{Tool: c.tool, Arguments: arguments, Result: result.native()})
+	if err != nil {
+		return nil, err
+	}
+	names := extractor.Names()
+	alternatives := make([][]named, len(sets))
+	for i, set := range sets {
+		alternatives[i] = make([]named, len(set))
+		for j, value := range set {
+			alternatives[i][j] = named{names[j], datumOf(value)}
 		}
-		return [][]named{values}
 	}
-	value := &d
-	if x.path != "" {
-		member, ok := d.get(x.path)
-		if !ok {
-			return nil
-		}
-		value = member
-	}
-	if !value.numeric() {
-		return nil
-	}
-	switch x.form {
-	case formInteger:
-		return x.integer(value)
-	case formDecimals:
-		sets := make([][]named, 0, 4)
-		for decimals := range 4 {
-			text := strconv.FormatFloat(value.number, 'f', decimals, 64)
-			sets = append(sets, []named{{x.names[0], datum{kind: datumString, text: text}}})
-		}
-		return sets
-	}
-	return [][]named{{{x.names[0], floatDatum(value.number)}}}
+	return alternatives, nil
 }
 
-// integer cuts the decimals off.
-func (x *extractor) integer(value *datum) [][]named {
-	if value.kind == datumInteger {
-		return [][]named{{{x.names[0], *value}}}
+// native returns the datum as an expression reads it. An integer of more than 64 bits becomes a float.
+func (d *datum) native() any {
+	switch d.kind {
+	case datumBool:
+		return d.number != 0
+	case datumInteger:
+		if whole, err := strconv.ParseInt(d.text, 10, 64); err == nil {
+			return whole
+		}
+		return d.number
+	case datumFloat:
+		return d.number
+	case datumString:
+		return d.text
+	case datumList:
+		items := make([]any, len(d.items))
+		for i := range d.items {
+			items[i] = d.items[i].native()
+		}
+		return items
+	case datumObject:
+		members := make(map[string]any, len(d.names))
+		for i, name := range d.names {
+			members[name] = d.items[i].native()
+		}
+		return members
+	case datumNull:
 	}
-	if math.IsNaN(value.number) || math.IsInf(value.number, 0) {
-		return nil
-	}
-	whole := math.Trunc(value.number)
-	text := strconv.FormatFloat(whole, 'f', 0, 64)
-	return [][]named{{{x.names[0], datum{kind: datumInteger, number: whole, text: text}}}}
+	return nil
 }
 
-// template is a text with places for extracted values: literals[0], value of names[0], literals[1] and so on.
-type template struct {
-	literals []string
-	names    []string
+// datumOf returns a value that an expression gave.
+func datumOf(value any) datum {
+	switch v := value.(type) {
+	case bool:
+		return datum{kind: datumBool, number: truth(v)}
+	case int64:
+		return datum{kind: datumInteger, number: float64(v), text: strconv.FormatInt(v, 10)}
+	case float64:
+		return floatDatum(v)
+	case string:
+		return datum{kind: datumString, text: v}
+	}
+	return datum{}
 }
 
-// parseTemplate reads a text with {name} places; doubled braces stand for single ones. A text with an unpaired brace or
-// with a place that known does not list can never be completed, which is no mistake: ok is false and nothing fits it.
+// parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that known does not list
+// can never be completed, which is no mistake here: ok is false and nothing fits it.
 func parseTemplate(text string, known []string) (t template, ok bool) {
-	var literal strings.Builder
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c != '{' && c != '}' {
-			literal.WriteByte(c)
-			continue
-		}
-		if i+1 < len(text) && text[i+1] == c {
-			literal.WriteByte(c)
-			i++
-			continue
-		}
-		end := strings.IndexByte(text[i:], '}')
-		if c == '}' || end < 0 || !slices.Contains(known, text[i+1:i+end]) {
-			return t, false
-		}
-		t.literals, t.names = append(t.literals, literal.String()), append(t.names, text[i+1:i+end])
-		literal.Reset()
-		i += end
+	parsed, err := expression.ParseTemplate(text)
+	if err != nil {
+		return t, false
 	}
-	t.literals = append(t.literals, literal.String())
-	return t, true
+	if _, unknown := parsed.Unknown(known); unknown {
+		return t, false
+	}
+	return template(parsed), true
 }
+
+// template is a text with places for extracted values.
+type template expression.Template
 
 // fill returns the text with the values in their places.
 func (t *template) fill(values []named) string {
 	var b strings.Builder
-	for i, literal := range t.literals {
+	for i, literal := range t.Literals {
 		b.WriteString(literal)
-		if i == len(t.names) {
+		if i == len(t.Names) {
 			break
 		}
 		for _, value := range values {
-			if value.name == t.names[i] {
+			if value.name == t.Names[i] {
 				b.WriteString(printed(&value.value))
 			}
 		}

@@ -70,25 +70,23 @@ func (n *node) names() tableSet {
 
 // needed returns what node i compares with the state at other nodes' matches.
 func (g *Graph) needed(i int) []need {
-	var tables [maxNodes]tableSet
+	var compared, tables [maxNodes]tableSet
 	var nodes uint64
-	add := func(reference int, t Table) {
-		if reference >= 0 {
-			nodes |= 1 << reference
-			tables[reference] = tables[reference].with(t)
-		}
-	}
 	for _, c := range g.nodes[i].constraints {
-		if c.measure != Snapshot {
-			add(c.reference, c.table)
+		if c.measure != Snapshot && c.reference >= 0 {
+			nodes |= 1 << c.reference
+			compared[c.reference] = compared[c.reference].with(c.table)
 		}
 	}
 	for _, guard := range g.nodes[i].guards {
-		add(guard.Reference, guard.Table)
+		if guard.Reference >= 0 {
+			nodes |= 1 << guard.Reference
+			tables[guard.Reference] = tables[guard.Reference].with(guard.Table)
+		}
 	}
 	needs := make([]need, 0, bits.OnesCount64(nodes))
 	for _, r := range list(nodes) {
-		needs = append(needs, need{node: r, tables: tables[r]})
+		needs = append(needs, need{node: r, compared: compared[r], tables: tables[r].union(compared[r])})
 	}
 	return needs
 }

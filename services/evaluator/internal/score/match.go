@@ -2,20 +2,26 @@ package score
 
 import (
 	"cmp"
-	"encoding/binary"
+	"errors"
 	"math/bits"
-	"slices"
 )
 
 // margin is the difference below which two sums of similarities count as equal, above the rounding of a sum and below
-// any difference between 32-bit similarities.
-const margin = 1e-12
+// any difference between 32-bit similarities that is not rounding.
+const margin = 1e-11
+
+// maxWork bounds the work on one matching, about a second of it.
+const maxWork = 1 << 24
+
+// ErrWork says that matching was given up: the trajectory is too long for how much the graph's nodes depend on each other.
+var ErrWork = errors.New("matching takes too much work")
 
 // unknown marks a similarity that was not evaluated yet.
 const unknown = -1
 
 // matcher finds the best matching of one graph in one world. at holds the matched index of the nodes in the current
-// partial matching; what a method calls open, done or left refers to that.
+// partial matching; what a method calls open or left has no index yet. Places are candidate indices counted from the first
+// user message.
 type matcher struct {
 	*world
 	graph *Graph
@@ -24,22 +30,16 @@ type matcher struct {
 	at    [maxNodes]int
 	// similar caches constraint similarities by slot, then by place: see place.
 	similar [][]float64
-	// bound[node*count+i] is what the node can reach at most at candidate i or later, upper at candidate i.
-	bound, upper []float64
-	solved       map[string]step
-	key          []byte
-	candidates   []candidate
+	bounds  bounds
+	solved  map[string]outcome
+	key     []byte
+	// stack holds the candidates of the searches under way.
+	stack []candidate
+	// work counts the candidates looked at, which is what time is spent on.
+	work int
 }
 
-// step is the best continuation of a partial matching: a node, where it is matched, and the sum of all similarities from
-// there on.
-type step struct {
-	value float64
-	node  int32
-	index int32
-}
-
-// candidate is a node that could be matched next, at an index.
+// candidate is a node that could be matched next, at an index. In a search similarity is an upper bound of the whole.
 type candidate struct {
 	similarity float64
 	node       int32
@@ -55,135 +55,86 @@ func better(a, b candidate) int {
 func newMatcher(w *world, g *Graph) *matcher {
 	m := &matcher{world: w, graph: g, count: len(w.trajectory.Messages) - w.first}
 	m.similar = make([][]float64, g.slots)
-	m.bound = make([]float64, len(g.nodes)*m.count)
-	m.upper = make([]float64, len(g.nodes)*m.count)
-	for _, i := range list(g.matched) {
-		best := 0.0
-		for offset := m.count - 1; offset >= 0; offset-- {
-			upper := m.limit(&g.nodes[i], w.first+offset)
-			best = max(best, upper)
-			m.upper[i*m.count+offset], m.bound[i*m.count+offset] = upper, best
-		}
-	}
+	m.prepareBounds()
 	return m
 }
 
-// match returns the index of each node, −1 where it is not matched.
-func (m *matcher) match() []int {
+// match returns the index of each node, −1 where it is not matched. Its error is ErrWork.
+func (m *matcher) match() ([]int, error) {
 	indices := make([]int, len(m.graph.nodes))
 	for i := range indices {
 		indices[i] = -1
 	}
 	left, last := m.graph.matched, m.first
+	rest := m.value(left, last, unknown)
 	for left != 0 {
-		next := m.solve(left, last)
-		m.at[next.node], indices[next.node] = int(next.index), int(next.index)
-		left &^= 1 << next.node
+		next := m.next(left, last, rest)
+		if m.work > maxWork {
+			return nil, ErrWork
+		}
 		last = int(next.index)
+		m.at[next.node], indices[next.node] = last, last
+		left &^= 1 << next.node
+		rest -= next.similarity
 	}
-	return indices
+	return indices, nil
 }
 
-// solve returns the best continuation where the nodes of left are not matched yet and last is the last matched index.
-func (m *matcher) solve(left uint64, last int) step {
-	if left == 0 {
-		return step{}
-	}
-	single := left&(left-1) == 0
-	if !single {
-		if known, ok := m.solved[string(m.state(left, last))]; ok {
-			return known
-		}
-	}
-	start := len(m.candidates)
-	m.collect(left, last)
-	best := m.choose(left, last, start)
-	m.candidates = m.candidates[:start]
-	if !single {
-		if m.solved == nil {
-			m.solved = make(map[string]step)
-		}
-		m.solved[string(m.state(left, last))] = best
-	}
-	return best
-}
-
-// sortAfter is how many candidates are picked one by one before the others are sorted.
-const sortAfter = 4
-
-// choose tries the candidates from start on in their order and returns the first of the best.
-func (m *matcher) choose(left uint64, last, start int) step {
-	total := m.reach(left, last)
-	best := step{value: unknown}
-	for picked := 0; start+picked < len(m.candidates); picked++ {
-		rest := m.candidates[start+picked:]
-		switch {
-		case picked < sortAfter:
-			first := 0
-			for i := range rest {
-				if better(rest[i], rest[first]) < 0 {
-					first = i
-				}
+// next returns the first step, in the original's order, after which the nodes left can still reach the sum rest.
+func (m *matcher) next(left uint64, last int, rest float64) candidate {
+	m.stack = m.stack[:0]
+	m.collect(left, last, rest-margin)
+	var nearest candidate
+	most := float64(unknown)
+	for from := range len(m.stack) {
+		tried := m.stack[from:]
+		first := 0
+		for i := range tried {
+			if better(tried[i], tried[first]) < 0 {
+				first = i
 			}
-			rest[0], rest[first] = rest[first], rest[0]
-		case picked == sortAfter:
-			slices.SortFunc(rest, better)
 		}
-		c := rest[0]
-		after := left &^ (1 << c.node)
-		if c.similarity+m.reach(after, int(c.index)) <= best.value+margin {
-			continue
-		}
+		tried[0], tried[first] = tried[first], tried[0]
+		c := tried[0]
 		m.at[c.node] = int(c.index)
-		if value := c.similarity + m.solve(after, int(c.index)).value; value > best.value+margin {
-			best = step{value: value, node: c.node, index: c.index}
+		sum := c.similarity + m.value(left&^(1<<c.node), int(c.index), rest-margin-c.similarity)
+		if sum > most {
+			nearest, most = c, sum
 		}
-		if best.value+margin >= total {
+		if sum > rest-margin || m.work > maxWork {
 			break
 		}
 	}
-	return best
+	return nearest
 }
 
-// collect appends the candidates for the next step that can be best. Left out are those that follow on one of the same
-// node with at least their similarity, at an earlier index where the nodes left see the same versions: whatever continues
-// the later one continues the earlier one, which is tried before.
-func (m *matcher) collect(left uint64, last int) {
-	for set := left; set != 0; set &= set - 1 {
+// collect puts on the stack the steps after which the bounds allow a sum above least.
+func (m *matcher) collect(left uint64, last int, least float64) {
+	var f forest
+	m.grow(&f, left)
+	sums := make([]float64, m.count)
+	var rows [maxNodes]*row
+	for set := f.roots; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		rows[i] = m.row(&f, i)
+		for place, best := range rows[i].best {
+			sums[place] += best
+		}
+	}
+	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[i]
 		if n.before&left != 0 {
 			continue
 		}
-		seen := m.read(left, i)
-		best := float64(unknown)
-		for index := last; index < m.first+m.count; index++ {
-			if index > last && !m.alike(seen, index-1, index) {
-				best = unknown
-			}
-			similarity := 0.0
-			if m.upper[i*m.count+index-m.first] > 0 {
-				similarity = m.node(n, index)
-			}
-			if similarity > best {
-				best = similarity
-				m.candidates = append(m.candidates, candidate{similarity, int32(i), int32(index)})
+		for place := last - m.first; place < m.count; place++ {
+			m.work++
+			if rows[i].sum[place]+sums[place]-rows[i].best[place] > least {
+				index := m.first + place
+				m.stack = append(m.stack, candidate{m.node(n, index), int32(i), int32(index)})
 			}
 		}
 	}
-}
-
-// read returns which tables at the match of node i the other nodes of left look at.
-func (m *matcher) read(left uint64, i int) tableSet {
-	var tables tableSet
-	for set := left; set != 0; set &= set - 1 {
-		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].needs {
-			if need.node == i {
-				tables = tables.union(need.tables)
-			}
-		}
-	}
-	return tables
 }
 
 // alike reports whether some tables have the same versions at two indices.
@@ -197,46 +148,6 @@ func (m *matcher) alike(tables tableSet, a, b int) bool {
 		}
 	}
 	return true
-}
-
-// reach returns what the nodes of left can add at most from an index on.
-func (m *matcher) reach(left uint64, last int) float64 {
-	sum := 0.0
-	for ; left != 0; left &= left - 1 {
-		sum += m.bound[bits.TrailingZeros64(left)*m.count+last-m.first]
-	}
-	return sum
-}
-
-// state returns a key for everything that the continuation depends on: the nodes left, the last index, and per matched
-// node what nodes that are left compare with the tables there. It is valid until the next call.
-func (m *matcher) state(left uint64, last int) []byte {
-	key := binary.LittleEndian.AppendUint64(m.key[:0], left)
-	key = binary.LittleEndian.AppendUint32(key, uint32(last))
-	var tables [maxNodes]tableSet
-	var live uint64
-	for set := left; set != 0; set &= set - 1 {
-		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].needs {
-			if left&(1<<need.node) == 0 {
-				live |= 1 << need.node
-				tables[need.node] = tables[need.node].union(need.tables)
-			}
-		}
-	}
-	for ; live != 0; live &= live - 1 {
-		r := bits.TrailingZeros64(live)
-		if tables[r].has(Sandbox) {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.at[r]))
-			tables[r] = tables[r].without(Sandbox)
-		}
-		for t := Setting; t < tableEnd; t++ {
-			if tables[r].has(t) {
-				key = binary.LittleEndian.AppendUint32(key, uint32(m.tables[t].at[m.at[r]]))
-			}
-		}
-	}
-	m.key = key
-	return key
 }
 
 // node returns the similarity of a node at an index: the root of the product of its constraints, times its guardrails.
@@ -262,30 +173,6 @@ func (m *matcher) node(n *node, index int) float64 {
 	return root(scored, n.scored) * guarded
 }
 
-// limit returns what a node can reach at most at an index, whatever its references.
-func (m *matcher) limit(n *node, index int) float64 {
-	for _, guard := range n.guards {
-		if guard.Reference == FirstUserMessage && !m.equal(guard.Table, index, m.first) {
-			return 0
-		}
-	}
-	product := 1.0
-	for i := range n.constraints {
-		c := &n.constraints[i]
-		if c.table == Sandbox && !c.admits(&m.trajectory.Messages[index]) {
-			return 0
-		}
-	}
-	for i := range n.constraints {
-		if c := &n.constraints[i]; c.measure == Snapshot || c.reference == FirstUserMessage {
-			if product *= m.constraint(c, index); product == 0 {
-				return 0
-			}
-		}
-	}
-	return root(product, n.scored)
-}
-
 // resolve returns the message index of a reference.
 func (m *matcher) resolve(reference int) int {
 	if reference < 0 {
@@ -294,12 +181,17 @@ func (m *matcher) resolve(reference int) int {
 	return m.at[reference]
 }
 
-// constraint returns the similarity of a constraint at an index, from the cache where it was evaluated before.
+// constraint returns the similarity of a constraint at an index.
 func (m *matcher) constraint(c *constraint, index int) float64 {
-	reference := -1
-	if c.measure != Snapshot {
-		reference = m.resolve(c.reference)
+	if c.measure == Snapshot {
+		return m.compare(c, index, -1)
 	}
+	return m.compare(c, index, m.resolve(c.reference))
+}
+
+// compare returns the similarity of a constraint at an index with a reference, −1 if it has none, from the cache where it
+// was evaluated before.
+func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	place, places := m.place(c, index, reference)
 	cache := m.similar[c.slot]
 	if cache == nil {

@@ -2,6 +2,7 @@ package score
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ type original struct {
 // walk tries all continuations.
 func (o *original) walk(left uint64, last int, sum float64) {
 	if left == 0 {
-		if o.best == nil || sum > o.bestSum {
+		if o.best == nil || sum > o.bestSum+margin {
 			o.best, o.bestSum = slices.Clone(o.indices), sum
 		}
 		return
@@ -52,8 +53,8 @@ func (o *original) walk(left uint64, last int, sum float64) {
 	}
 }
 
-// generator makes random cases full of ties. Texts have two tokens of three, so that similarities are 0, 0.5 and 1 and
-// sums are exact.
+// generator makes random cases full of ties. Texts have two tokens of three, so that similarities of columns are 0, 0.5
+// and 1.
 type generator struct{ *rand.Rand }
 
 func (g generator) text() Value {
@@ -113,7 +114,14 @@ func (g generator) definition(nodes int) Definition {
 		if reference >= 0 && !mentioned[reference] {
 			reference = FirstUserMessage
 		}
-		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{g.constraint(reference)}})
+		node := Node{Constraints: []Constraint{g.constraint(reference)}}
+		if g.IntN(3) == 0 {
+			node.Constraints = append(node.Constraints, g.constraint(FirstUserMessage))
+		}
+		if g.IntN(2) == 0 {
+			node.Guard = Guard{Mode: GuardMode(g.IntN(3)), Tables: []Table{Contact}}
+		}
+		d.Nodes = append(d.Nodes, node)
 	}
 	return d
 }
@@ -121,7 +129,11 @@ func (g generator) definition(nodes int) Definition {
 func (g generator) constraint(reference int) Constraint {
 	text := []Cell{{"content", g.text()}}
 	relation := [][]Cell{{{"relationship", g.text()}}}
-	switch g.IntN(6) {
+	switch g.IntN(8) {
+	case 3:
+		return Constraint{Table: Contact, Measure: Update, Reference: &reference, Target: relation}
+	case 4:
+		return Constraint{Table: Contact, Measure: Guardrail, Reference: &reference}
 	case 0:
 		return Constraint{Table: Contact, Measure: Addition, Reference: &reference, Target: relation}
 	case 1:
@@ -139,7 +151,12 @@ func (g generator) constraint(reference int) Constraint {
 func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(7, 11))}
 	for trial := range 4000 {
-		trajectory, definition := g.trajectory(1+g.IntN(6)), g.definition(1+g.IntN(4))
+		// Now and then larger, as far as the original's search comes to an end.
+		nodes, length := 1+g.IntN(4), 1+g.IntN(6)
+		if trial%20 == 0 {
+			nodes, length = 5, 3
+		}
+		trajectory, definition := g.trajectory(length), g.definition(nodes)
 		graph, err := Compile(definition)
 		if err != nil {
 			t.Fatalf("trial %d: Compile: %v", trial, err)
@@ -149,40 +166,16 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 			search.indices[i] = -1
 		}
 		search.walk(graph.matched, search.first, 0)
-		got := newMatcher(newWorld(trajectory), graph).match()
+		got, err := newMatcher(newWorld(trajectory), graph).match()
+		if err != nil {
+			t.Fatalf("trial %d: match: %v", trial, err)
+		}
 		if diff := cmp.Diff(search.best, got); diff != "" {
 			t.Fatalf("trial %d: edges %v: matched indices (-want +got):\n%s", trial, definition.Edges, diff)
 		}
 		result := Score(trajectory, graph, nil)
-		if want := search.bestSum / float64(graph.Len()); result.Similarity != want {
+		if want := search.bestSum / float64(graph.Len()); math.Abs(result.Similarity-want) > margin {
 			t.Fatalf("trial %d: similarity %v, want %v", trial, result.Similarity, want)
 		}
-	}
-}
-
-// BenchmarkLongTrajectory scores 500 messages against graphs that nothing fits well, so that bounds cut little.
-func BenchmarkLongTrajectory(b *testing.B) {
-	g := generator{rand.New(rand.NewPCG(13, 17))}
-	trajectory := g.trajectory(500)
-	wide := []Edge{{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}}
-	for name, edges := range map[string][]Edge{"chain": Chain(6), "wide": wide} {
-		definition := Definition{Name: "milestones", Edges: edges}
-		for range 6 {
-			first := FirstUserMessage
-			target := [][]Cell{{{"content", String("a x y z")}}}
-			definition.Nodes = append(definition.Nodes, Node{Constraints: []Constraint{
-				{Table: Sandbox, Measure: Snapshot, Target: target},
-				{Table: Contact, Measure: Addition, Reference: &first, Target: [][]Cell{{{"relationship", g.text()}}}},
-			}})
-		}
-		graph, err := Compile(definition)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				Score(trajectory, graph, nil)
-			}
-		})
 	}
 }

@@ -124,31 +124,63 @@ func (w *world) filledText(c *cell, value Value, content string) float64 {
 	if value.IsNull() {
 		return 0
 	}
-	return single(rouge.NewTarget(content).FMeasure(w.tokens(value.text)))
+	target, ok := w.targets[content]
+	if !ok {
+		target = rouge.NewTarget(content)
+		if w.targets == nil {
+			w.targets = make(map[string]*rouge.Target)
+		}
+		w.targets[content] = target
+	}
+	return single(target.FMeasure(w.tokens(value.text)))
 }
 
 // dependant compares a message with a target that is completed from the traces of the reference message.
 func (w *world) dependant(c *constraint, index, reference int) float64 {
-	if c.fill == columnContent && c.template == nil {
-		return 0
-	}
-	target := c.target[0]
 	best := 0.0
-	calls := w.calls(reference)
-	for i := range calls {
-		for _, values := range c.extractor.alternatives(calls[i].result) {
-			if c.fill == columnContent {
-				best = max(best, w.message(target, index, c.fill, nil, c.template.fill(values)))
-			} else {
-				best = max(best, w.message(target, index, c.fill, c.completed(values, true), ""),
-					w.message(target, index, c.fill, c.completed(values, false), ""))
-			}
-			if best == 1 {
-				return best
-			}
+	for _, f := range w.fillings(c, reference) {
+		if best = max(best, w.message(c.target[0], index, c.fill, f.accepted, f.content)); best == 1 {
+			break
 		}
 	}
 	return best
+}
+
+// filling is one of the ways to complete a target: what stands in its tool_trace or in its content.
+type filling struct {
+	accepted []wanted
+	content  string
+}
+
+// fillings returns the ways in which the traces of a reference message complete the target of a constraint.
+func (w *world) fillings(c *constraint, reference int) []filling {
+	if c.fill == columnContent && c.template == nil {
+		return nil
+	}
+	at := w.filled[c]
+	if at == nil {
+		at = make([][]filling, len(w.trajectory.Messages))
+		if w.filled == nil {
+			w.filled = make(map[*constraint][][]filling)
+		}
+		w.filled[c] = at
+	}
+	if at[reference] != nil {
+		return at[reference]
+	}
+	list := []filling{}
+	calls := w.calls(reference)
+	for i := range calls {
+		for _, values := range calls[i].extract(c.extractor).alternatives {
+			if c.fill == columnContent {
+				list = append(list, filling{content: c.template.fill(values)})
+			} else {
+				list = append(list, filling{accepted: c.completed(values, true)}, filling{accepted: c.completed(values, false)})
+			}
+		}
+	}
+	at[reference] = list
+	return list
 }
 
 // completed returns the traces of the target's tool_trace with extracted values, which win over the given ones if

@@ -1,5 +1,7 @@
 package score
 
+import "cmp"
+
 // Result is the score of one trajectory.
 type Result struct {
 	// Milestones and Minefields are the results of the two graphs.
@@ -8,6 +10,8 @@ type Result struct {
 	Similarity float64
 	// TurnCount is the number of messages that count as turns.
 	TurnCount int
+	// Err is ErrWork if a graph could not be matched; the similarities are then of no use.
+	Err error
 }
 
 // GraphResult is the best matching of one graph.
@@ -37,11 +41,11 @@ type Match struct {
 // minefields. Score only reads its arguments and is safe for concurrent use.
 func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	w := newWorld(trajectory)
-	result := Result{
-		Milestones: w.score(milestones, 1),
-		Minefields: w.score(minefields, 0),
-		TurnCount:  trajectory.turns(),
-	}
+	result := Result{TurnCount: trajectory.turns()}
+	var failed [2]error
+	result.Milestones, failed[0] = w.score(milestones, 1)
+	result.Minefields, failed[1] = w.score(minefields, 0)
+	result.Err = cmp.Or(failed[0], failed[1])
 	if result.Minefields.Similarity == 0 {
 		result.Similarity = result.Milestones.Similarity
 	}
@@ -49,17 +53,21 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 }
 
 // score matches one graph; its similarity is that of no nodes if it has none.
-func (w *world) score(g *Graph, none float64) GraphResult {
+func (w *world) score(g *Graph, none float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
-		return GraphResult{Similarity: none}
+		return GraphResult{Similarity: none}, nil
 	}
 	result := GraphResult{Matches: make([]Match, len(g.nodes))}
 	if w.first < 0 {
-		return result
+		return result, nil
 	}
 	m := newMatcher(w, g)
+	indices, err := m.match()
+	if err != nil {
+		return result, err
+	}
 	sum := 0.0
-	for i, index := range m.match() {
+	for i, index := range indices {
 		if index < 0 {
 			continue
 		}
@@ -67,7 +75,7 @@ func (w *world) score(g *Graph, none float64) GraphResult {
 		sum += result.Matches[i].Similarity
 	}
 	result.Similarity = sum / float64(len(g.nodes))
-	return result
+	return result, nil
 }
 
 // explain returns the match of a node with the similarities that led to it.

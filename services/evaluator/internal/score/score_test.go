@@ -161,25 +161,40 @@ func TestExtractors(t *testing.T) {
 		{"result_to_reminder_timestamp_lowerbound_extractor", "{reminder_timestamp_lowerbound}", "0.5", "0.5"},
 		{"days_extractor", "{{{days}}} days", `{"days": 217, "seconds": 0}`, "{217} days"},
 		{"days_extractor", "{days}", `{"days": -1.5}`, "-1"},
+		{"days_extractor", "{days}", `{"days": -0.3}`, "0"},
+		{"days_extractor", "{days}", `{"days": 9007199254740993}`, "9007199254740993"},
+		{"days_extractor", "{days}", `{"days": true}`, "1"},
+		{"days_extractor", "{days}", `{"days": NaN}`, ""},
+		{"days_extractor", "{days}", `{"days": 1e22}`, ""},
 		{"days_extractor", "{days}", `{"seconds": 0}`, ""},
+		{"days_extractor", "{days}", `5`, ""},
+		{"days_extractor", "{days}", `{"days": `, ""},
 		{"lat_lon_dict_extractor", "{latitude},{longitude}", `{"latitude": 1, "longitude": 2.5}`, "1,2.5"},
 		{"lat_lon_dict_extractor", "{latitude}", `{"latitude": 1}`, ""},
+		{"lat_lon_dict_extractor", "{latitude}", `{"latitude": "1", "longitude": 2}`, ""},
+		{"lat_lon_dict_extractor", "{latitude}", `{"latitude": null, "longitude": 2}`, ""},
+		{"lat_lon_dict_extractor", "{latitude}", `{"latitude": true, "latitude": false, "longitude": 2}`, "False"},
 		{"current_temperature_extractor", "{amount}", `{"current_temperature": 21.5}`, "21.5"},
 		{"min_temperature_amount_extractor", "{amount}", `{"min_temperature": 3}`, "3.0"},
 		{"search_weather_around_lat_lon_temperature_extractor", "{temperature}", `{"current_temperature": 2.5}`, "2|2.5|2.50|2.500"},
 		{"result_to_temperature_extractor", "{temperature}", "21.25", "21|21.2|21.25|21.250"},
 		{"min_temperature_extractor", "{min_temperature}", "54.13999999999996", "54|54.1|54.14|54.140"},
+		{"min_temperature_extractor", "{min_temperature}", "-0.4", "-0|-0.4|-0.40|-0.400"},
+		{"min_temperature_extractor", "{min_temperature}", "-Infinity", "-inf|-inf|-inf|-inf"},
+		{"min_temperature_extractor", "{min_temperature}", "NaN", "nan|nan|nan|nan"},
+		{"min_temperature_extractor", "{min_temperature}", `["5"]`, ""},
 	} {
-		x, ok := findExtractor(test.extractor)
-		if !ok {
-			t.Fatalf("no extractor %s", test.extractor)
+		x, err := findExtractor(&Constraint{Extractor: test.extractor})
+		if err != nil {
+			t.Fatalf("findExtractor(%s): %v", test.extractor, err)
 		}
-		filling, ok := parseTemplate(test.template, x.names)
+		filling, ok := parseTemplate(test.template, x.Names())
 		if !ok {
 			t.Fatalf("parseTemplate(%s) fails", test.template)
 		}
 		var texts []string
-		for _, values := range x.alternatives(test.result) {
+		c := call{tool: "t", result: test.result}
+		for _, values := range c.extract(x).alternatives {
 			texts = append(texts, filling.fill(values))
 		}
 		if got := strings.Join(texts, "|"); got != test.want {

@@ -10,6 +10,8 @@ type call struct {
 	tool      string
 	arguments datum
 	result    string
+	// extracted is what extractors took from it, kept for the next message.
+	extracted []extraction
 }
 
 // parseCall reads a trace; the result is only skipped over.

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assign"
@@ -11,8 +12,11 @@ import (
 type world struct {
 	trajectory *Trajectory
 	// first is the index of the first user message, −1 if there is none.
-	first    int
-	texts    map[string]rouge.Tokens
+	first int
+	texts map[string]rouge.Tokens
+	// filled holds the fillings of a constraint by reference message, targets completed texts.
+	filled   map[*constraint][][]filling
+	targets  map[string]*rouge.Target
 	traces   [][]call
 	read     []bool
 	tables   [tableEnd]history
@@ -28,6 +32,12 @@ type history struct {
 	at []int32
 	// class numbers equal versions alike: the first that is equal.
 	class []int32
+	// ids numbers the rows of each version: equal rows, null standing for zero values, have equal numbers. rows holds one
+	// of each, with zero values. Both are nil until number was called.
+	ids  [][]int32
+	rows [][]Value
+	// count is working space of difference, all 0 between calls.
+	count []int32
 }
 
 // empty is the history of a table that was never stored.
@@ -188,11 +198,11 @@ func (w *world) evaluate(c *constraint, index, reference int) float64 {
 		return w.message(c.target[0], index, -1, nil, "")
 	}
 	h := &w.tables[c.table]
-	rows := h.versions[h.at[index]].Rows
+	rows := h.at[index]
 	if c.measure == Snapshot {
-		return w.rows(c.target, rows)
+		return w.rows(c.target, h.versions[rows].Rows)
 	}
-	before := h.versions[h.at[reference]].Rows
+	before := h.at[reference]
 	switch c.measure {
 	case Addition:
 		if !w.difference(c.table, rows, before, true) {
@@ -203,7 +213,7 @@ func (w *world) evaluate(c *constraint, index, reference int) float64 {
 			return 0
 		}
 	case Update:
-		if len(rows) != len(before) {
+		if len(h.versions[rows].Rows) != len(h.versions[before].Rows) {
 			return 0
 		}
 		w.difference(c.table, rows, before, false)
@@ -216,25 +226,64 @@ func (c *constraint) admits(m *Message) bool {
 	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
 }
 
-// difference selects the rows of more that are not in less, null cells replaced by zero values. If complete is true it
-// reports whether the pairs of equal rows are as many as the rows of less, and selects nothing useful if they are not.
-func (w *world) difference(t Table, more, less [][]Value, complete bool) bool {
-	columns := tableColumns[t]
+// difference selects the rows of version more that are not in version less, null cells replaced by zero values. If complete
+// is true it reports whether the pairs of equal rows are as many as the rows of less, and selects nothing useful if they are
+// not.
+func (w *world) difference(t Table, more, less int32, complete bool) bool {
+	h := &w.tables[t]
+	if h.ids == nil {
+		h.number(tableColumns[t])
+	}
+	for _, id := range h.ids[less] {
+		h.count[id]++
+	}
 	pairs := 0
 	w.selected = w.selected[:0]
-	for _, row := range more {
-		found := false
-		for _, other := range less {
-			if equalFilled(columns, row, other) {
-				pairs++
-				found = true
-			}
-		}
-		if !found {
-			w.selected = append(w.selected, filledRow(columns, row))
+	for _, id := range h.ids[more] {
+		pairs += int(h.count[id])
+		if h.count[id] == 0 {
+			w.selected = append(w.selected, h.rows[id])
 		}
 	}
-	return !complete || pairs == len(less)
+	for _, id := range h.ids[less] {
+		h.count[id] = 0
+	}
+	return !complete || pairs == len(h.ids[less])
+}
+
+// number numbers the rows of all versions. Most rows of a version were in the one before it, in the same order, where one may
+// have gone in between.
+func (h *history) number(columns []Column) {
+	h.ids = make([][]int32, len(h.versions))
+	known := make(map[string]int32)
+	var key []byte
+	var before []int32
+	for v := range h.versions {
+		ids := make([]int32, len(h.versions[v].Rows))
+		next := 0
+		for i, row := range h.versions[v].Rows {
+			found := -1
+			for at := next; at < min(next+2, len(before)) && found < 0; at++ {
+				if equalFilled(columns, h.rows[before[at]], row) {
+					found = at
+				}
+			}
+			if found >= 0 {
+				ids[i], next = before[found], found+1
+				continue
+			}
+			key = appendRow(key[:0], columns, row)
+			id, ok := known[string(key)]
+			if !ok {
+				id = int32(len(h.rows))
+				known[string(key)] = id
+				h.rows = append(h.rows, filledRow(columns, row))
+			}
+			ids[i] = id
+		}
+		h.ids[v], before = ids, ids
+	}
+	h.count = make([]int32, len(h.rows))
 }
 
 // equalFilled compares rows in which null stands for zero values.
@@ -252,6 +301,38 @@ func equalFilled(columns []Column, a, b []Value) bool {
 		}
 	}
 	return true
+}
+
+// appendRow appends a text that two rows share if equalFilled holds for them.
+func appendRow(key []byte, columns []Column, row []Value) []byte {
+	for i := range columns {
+		v := row[i]
+		if v.IsNull() {
+			v = zero(columns[i].Kind)
+		}
+		key = append(key, byte(v.kind))
+		switch v.kind {
+		case KindBool, KindNumber:
+			number := v.number
+			switch {
+			case number == 0:
+				number = 0 // of both zeros
+			case math.IsNaN(number):
+				number = math.NaN()
+			}
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(number))
+		case KindString:
+			key = binary.AppendUvarint(key, uint64(len(v.text)))
+			key = append(key, v.text...)
+		case KindList:
+			key = binary.AppendUvarint(key, uint64(len(v.list)))
+			for _, text := range v.list {
+				key = binary.AppendUvarint(key, uint64(len(text)))
+				key = append(key, text...)
+			}
+		}
+	}
+	return key
 }
 
 // filledRow returns a row with zero values for null.

@@ -65,10 +65,11 @@ func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 	var translated []score.Constraint
 	for _, c := range list {
 		constraint := score.Constraint{
-			Table:     table(c.GetTable()),
-			Measure:   score.SnapshotMeasure(c.GetMeasure()),
-			FillTo:    c.GetFillTo(),
-			Extractor: c.GetExtractor(),
+			Table:               table(c.GetTable()),
+			Measure:             score.SnapshotMeasure(c.GetMeasure()),
+			FillTo:              c.GetFillTo(),
+			Extractor:           c.GetExtractor(),
+			ExtractorExpression: c.GetExtractorExpression(),
 		}
 		if c.Reference != nil {
 			reference := int(c.GetReference())

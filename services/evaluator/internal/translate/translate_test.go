@@ -96,7 +96,7 @@ func TestDefinition(t *testing.T) {
 						Column: "name", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
 						Tolerances: []*evaluationv1.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
 					}},
-					FillTo: "content", Extractor: "days_extractor",
+					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
 				}},
 				GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING}, RestrictGuardrails: true,
 			},
@@ -117,7 +117,7 @@ func TestDefinition(t *testing.T) {
 					Overrides: []score.Override{{
 						Column: "name", Measure: score.Close, Tolerances: []score.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
 					}},
-					FillTo: "content", Extractor: "days_extractor",
+					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
 				}},
 				Guard: score.Guard{Mode: score.GuardOnly, Tables: []score.Table{score.Setting}},
 			},

@@ -126,8 +126,8 @@ type job struct {
 	milestones, minefields *score.Graph
 }
 
-// benchmark scores the cases in turn and reports the median and the 99th percentile over the cases of each case's best of
-// several runs.
+// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over the cases of each case's best
+// of several runs.
 func benchmark(b *testing.B, cases []*Case) {
 	var jobs []job
 	for _, c := range cases {
@@ -153,6 +153,11 @@ func benchmark(b *testing.B, cases []*Case) {
 		score.Score(j.trajectory, j.milestones, j.minefields)
 		next++
 	}
+	sum := time.Duration(0)
+	for _, t := range times {
+		sum += t
+	}
+	b.ReportMetric(float64(sum.Nanoseconds())/float64(len(times)), "mean-ns")
 	b.ReportMetric(float64(times[len(times)/2].Nanoseconds()), "median-ns")
 	b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
 	b.ReportMetric(float64(times[len(times)-1].Nanoseconds()), "max-ns")

@@ -1,0 +1,295 @@
+package score
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// adversary makes cases that nothing fits well, so that bounds cut little: every text is a little like every other, and the
+// tables change all the time.
+type adversary struct{ *rand.Rand }
+
+func newAdversary(seed uint64) adversary { return adversary{rand.New(rand.NewPCG(seed, 5))} }
+
+func (a adversary) words(n int) string {
+	var text strings.Builder
+	for range n {
+		fmt.Fprintf(&text, "w%c%c ", 'a'+a.IntN(5), 'a'+a.IntN(3))
+	}
+	return text.String()
+}
+
+func (a adversary) trajectory(length int) *Trajectory {
+	t := &Trajectory{Messages: make([]Message, length)}
+	for i := range t.Messages {
+		t.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String(a.words(6)), VisibleTo: []Role{User, Agent}}
+		if a.IntN(2) == 0 {
+			t.Messages[i].ToolTrace = []string{fmt.Sprintf(
+				`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, a.IntN(4), a.IntN(4))}
+		}
+	}
+	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent
+	for table := Setting; table < tableEnd; table++ {
+		var rows [][]Value
+		for i := range length {
+			if i > 0 && a.IntN(2) == 0 {
+				continue
+			}
+			rows = slices.Clone(rows)
+			if len(rows) > 0 && a.IntN(3) == 0 {
+				rows = rows[1:]
+			}
+			rows = append(rows, a.row(table))
+			t.Tables[table] = append(t.Tables[table], Version{Index: i, Rows: rows})
+		}
+	}
+	return t
+}
+
+func (a adversary) row(table Table) []Value {
+	row := make([]Value, len(tableColumns[table]))
+	for j, column := range tableColumns[table] {
+		switch column.Kind { //nolint:exhaustive // stored tables hold no other
+		case KindString:
+			row[j] = String(a.words(4))
+		case KindBool:
+			row[j] = Bool(a.IntN(2) == 0)
+		default:
+			row[j] = Number(float64(a.IntN(3)))
+		}
+	}
+	return row
+}
+
+func (a adversary) constraint(reference int) Constraint {
+	table, measure := Contact, Addition
+	switch a.IntN(5) {
+	case 0:
+	case 1:
+		table = Messaging
+	case 2:
+		table, measure = Reminder, Update
+	case 3:
+		return Constraint{
+			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace", Extractor: "result_to_timestamp0_extractor",
+			Target: [][]Cell{{{"content", String(a.words(6))}, {"tool_trace", String(`{"tool_name": "t", "arguments": {}}`)}}},
+		}
+	case 4:
+		return Constraint{
+			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
+			Target: [][]Cell{{{"content", String(a.words(4) + "{timestamp_0} " + a.words(3))}}},
+		}
+	}
+	column := "content"
+	if table == Contact {
+		column = "relationship"
+	}
+	return Constraint{Table: table, Measure: measure, Reference: &reference, Target: [][]Cell{{{column, String(a.words(4))}}}}
+}
+
+// shape is the form of a graph: so many nodes, so many of them side by side.
+type shape struct {
+	name         string
+	nodes, width int
+	// cross adds edges between the chains; guarded keeps the automatic guardrails.
+	cross, guarded bool
+	// join puts one node behind all others instead of before them.
+	join bool
+	// refer chooses the reference of a node among those before it.
+	refer func(a adversary, i, width int, before []int) int
+}
+
+// previous refers to the node before in the same chain, ancestor to any that comes before.
+func previous(_ adversary, i, width int, _ []int) int  { return max(i-width, 0) }
+func ancestor(a adversary, _, _ int, before []int) int { return before[a.IntN(len(before))] }
+func nothing(adversary, int, int, []int) int           { return FirstUserMessage }
+func (a adversary) compile(tb testing.TB, s *shape) *Graph {
+	tb.Helper()
+	graph, err := Compile(a.definition(s))
+	if err != nil {
+		tb.Fatalf("%s: Compile: %v", s.name, err)
+	}
+	return graph
+}
+
+func (a adversary) definition(s *shape) Definition {
+	d := Definition{Name: "milestones"}
+	before := make([]uint64, s.nodes)
+	add := func(from, to int) {
+		d.Edges = append(d.Edges, Edge{from, to})
+		before[to] |= 1<<from | before[from]
+	}
+	for i := range s.nodes {
+		switch {
+		case s.join && i == s.nodes-1:
+			for before := range i {
+				add(before, i)
+			}
+		case s.join:
+		case s.width == s.nodes && i > 0:
+			add(0, i)
+		case i >= s.width:
+			add(i-s.width, i)
+			if s.cross && a.IntN(3) == 0 {
+				add((i/s.width-1)*s.width+a.IntN(s.width), i)
+			}
+		}
+		reference := FirstUserMessage
+		if before[i] != 0 {
+			reference = s.refer(a, i, s.width, list(before[i]))
+		}
+		node := Node{Constraints: []Constraint{a.constraint(reference)}}
+		if a.IntN(2) == 0 {
+			node.Constraints = append(node.Constraints, say(a.words(6)))
+		}
+		if !s.guarded {
+			node.Guard.Mode = GuardOnly
+		}
+		d.Nodes = append(d.Nodes, node)
+	}
+	return d
+}
+
+// shapes are what must be scored in time.
+var shapes = []shape{
+	{name: "width 4, references to the node before", nodes: 20, width: 4, refer: previous},
+	{name: "width 4, guarded", nodes: 20, width: 4, guarded: true, refer: previous},
+	{name: "width 4, references to any node before", nodes: 20, width: 4, refer: ancestor},
+	{name: "width 4, references to the start", nodes: 20, width: 4, cross: true, refer: nothing},
+	{name: "antichain of 16 behind one", nodes: 17, width: 17, refer: ancestor},
+	{name: "antichain of 16 behind one, guarded", nodes: 17, width: 17, guarded: true, refer: ancestor},
+	{name: "antichain of 16 before one", nodes: 17, width: 17, join: true, refer: ancestor},
+	{name: "antichain of 16 before one, guarded", nodes: 17, width: 17, join: true, guarded: true, refer: ancestor},
+	{name: "chain", nodes: 20, width: 1, refer: previous},
+	{name: "crossed", nodes: 6, width: 3, cross: true, refer: ancestor},
+	{name: "crossed, guarded", nodes: 6, width: 3, cross: true, guarded: true, refer: ancestor},
+}
+
+// BenchmarkAdversary scores trajectories of 60 messages; max-ns is the slowest of several, each at its best of several runs.
+func BenchmarkAdversary(b *testing.B) {
+	for i := range shapes {
+		b.Run(shapes[i].name, func(b *testing.B) { benchmarkShape(b, &shapes[i], 60) })
+	}
+}
+
+// BenchmarkCrossed scores graphs of width 4 whose chains are crossed by edges and references, which has no bound but maxWork.
+func BenchmarkCrossed(b *testing.B) {
+	for _, s := range []shape{
+		{name: "references to the node before", nodes: 20, width: 4, cross: true, refer: previous},
+		{name: "references to any node before", nodes: 20, width: 4, cross: true, refer: ancestor},
+	} {
+		b.Run(s.name, func(b *testing.B) { benchmarkShape(b, &s, 60) })
+	}
+}
+
+// BenchmarkLongAdversary scores trajectories of 120 messages.
+func BenchmarkLongAdversary(b *testing.B) { benchmarkShape(b, &shapes[len(shapes)-2], 120) }
+
+func benchmarkShape(b *testing.B, s *shape, messages int) {
+	b.Helper()
+	var trajectories []*Trajectory
+	var graphs []*Graph
+	slowest := time.Duration(0)
+	for seed := range uint64(6) {
+		a := newAdversary(seed)
+		trajectory, graph := a.trajectory(messages), a.compile(b, s)
+		trajectories, graphs = append(trajectories, trajectory), append(graphs, graph)
+		fastest := time.Hour
+		for range 5 {
+			start := time.Now()
+			Score(trajectory, graph, nil)
+			fastest = min(fastest, time.Since(start))
+		}
+		slowest = max(slowest, fastest)
+	}
+	b.ReportAllocs()
+	for next := 0; b.Loop(); next++ {
+		Score(trajectories[next%len(graphs)], graphs[next%len(graphs)], nil)
+	}
+	b.ReportMetric(float64(slowest.Nanoseconds()), "max-ns")
+}
+
+// work returns how much matching looks at.
+func work(t *testing.T, trajectory *Trajectory, graph *Graph) int {
+	t.Helper()
+	m := newMatcher(newWorld(trajectory), graph)
+	if _, err := m.match(); err != nil {
+		t.Fatalf("match: %v", err)
+	}
+	return m.work
+}
+
+// Twice the messages may mean four times the pairs of a message and a reference, and not much more.
+func TestWorkGrowsWithThePairsOfMessages(t *testing.T) {
+	for i := range shapes {
+		s := &shapes[i]
+		t.Run(s.name, func(t *testing.T) {
+			a := newAdversary(1)
+			definition := a.definition(s)
+			graph, err := Compile(definition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before int
+			for _, messages := range []int{60, 120, 240} {
+				got := work(t, newAdversary(2).trajectory(messages), graph)
+				pairs := s.nodes * messages * messages
+				if got > 40*pairs || before > 0 && got > 16*before {
+					t.Errorf("%d messages: looked at %d, want at most %d and 16 times %d", messages, got, 40*pairs, before)
+				}
+				before = got
+			}
+		})
+	}
+}
+
+// Equal messages make every step as good as any other, which is the worst for a search that tries all of the best.
+func TestWorkOnEqualMessages(t *testing.T) {
+	trajectory := newAdversary(3).trajectory(120)
+	for i := range trajectory.Messages[1:] {
+		trajectory.Messages[i+1] = trajectory.Messages[1]
+	}
+	trajectory.Tables = [tableEnd][]Version{}
+	for i := range shapes {
+		graph := newAdversary(4).compile(t, &shapes[i])
+		if got, want := work(t, trajectory, graph), 40*shapes[i].nodes*120*120; got > want {
+			t.Errorf("%s: looked at %d, want at most %d", shapes[i].name, got, want)
+		}
+	}
+}
+
+// What is too much work is given up, whatever the trajectory.
+func TestWorkIsBounded(t *testing.T) {
+	s := shape{name: "far back", nodes: 20, width: 1, guarded: true, refer: func(_ adversary, i, _ int, _ []int) int { return i / 2 }}
+	trajectory, graph := newAdversary(5).trajectory(400), newAdversary(6).compile(t, &s)
+	result := Score(trajectory, graph, nil)
+	if !errors.Is(result.Err, ErrWork) {
+		t.Errorf("Score: got error %v, want %v", result.Err, ErrWork)
+	}
+}
+
+func TestTangledGraphsAreRefused(t *testing.T) {
+	d := Definition{Name: "milestones"}
+	for i := range 32 {
+		node := Node{Constraints: []Constraint{say("a")}}
+		if i >= 16 {
+			d.Edges = append(d.Edges, Edge{i - 16, i})
+			for _, reference := range []int{i - 16, (i*5 + 3) % 16, (i*7 + 1) % 16, (i*3 + 5) % 16} {
+				node.Constraints = append(node.Constraints, Constraint{
+					Table: Contact, Measure: Addition, Reference: &reference, Target: [][]Cell{{{"name", String("x")}}},
+				})
+			}
+		}
+		d.Nodes = append(d.Nodes, node)
+	}
+	_, err := Compile(d)
+	var got *DefinitionError
+	if !errors.As(err, &got) || got.Node < 0 || !strings.Contains(got.Problem, "too many references cross each other") {
+		t.Errorf("Compile: got %v, want an error about references that cross each other", err)
+	}
+}

@@ -1,0 +1,74 @@
+package score
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/toolsandbox/toolsandbox/internal/tangle"
+)
+
+// checkWidth notes a graph that is too much work to match. Graphs with other mistakes are left alone.
+func (g *Graph) checkWidth(check *checker, direct []uint64) {
+	if len(check.errors) > 0 {
+		return
+	}
+	nodes := make([]tangle.Node, len(g.nodes))
+	for _, i := range list(g.matched) {
+		nodes[i].After = direct[i]
+		for _, c := range g.nodes[i].constraints {
+			if c.reference >= 0 {
+				nodes[i].References |= 1 << c.reference
+			}
+		}
+	}
+	var tangled *tangle.Error
+	if errors.As(tangle.Check(nodes), &tangled) {
+		check.add(tangled.Node, -1, "", "%v", tangled)
+	}
+}
+
+// arrange derives from the order of the nodes what matching walks along: the nodes sorted, who is next to whom.
+func (g *Graph) arrange() {
+	g.before, g.near = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
+	var placed uint64
+	var before [maxNodes]uint64
+	for placed != g.matched {
+		for _, i := range list(g.matched &^ placed) {
+			if g.nodes[i].before&^placed == 0 {
+				g.sorted = append(g.sorted, i)
+				placed |= 1 << i
+				before[i] = g.nodes[i].before
+				for _, p := range list(before[i]) {
+					before[i] |= before[p]
+				}
+			}
+		}
+	}
+	for _, i := range g.sorted {
+		n := &g.nodes[i]
+		n.above = n.before
+		for _, p := range list(n.before) {
+			n.above &^= before[p]
+		}
+		for _, need := range n.needs {
+			n.reads |= 1 << need.node
+		}
+		g.before[i] = n.before
+		g.near[i] |= n.before
+		for _, p := range list(n.before) {
+			g.near[p] |= 1 << i
+		}
+	}
+}
+
+// latest returns the node of a set that is not empty which stands last in the sorted nodes.
+func (g *Graph) latest(set uint64) int {
+	if set&(set-1) != 0 {
+		for at := len(g.sorted) - 1; at >= 0; at-- {
+			if set&(1<<g.sorted[at]) != 0 {
+				return g.sorted[at]
+			}
+		}
+	}
+	return bits.TrailingZeros64(set)
+}

@@ -1,0 +1,297 @@
+package score
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// bounds holds what the upper bounds of one matching are made of.
+type bounds struct {
+	// fixed[node*count+place] is the product of what a node compares without a reference to another node.
+	fixed []float64
+	// factors[node][need*count+at] caches factors, highest[node][need] the largest of them.
+	factors, highest [][][]float64
+	rows             map[string]*row
+	messages         map[string][]float64
+}
+
+// row bounds what a node and all that hangs on it in a forest can reach, by the node's place.
+type row struct {
+	// own is the node's part of sum; it is exact if all that the node refers to is matched.
+	own []float64
+	// sum is the bound, best the largest bound at this place or a later one.
+	sum, best []float64
+}
+
+// forest is a choice of one predecessor for each open node: a reference, or else a predecessor by the order. What hangs
+// on a node is bounded together with it; other dependences between open nodes are bounded apart, each at its best.
+type forest struct {
+	left  uint64
+	roots uint64
+	// tree is each node with all that hangs on it, children what hangs on it directly.
+	tree, children [maxNodes]uint64
+	parent         [maxNodes]int8
+	// exact says that no dependence was bounded apart.
+	exact bool
+}
+
+// grow makes the forest of a set of open nodes.
+func (m *matcher) grow(f *forest, left uint64) {
+	f.left, f.exact = left, true
+	for at := len(m.graph.sorted) - 1; at >= 0; at-- {
+		i := m.graph.sorted[at]
+		if left&(1<<i) == 0 {
+			continue
+		}
+		n := &m.graph.nodes[i]
+		f.tree[i] |= 1 << i
+		open := n.reads & left
+		choice := open
+		if open == 0 {
+			choice = n.above & left
+		}
+		if choice == 0 {
+			f.parent[i] = -1
+			f.roots |= 1 << i
+			continue
+		}
+		p := m.graph.latest(choice)
+		f.parent[i] = int8(p)
+		f.children[p] |= 1 << i
+		f.tree[p] |= f.tree[i]
+		if (open|n.above&left)&^(1<<p) != 0 {
+			f.exact = false
+		}
+	}
+}
+
+// prepareBounds evaluates what needs no reference.
+func (m *matcher) prepareBounds() {
+	b := &m.bounds
+	b.factors, b.highest = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
+	b.fixed = make([]float64, len(m.graph.nodes)*m.count)
+	for set := m.graph.matched; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		for place := range m.count {
+			b.fixed[i*m.count+place] = m.fixedProduct(&m.graph.nodes[i], m.first+place)
+		}
+	}
+}
+
+// fixedProduct returns the product of what a node compares without a reference to another node.
+func (m *matcher) fixedProduct(n *node, index int) float64 {
+	for _, guard := range n.guards {
+		if guard.Reference == FirstUserMessage && !m.equal(guard.Table, index, m.first) {
+			return 0
+		}
+	}
+	for i := range n.constraints {
+		if c := &n.constraints[i]; c.table == Sandbox && !c.admits(&m.trajectory.Messages[index]) {
+			return 0
+		}
+	}
+	product := 1.0
+	for i := range n.constraints {
+		if c := &n.constraints[i]; c.measure == Snapshot || c.reference == FirstUserMessage {
+			if product *= m.constraint(c, index); product == 0 {
+				return 0
+			}
+		}
+	}
+	return product
+}
+
+// factor returns the product of what a node at an index compares with another node's index.
+func (m *matcher) factor(n *node, reference, index, at int) float64 {
+	for _, guard := range n.guards {
+		if guard.Reference == reference && !m.equal(guard.Table, index, at) {
+			return 0
+		}
+	}
+	product := 1.0
+	for i := range n.constraints {
+		if c := &n.constraints[i]; c.measure != Snapshot && c.reference == reference {
+			if product *= m.compare(c, index, at); product == 0 {
+				return 0
+			}
+		}
+	}
+	return product
+}
+
+// factors returns by place, from that of the reference on, the factor of one of a node's needs. Places at which the node can
+// reach nothing anyway are left at 0.
+func (m *matcher) factors(i, which, at int) []float64 {
+	n, b := &m.graph.nodes[i], &m.bounds
+	tables := b.factors[i]
+	if tables == nil {
+		tables = make([][]float64, len(n.needs)*m.count)
+		b.factors[i] = tables
+	}
+	table := &tables[which*m.count+at]
+	if *table != nil {
+		return *table
+	}
+	need := n.needs[which]
+	first := at
+	for first > 0 && m.alike(need.tables, m.first+first-1, m.first+first) {
+		first--
+	}
+	if first < at {
+		*table = m.factors(i, which, first)
+		return *table
+	}
+	factors := make([]float64, m.count)
+	fixed := b.fixed[i*m.count:]
+	for place := at; place < m.count; place++ {
+		if fixed[place] != 0 {
+			m.work++
+			factors[place] = m.factor(n, need.node, m.first+place, m.first+at)
+		}
+	}
+	*table = factors
+	return factors
+}
+
+// highest returns by place the largest factor over all places of a reference that are not later.
+func (m *matcher) highest(i, which int) []float64 {
+	n, b := &m.graph.nodes[i], &m.bounds
+	if b.highest[i] == nil {
+		b.highest[i] = make([][]float64, len(n.needs))
+	}
+	highest := &b.highest[i][which]
+	if *highest != nil {
+		return *highest
+	}
+	*highest = make([]float64, m.count)
+	for at := range m.count {
+		if at > 0 && m.alike(n.needs[which].tables, m.first+at-1, m.first+at) {
+			continue
+		}
+		for place, factor := range m.factors(i, which, at) {
+			if place >= at {
+				(*highest)[place] = max((*highest)[place], factor)
+			}
+		}
+	}
+	return *highest
+}
+
+// products returns by place the product of all that a node compares: with matched nodes as it is, with open ones at most.
+// What it compares with its parent is left out.
+func (m *matcher) products(f *forest, i int) []float64 {
+	n := &m.graph.nodes[i]
+	products := make([]float64, m.count)
+	copy(products, m.bounds.fixed[i*m.count:])
+	for which, need := range n.needs {
+		var factors []float64
+		switch {
+		case f.left&(1<<need.node) == 0:
+			factors = m.factors(i, which, m.at[need.node]-m.first)
+		case need.node != int(f.parent[i]):
+			factors = m.highest(i, which)
+		default:
+			continue
+		}
+		for place, factor := range factors {
+			products[place] *= factor
+		}
+	}
+	return products
+}
+
+// below returns by place what hangs on a node can reach at most if the node stands there.
+func (m *matcher) below(f *forest, i int) []float64 {
+	sums := make([]float64, m.count)
+	for set := f.children[i]; set != 0; set &= set - 1 {
+		for place, most := range m.message(f, bits.TrailingZeros64(set)) {
+			sums[place] += most
+		}
+	}
+	return sums
+}
+
+// row returns the bounds of a node that hangs on none.
+func (m *matcher) row(f *forest, i int) *row {
+	if known, ok := m.bounds.rows[string(m.rowKey(f, i))]; ok {
+		return known
+	}
+	r := &row{own: m.products(f, i), sum: m.below(f, i), best: make([]float64, m.count)}
+	scored := m.graph.nodes[i].scored
+	best := 0.0
+	for place := m.count - 1; place >= 0; place-- {
+		m.work++
+		r.own[place] = root(r.own[place], scored)
+		r.sum[place] += r.own[place]
+		best = max(best, r.sum[place])
+		r.best[place] = best
+	}
+	if m.bounds.rows == nil {
+		m.bounds.rows = make(map[string]*row)
+	}
+	m.bounds.rows[string(m.rowKey(f, i))] = r
+	return r
+}
+
+// message returns by the parent's place what a node and all that hangs on it can reach at most.
+func (m *matcher) message(f *forest, i int) []float64 {
+	if known, ok := m.bounds.messages[string(m.rowKey(f, i))]; ok {
+		return known
+	}
+	n, p := &m.graph.nodes[i], int(f.parent[i])
+	products, reach := m.products(f, i), m.below(f, i)
+	low := m.low(i, f.left, m.first) - m.first
+	message := make([]float64, m.count)
+	which := slices.IndexFunc(n.needs, func(need need) bool { return need.node == p })
+	if which < 0 {
+		best := 0.0
+		for place := m.count - 1; place >= 0; place-- {
+			m.work++
+			if place >= low {
+				best = max(best, root(products[place], n.scored)+reach[place])
+			}
+			message[place] = best
+		}
+	} else {
+		seen := n.needs[which].tables
+		upper := make([]float64, m.count+1)
+		for at := range message {
+			if at == 0 || !m.alike(seen, m.first+at-1, m.first+at) {
+				best := 0.0
+				factors := m.factors(i, which, at)
+				for place := m.count - 1; place >= max(at, low); place-- {
+					m.work++
+					best = max(best, root(products[place]*factors[place], n.scored)+reach[place])
+					upper[place] = best
+				}
+			}
+			message[at] = upper[max(at, low)]
+		}
+	}
+	if m.bounds.messages == nil {
+		m.bounds.messages = make(map[string][]float64)
+	}
+	m.bounds.messages[string(m.rowKey(f, i))] = message
+	return message
+}
+
+// rowKey returns a key for everything that the bounds of a node and what hangs on it depend on. It is valid until the next
+// call of state or rowKey.
+func (m *matcher) rowKey(f *forest, i int) []byte {
+	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
+	key = append(key, byte(i))
+	open := uint64(0)
+	for set := f.tree[i]; set != 0; set &= set - 1 {
+		j := bits.TrailingZeros64(set)
+		n := &m.graph.nodes[j]
+		open |= (n.reads | n.above) & f.left
+		if n.above&^f.left != 0 {
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.low(j, f.left, m.first)))
+		}
+		key = m.appendSeen(key, n, f.left)
+	}
+	key = binary.LittleEndian.AppendUint64(key, open)
+	m.key = key
+	return key
+}

@@ -1,0 +1,210 @@
+package score
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/toolsandbox/toolsandbox/internal/tangle"
+)
+
+// slack is how much a bound must exceed the best known sum to be worth a look, above the rounding of a sum.
+const slack = 1e-13
+
+// outcome is what is known of the best sum of a part: exactly, or at most so much.
+type outcome struct {
+	sum   float64
+	exact bool
+}
+
+// part is a set of open nodes of which no other open node is a neighbour.
+type part struct {
+	outcome
+	nodes uint64
+}
+
+// value returns the largest sum of similarities of the nodes of left, none of which may stand before last; the others that
+// they look at have their index. If that sum is not above least, the result is only an upper bound least itself.
+func (m *matcher) value(left uint64, last int, least float64) float64 {
+	var space [8]part
+	parts := space[:0]
+	sum := 0.0
+	for left != 0 {
+		p := part{nodes: tangle.Connected(m.graph.near, left)}
+		left &^= p.nodes
+		p.outcome = m.known(p.nodes, last)
+		sum += p.sum
+		parts = append(parts, p)
+	}
+	for i := range parts {
+		p := &parts[i]
+		if sum <= least+slack {
+			return least
+		}
+		if !p.exact {
+			sum += m.search(p.nodes, last, least-(sum-p.sum)) - p.sum
+		}
+	}
+	if sum <= least+slack {
+		return least
+	}
+	return sum
+}
+
+// known returns what can be said of a part without a search.
+func (m *matcher) known(part uint64, last int) outcome {
+	if known, ok := m.solved[string(m.state(part, last))]; ok {
+		return known
+	}
+	var f forest
+	m.grow(&f, part)
+	o := outcome{exact: f.exact}
+	for set := f.roots; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		o.sum += m.row(&f, i).best[m.low(i, part, last)-m.first]
+	}
+	return o
+}
+
+// low returns the first index that an open node may have, as far as nodes outside left say.
+func (m *matcher) low(i int, left uint64, last int) int {
+	for set := m.graph.nodes[i].above &^ left; set != 0; set &= set - 1 {
+		last = max(last, m.at[bits.TrailingZeros64(set)])
+	}
+	return last
+}
+
+// search finds the best sum of a part, as value does, by trying the indices of one node in the order of their bounds.
+func (m *matcher) search(part uint64, last int, least float64) float64 {
+	i := tangle.Branch(m.graph.before, m.graph.near, part)
+	others := m.expand(part, last, i)
+	start := len(m.stack) - others.count
+	best := least
+	for from := start; from < len(m.stack); from++ {
+		top := from
+		for c := from + 1; c < len(m.stack); c++ {
+			if m.stack[c].similarity > m.stack[top].similarity {
+				top = c
+			}
+		}
+		m.stack[from], m.stack[top] = m.stack[top], m.stack[from]
+		c := m.stack[from]
+		if c.similarity+others.bound <= best+slack {
+			break
+		}
+		m.at[i] = int(c.index)
+		similarity := m.node(&m.graph.nodes[i], int(c.index))
+		best = max(best, similarity+m.value(part&^(1<<i), last, best-similarity))
+		if m.work > maxWork {
+			break
+		}
+	}
+	m.stack = m.stack[:start]
+	if m.solved == nil {
+		m.solved = make(map[string]outcome)
+	}
+	m.solved[string(m.state(part, last))] = outcome{best, best > least}
+	return best
+}
+
+// expansion says what expand put on the stack.
+type expansion struct {
+	// count is the number of candidates.
+	count int
+	// bound is what the nodes can reach at most that are not bound together with the candidates' node.
+	bound float64
+}
+
+// expand puts on the stack the indices at which node i may stand, each with the bound of all that hangs on it. Left out are
+// those that follow on one with at least the same similarity where the rest of the part sees the same versions: whatever
+// continues the later one continues the earlier one.
+func (m *matcher) expand(part uint64, last, i int) expansion {
+	var f forest
+	m.grow(&f, part)
+	var others expansion
+	for set := f.roots &^ (1 << i); set != 0; set &= set - 1 {
+		j := bits.TrailingZeros64(set)
+		others.bound += m.row(&f, j).best[m.low(j, part, last)-m.first]
+	}
+	r := m.row(&f, i)
+	seen := m.read(part, i)
+	best, low := float64(unknown), m.low(i, part, last)
+	for index := low; index < m.first+m.count; index++ {
+		m.work++
+		if index > low && !m.alike(seen, index-1, index) {
+			best = unknown
+		}
+		if place := index - m.first; r.own[place] > best {
+			best = r.own[place]
+			others.count++
+			m.stack = append(m.stack, candidate{r.sum[place], int32(i), int32(index)})
+		}
+	}
+	return others
+}
+
+// read returns which tables at the match of node i the other nodes of left look at.
+func (m *matcher) read(left uint64, i int) tableSet {
+	var tables tableSet
+	for set := left & m.graph.near[i]; set != 0; set &= set - 1 {
+		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].needs {
+			if need.node == i {
+				tables = tables.union(need.tables)
+			}
+		}
+	}
+	return tables
+}
+
+// state returns a key for everything that the best sum of a part depends on: its nodes, the first index that each may have,
+// and what they compare with at matched nodes. It is valid until the next call of state or rowKey.
+func (m *matcher) state(part uint64, last int) []byte {
+	key := binary.LittleEndian.AppendUint64(m.key[:0], part)
+	for set := part; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		n := &m.graph.nodes[i]
+		if n.before&part == 0 || n.above&^part != 0 {
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.low(i, part, last)))
+		}
+		key = m.appendSeen(key, n, part)
+	}
+	m.key = key
+	return key
+}
+
+// appendSeen appends to a key what a node compares with at nodes outside left. Of automatic guardrails that is no more than
+// which version all of them want, or that they want different ones, so that the node can reach nothing.
+func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
+	if n.reads&^left == 0 {
+		return key
+	}
+	start := len(key)
+	key = append(key, 0)
+	for _, need := range n.needs {
+		if left&(1<<need.node) != 0 {
+			continue
+		}
+		index := m.at[need.node]
+		if need.compared.has(Sandbox) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(index))
+		}
+		for t := Setting; t < tableEnd; t++ {
+			if need.compared.has(t) {
+				key = binary.LittleEndian.AppendUint32(key, uint32(m.tables[t].at[index]))
+			}
+		}
+	}
+	var wanted [tableEnd]int32
+	for _, guard := range n.guards {
+		if guard.Reference < 0 || left&(1<<guard.Reference) != 0 {
+			continue
+		}
+		class := m.classOf(guard.Table, m.at[guard.Reference]) + 1
+		if known := &wanted[guard.Table]; *known == 0 {
+			*known = class
+			key = binary.LittleEndian.AppendUint32(key, uint32(class))
+		} else if *known != class {
+			return append(key[:start], 1)
+		}
+	}
+	return key
+}
