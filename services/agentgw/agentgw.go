@@ -16,12 +16,21 @@ import (
 // Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot be computed again are
 // kept on the mesh's bus.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
-	server, err := NewServer(cfg, m.Bus())
+	server, err := NewServer(cfg, m.Bus(), m.Bus())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	return m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	attached := make(chan error, 1)
+	go func() {
+		defer cancel()
+		attached <- server.serveAttached(ctx, cfg)
+	}()
+	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
 	})
+	cancel()
+	return errors.Join(err, <-attached)
 }

@@ -1,7 +1,9 @@
 package agentgw
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/pflag"
 )
@@ -22,11 +24,29 @@ type Config struct {
 	PluginMessageBytes int
 	// PluginTurnBytes bounds the messages that one answer of a plug-in becomes.
 	PluginTurnBytes int
+	// ModelAnswerBytes bounds the body of one answer of a model provider.
+	ModelAnswerBytes int64
+	// ModelTurnBytes bounds what is recorded of one answer of a model: its messages and its own form.
+	ModelTurnBytes int
+	// ModelConnections is how many idle connections are kept to each model provider.
+	ModelConnections int
+	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there. Empty allows all.
+	ModelBaseURLs []string
+	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers come from there. It is called
+	// concurrently.
+	Getenv func(name string) string
+	// AttachListen is where agents attach themselves, host:port; empty accepts none.
+	AttachListen string
+	// AttachCert and AttachKey are PEM files that turn TLS on there.
+	AttachCert, AttachKey string
 }
 
 // DefaultConfig returns bounds that suit a gateway with a few hundred rollouts at once.
 func DefaultConfig() Config {
-	return Config{ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10}
+	return Config{
+		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
+		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelConnections: 4096, Getenv: os.Getenv,
+	}
 }
 
 // RegisterFlags adds the flags of this service.
@@ -35,6 +55,18 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.PluginConnections, "agentgw-plugin-connections", c.PluginConnections, "how many plug-in agents may be connected at once")
 	fs.IntVar(&c.PluginMessageBytes, "agentgw-plugin-message-bytes", c.PluginMessageBytes, "largest gRPC message to or from a plug-in agent")
 	fs.IntVar(&c.PluginTurnBytes, "agentgw-plugin-turn-bytes", c.PluginTurnBytes, "largest turn of a plug-in agent")
+	fs.Int64Var(&c.ModelAnswerBytes, "agentgw-model-answer-bytes", c.ModelAnswerBytes, "largest answer of a model provider")
+	fs.IntVar(&c.ModelTurnBytes, "agentgw-model-turn-bytes", c.ModelTurnBytes, "largest turn of a model")
+	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "idle connections to keep to each model provider")
+	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); keys are sent there")
+	c.RegisterAttachFlags(fs)
+}
+
+// RegisterAttachFlags adds the flags that say where agents attach themselves.
+func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "host:port where agents attach themselves, for --agent attached:NAME; empty accepts none")
+	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate to show to agents that attach themselves; turns TLS on")
+	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 
 // Validate names the first field that is out of range.
@@ -48,6 +80,16 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--agentgw-plugin-message-bytes: %d given, expected at least %d", c.PluginMessageBytes, minMessageBytes)
 	case c.PluginTurnBytes < minMessageBytes || c.PluginTurnBytes > maxTurnBytes:
 		return fmt.Errorf("--agentgw-plugin-turn-bytes: %d given, expected %d to %d", c.PluginTurnBytes, minMessageBytes, maxTurnBytes)
+	case c.ModelAnswerBytes < minMessageBytes:
+		return fmt.Errorf("--agentgw-model-answer-bytes: %d given, expected at least %d", c.ModelAnswerBytes, minMessageBytes)
+	case c.ModelTurnBytes < minMessageBytes || c.ModelTurnBytes > maxTurnBytes:
+		return fmt.Errorf("--agentgw-model-turn-bytes: %d given, expected %d to %d", c.ModelTurnBytes, minMessageBytes, maxTurnBytes)
+	case c.ModelConnections < 1:
+		return fmt.Errorf("--agentgw-model-connections: %d given, expected at least 1", c.ModelConnections)
+	case c.Getenv == nil:
+		return errors.New("no way to read the environment")
+	case (c.AttachCert == "") != (c.AttachKey == ""):
+		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
 	}
 	return nil
 }

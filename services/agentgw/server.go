@@ -13,10 +13,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
@@ -41,18 +41,28 @@ type Recorder interface {
 	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error)
 }
 
+// Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
+type Relay interface {
+	// Ask delivers a request to a replica that answers to the name, or fails with bus.ErrNotFound.
+	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
+	// Answer answers to a name until stop is called.
+	Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+}
+
 // Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	replies Recorder
 	plugins *plugin.Dialer
+	agents  *attach.Registry
+	models  *model.Player
 	tools   *lru.Cache[string, *turn.Tools]
 	tracer  trace.Tracer
 }
 
-// NewServer returns a server that keeps replies in the given record. It expects requests that satisfy the rules of their
-// proto.
-func NewServer(cfg Config, replies Recorder) (*Server, error) {
+// NewServer returns a server that keeps replies in the given record and reaches agents at other replicas over the relay. It
+// expects requests that satisfy the rules of their proto.
+func NewServer(cfg Config, replies Recorder, relay Relay) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -60,14 +70,22 @@ func NewServer(cfg Config, replies Recorder) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
+	agents := attach.New(relay)
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes,
+	}, agents)
+	models := model.NewPlayer(model.Config{
+		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
+		BaseURLs: cfg.ModelBaseURLs, Getenv: cfg.Getenv,
 	})
-	return &Server{replies: replies, plugins: plugins, tools: tools, tracer: otel.Tracer("agentgw")}, nil
+	return &Server{replies: replies, plugins: plugins, agents: agents, models: models, tools: tools, tracer: otel.Tracer("agentgw")}, nil
 }
 
-// Close closes the connections to plug-ins.
-func (s *Server) Close() error { return s.plugins.Close() }
+// Close closes the connections to plug-ins and to providers.
+func (s *Server) Close() error {
+	s.models.Close()
+	return s.plugins.Close()
+}
 
 // ListAgents implements AgentGatewayService.
 func (s *Server) ListAgents(context.Context, *agentgwv1.ListAgentsRequest) (*agentgwv1.ListAgentsResponse, error) {
@@ -86,6 +104,12 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
+	if usage := response.GetUsage(); usage != nil {
+		span.SetAttributes(
+			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
+			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),
+		)
+	}
 	return response, nil
 }
 
@@ -103,8 +127,16 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	case *agentgwv1.Player_Random:
 		return played(random.Respond(req, tools))
 	case *agentgwv1.Player_Plugin:
-		return s.recorded(ctx, req, func() (*agentgwv1.RespondResponse, error) {
-			return s.plugins.Respond(ctx, req, tools)
+		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
+			response, err := s.plugins.Respond(ctx, req, tools)
+			return &agentgwv1.Reply{Messages: response.GetMessages(), Failure: response.GetFailure()}, err
+		})
+	case *agentgwv1.Player_Model:
+		if model.Silent(req.GetView()) {
+			return &agentgwv1.RespondResponse{}, nil
+		}
+		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
+			return s.models.Respond(ctx, req, tools, s.past(req.GetRolloutId()))
 		})
 	default:
 		return nil, fmt.Errorf("%w: no kind of player is set", errRole)
@@ -121,33 +153,6 @@ func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse,
 		return nil, err
 	}
 	return &agentgwv1.RespondResponse{Messages: messages}, nil
-}
-
-// recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts.
-func (s *Server) recorded(
-	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.RespondResponse, error),
-) (*agentgwv1.RespondResponse, error) {
-	raw, err := s.replies.Reply(ctx, req.GetRolloutId(), req.GetIndex())
-	if err != nil && !errors.Is(err, bus.ErrNotFound) {
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
-	}
-	if err != nil {
-		response, err := ask()
-		if err != nil {
-			return nil, err
-		}
-		if raw, err = proto.Marshal(response); err != nil {
-			return nil, fmt.Errorf("encode reply: %w", err)
-		}
-		if raw, err = s.replies.RecordReply(ctx, req.GetRolloutId(), req.GetIndex(), raw); err != nil {
-			return nil, fmt.Errorf("%w: %w", errRecord, err)
-		}
-	}
-	response := &agentgwv1.RespondResponse{}
-	if err := proto.Unmarshal(raw, response); err != nil {
-		return nil, fmt.Errorf("decode reply %d of %s: %w", req.GetIndex(), req.GetRolloutId(), err)
-	}
-	return response, nil
 }
 
 // toolsOf returns the role's tools, from the request or from an earlier one; nil if they are not known.
@@ -186,6 +191,12 @@ func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (cont
 			attribute.String("toolsandbox.role", world.RoleText(req.GetRole())),
 			attribute.Int("toolsandbox.message.index", int(req.GetIndex())),
 		)
+		if m := req.GetPlayer().GetModel(); m != nil {
+			span.SetAttributes(
+				attribute.String("gen_ai.provider.name", model.ProviderName(m.GetProvider())),
+				attribute.String("gen_ai.request.model", m.GetModel()),
+			)
+		}
 	}
 	return ctx, span
 }
@@ -205,6 +216,8 @@ func code(err error) codes.Code {
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable},
 		{plugin.ErrBusy, codes.ResourceExhausted},
+		{model.ErrTimeout, codes.DeadlineExceeded},
+		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once
 	} {
 		if errors.Is(err, row.err) {
 			return row.code

@@ -3,12 +3,16 @@
 package player
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -23,6 +27,9 @@ const (
 	user  = worldv1.Role_ROLE_USER
 )
 
+// attachedName is the proto's rule for names of agents that attach themselves.
+var attachedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // form is one way to name a player.
 type form struct {
 	name        string // as listed: fixed text, then the part that the user chooses in capitals
@@ -34,7 +41,10 @@ type form struct {
 
 // forms returns all forms, sorted by name.
 func forms() []form {
-	return []form{
+	list := slices.Concat([]form{
+		{"attached:NAME", "attached:", "Your own agent, which attached itself to the gateway at --attach-listen.", []worldv1.Role{agent}, parseAttached},
+		{"Cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
+		{"cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"grpc://HOST:PORT", "grpc://", "Your own agent, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent}, parsePlugin},
 		{"oracle", "", "Plays the scenario's own solution.", []worldv1.Role{agent}, parseScenario},
 		{"random", "", "Calls random tools with random arguments of the right types.", []worldv1.Role{agent}, parseUnseeded},
@@ -42,7 +52,9 @@ func forms() []form {
 		{"scripted", "", "Plays the scenario's own user script.", []worldv1.Role{user}, parseScenario},
 		{"scripted:FILE", "scripted:", "Plays the turns of a YAML or JSON file, the same for every scenario.", []worldv1.Role{user, agent}, parseFile},
 		{"unhelpful", "", "Always says that it cannot help.", []worldv1.Role{agent}, parseUnhelpful},
-	}
+	}, modelForms())
+	slices.SortFunc(list, func(a, b form) int { return cmp.Compare(a.name, b.name) })
+	return list
 }
 
 // List returns what can be written, sorted by name.
@@ -57,9 +69,9 @@ func List() []*agentgwv1.AgentInfo {
 // Roles returns the roles that a player can play; none for a player without a kind.
 func Roles(p *agentgwv1.Player) []worldv1.Role {
 	switch p.GetKind().(type) {
-	case *agentgwv1.Player_Scripted:
+	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Model, *agentgwv1.Player_Plugin:
 		return []worldv1.Role{user, agent}
-	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random, *agentgwv1.Player_Plugin:
+	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
 		return []worldv1.Role{agent}
 	default:
 		return nil
@@ -83,8 +95,14 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 		}
 	}
 	known := names(role)
+	var all []string
+	for _, f := range forms() {
+		if slices.Contains(f.roles, role) {
+			all = append(all, f.name)
+		}
+	}
 	hint := ""
-	if near := nearest(text, known); near != "" {
+	if near := nearest(text, all); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint)
@@ -100,10 +118,14 @@ func (f form) match(text string) (rest string, ok bool) {
 
 func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleText(role)) }
 
+// alias says whether the form is a name of the original's; they begin with a capital.
+func (f form) alias() bool { return unicode.IsUpper(rune(f.name[0])) }
+
+// names returns what can be written for a role. The original's names, all of which mean one of the others, are left out.
 func names(role worldv1.Role) []string {
 	var known []string
 	for _, f := range forms() {
-		if slices.Contains(f.roles, role) {
+		if slices.Contains(f.roles, role) && !f.alias() {
 			known = append(known, f.name)
 		}
 	}
@@ -152,6 +174,31 @@ func parseRandom(seed string) (*agentgwv1.Player, error) {
 		return nil, fmt.Errorf("seed %q is no whole number of 64 bits", seed)
 	}
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Random{Random: &agentgwv1.Random{Seed: value}}}, nil
+}
+
+func parseAttached(name string) (*agentgwv1.Player, error) {
+	if !attachedName.MatchString(name) {
+		return nil, fmt.Errorf("name %q: expected 1 to 64 letters, digits, _ and -", name)
+	}
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Attached: name}}}, nil
+}
+
+// terminalTimeout is how long a person may think about one turn.
+const terminalTimeout = time.Hour
+
+// parseTerminal returns the plug-in that a person plays; who serves the terminal fills in its address.
+func parseTerminal(string) (*agentgwv1.Player, error) {
+	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{
+		Attached: terminal, TimeoutMs: terminalTimeout.Milliseconds(),
+	}}}, nil
+}
+
+// terminal is the name of the plug-in that waits for a terminal's address.
+const terminal = "cli"
+
+// AtTerminal says whether a person at the terminal of this process is to play, and for how long they may think.
+func AtTerminal(p *agentgwv1.Player) (timeout time.Duration, ok bool) {
+	return terminalTimeout, p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
 }
 
 func parsePlugin(address string) (*agentgwv1.Player, error) {

@@ -1,5 +1,5 @@
-// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else: it dials the agent, shows it
-// the conversation, and turns its answer into messages. Whatever the agent does costs at most its own rollout.
+// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else, or that attached itself: it
+// shows the agent the conversation and turns its answer into messages. Whatever the agent does costs at most its own rollout.
 package plugin
 
 import (
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -44,15 +45,22 @@ type Config struct {
 	TurnBytes int
 }
 
+// Attached reaches agents that attached themselves.
+type Attached interface {
+	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrEnded.
+	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
+}
+
 // Dialer talks to plug-ins. Safe for concurrent use; whoever makes it closes it.
 type Dialer struct {
-	cfg   Config
-	conns *pool
+	cfg      Config
+	conns    *pool
+	attached Attached
 }
 
 // NewDialer returns a dialer without connections.
-func NewDialer(cfg Config) *Dialer {
-	return &Dialer{cfg: cfg, conns: newPool(cfg.Connections, cfg.MessageBytes)}
+func NewDialer(cfg Config, attached Attached) *Dialer {
+	return &Dialer{cfg: cfg, conns: newPool(cfg.Connections, cfg.MessageBytes), attached: attached}
 }
 
 // Close closes all connections; turns that are under way fail with ErrUnavailable.
@@ -80,18 +88,21 @@ func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 var errRefused = errors.New("plug-in failed")
 
 func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-	address := player.GetAddress()
-	conn, release, err := d.conns.take(address)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	timeout := time.Duration(player.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if player.GetAddress() == "" {
+		return d.actAttached(ctx, player.GetAttached(), act)
+	}
+	address := player.GetAddress()
+	conn, release, err := d.conns.take(address)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act)
 	if err == nil {
 		return answer, nil
@@ -105,6 +116,21 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	default:
 		return nil, fmt.Errorf("%w: %s, turn %d: %s: %s", errRefused, address, act.GetTurn(), detail.Code(), detail.Message())
 	}
+}
+
+// actAttached asks an agent that attached itself. It may attach itself while the turn waits.
+func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	if err := attach.CheckName(name); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	answer, err := d.attached.Act(ctx, name, act)
+	switch {
+	case errors.Is(err, attach.ErrEnded):
+		return nil, fmt.Errorf("%w: %s, turn %d: %w", errRefused, name, act.GetTurn(), err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: turn %d: %w", ErrTimeout, act.GetTurn(), err)
+	}
+	return answer, nil
 }
 
 // compose turns an answer into messages. Calls win over text.

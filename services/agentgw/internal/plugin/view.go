@@ -21,7 +21,7 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	act := &agentv1.ActRequest{
 		ConversationId: hex.EncodeToString(sum[:conversationIDBytes]),
 		Turn:           req.GetTurn(),
-		Messages:       conversation(req.GetView()),
+		Messages:       conversation(req.GetRole(), req.GetView()),
 		Tools:          make([]*agentv1.Tool, len(tools.List())),
 	}
 	for i, tool := range tools.List() {
@@ -30,14 +30,14 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	return act
 }
 
-// conversation translates an agent's view. Consecutive calls become one message. Messages that neither come from nor go
-// to the agent are left out.
-func conversation(view []*worldv1.Message) []*agentv1.Message {
-	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+// conversation translates a role's view: its own messages are the agent's, those of its counterpart the user's, whichever it
+// plays. Consecutive calls become one message. Messages that neither come from nor go to the role are left out.
+func conversation(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
+	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	messages := make([]*agentv1.Message, 0, len(view))
 	var calling *agentv1.Message
 	for _, m := range view {
-		if m.GetSender() == agent && m.GetRecipient() == environment {
+		if m.GetSender() == self && m.GetRecipient() == environment {
 			if calling == nil {
 				calling = &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT}
 				messages = append(messages, calling)
@@ -47,9 +47,9 @@ func conversation(view []*worldv1.Message) []*agentv1.Message {
 		}
 		calling = nil
 		switch {
-		case m.GetSender() == agent:
+		case m.GetSender() == self:
 			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: m.GetContent()})
-		case m.GetRecipient() != agent:
+		case m.GetRecipient() != self:
 		case m.GetSender() == environment:
 			messages = append(messages, &agentv1.Message{
 				Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: m.GetContent(),
@@ -57,7 +57,7 @@ func conversation(view []*worldv1.Message) []*agentv1.Message {
 			})
 		case m.GetSender() == worldv1.Role_ROLE_SYSTEM:
 			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: m.GetContent()})
-		case m.GetSender() == worldv1.Role_ROLE_USER:
+		default:
 			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: m.GetContent()})
 		}
 	}

@@ -38,6 +38,17 @@ func NewTools(list []*worldv1.Tool) *Tools {
 // AnyTools stands for a request that says nothing about tools: every name is a tool's, and its execution name too.
 func AnyTools() *Tools { return &Tools{open: true} }
 
+// Closed returns the tools themselves where they are known, and no tools for a request that says nothing about them.
+func (t *Tools) Closed() *Tools {
+	if t.open {
+		return NewTools(nil)
+	}
+	return t
+}
+
+// Knows says whether the environment's name of a tool is that of one of these.
+func (t *Tools) Knows(execution string) bool { return t.byExecution[execution] != nil }
+
 // List returns the tools in order. The caller must not change it.
 func (t *Tools) List() []*worldv1.Tool { return t.list }
 
@@ -75,7 +86,7 @@ func (t *Tools) unknown(name string) error {
 	for i, tool := range t.list {
 		names[i] = tool.GetName()
 	}
-	return &Mistake{Exception: exceptionKey, Detail: fmt.Sprintf("tool %q is not among the role's tools: %s", name, strings.Join(names, ", "))}
+	return &Mistake{raised: true, Exception: exceptionKey, Detail: fmt.Sprintf("tool %q is not among the role's tools: %s", name, strings.Join(names, ", "))}
 }
 
 // refused turns a name that is no tool of the role into an identifier that is no tool at all, e.g. the real name of a

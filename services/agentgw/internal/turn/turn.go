@@ -33,6 +33,8 @@ type Mistake struct {
 	Exception string
 	// Detail says what happened, for people.
 	Detail string
+	// raised says that the original's role raises it; it leaves other mistakes to the environment.
+	raised bool
 }
 
 // Error returns type and detail.

@@ -1,0 +1,62 @@
+package agentgw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+)
+
+const (
+	// attachPing finds out that an agent has vanished.
+	attachPing        = 30 * time.Second
+	attachPingMinimum = 10 * time.Second
+)
+
+// serveAttached serves the agents that attach themselves until ctx is done. Their streams end at once: the agents come back.
+func (s *Server) serveAttached(ctx context.Context, cfg Config) error {
+	if cfg.AttachListen == "" {
+		<-ctx.Done()
+		return nil
+	}
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(cfg.PluginMessageBytes),
+		grpc.MaxSendMsgSize(cfg.PluginMessageBytes),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: attachPing}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: attachPingMinimum, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	}
+	if cfg.AttachCert != "" {
+		creds, err := credentials.NewServerTLSFromFile(cfg.AttachCert, cfg.AttachKey)
+		if err != nil {
+			return fmt.Errorf("--attach-cert, --attach-key: %w", err)
+		}
+		options = append(options, grpc.Creds(creds))
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", cfg.AttachListen)
+	if err != nil {
+		return fmt.Errorf("--attach-listen: %w", err)
+	}
+	srv := grpc.NewServer(options...)
+	agentv1.RegisterAttachServiceServer(srv, s.agents)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		srv.Stop()
+		err = <-served
+	}
+	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve attached agents: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	googleauth "golang.org/x/oauth2/google"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/google"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+const (
+	cloudScope = "https://www.googleapis.com/auth/cloud-platform"
+	// tokenTimeout bounds one request for a token of Google Cloud.
+	tokenTimeout = 30 * time.Second
+	// fileSuffix ends the name of the variable that names a file with the key.
+	fileSuffix = "_FILE"
+)
+
+// family is one provider: its wire format, where it is, and whether it wants its own turns back as they were.
+type family struct {
+	codec    provider.Codec
+	native   bool
+	endpoint func(ctx context.Context, p *Player, base string) (wire.Endpoint, error)
+}
+
+// families is the table of providers. A new wire format gets its line here.
+func families() map[agentgwv1.Model_Provider]family {
+	return map[agentgwv1.Model_Provider]family{
+		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, endpoint: openaiEndpoint},
+		agentgwv1.Model_PROVIDER_ANTHROPIC: {codec: anthropic.Codec{}, native: true, endpoint: anthropicEndpoint},
+		agentgwv1.Model_PROVIDER_GOOGLE:    {codec: google.Codec{}, native: true, endpoint: studioEndpoint},
+		agentgwv1.Model_PROVIDER_VERTEX:    {codec: google.Codec{Vertex: true}, native: true, endpoint: vertexEndpoint},
+	}
+}
+
+// ProviderName returns the word for a provider in player names and errors.
+func ProviderName(p agentgwv1.Model_Provider) string {
+	return strings.ToLower(strings.TrimPrefix(p.String(), "PROVIDER_"))
+}
+
+func openaiEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
+	return p.keyed(base, "OPENAI_BASE_URL", openai.BaseURL, []string{"OPENAI_API_KEY"}, "Authorization", "Bearer ")
+}
+
+func anthropicEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
+	return p.keyed(base, "ANTHROPIC_BASE_URL", anthropic.BaseURL, []string{"ANTHROPIC_API_KEY"}, "X-Api-Key", "")
+}
+
+func studioEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
+	return p.keyed(base, "GEMINI_BASE_URL", google.StudioURL, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "X-Goog-Api-Key", "")
+}
+
+// keyed returns the endpoint of a provider that takes a key in a header. A server at another address than the provider's own may
+// want none.
+func (p *Player) keyed(base, baseVariable, own string, keyVariables []string, header, prefix string) (wire.Endpoint, error) {
+	to := wire.Endpoint{BaseURL: strings.TrimRight(cmp.Or(base, p.cfg.Getenv(baseVariable), own), "/"), Header: http.Header{}}
+	to.Own = to.BaseURL == own
+	for _, name := range keyVariables {
+		key, err := p.key(name)
+		if err != nil {
+			return wire.Endpoint{}, err
+		}
+		if key != "" {
+			to.Secret = key
+			to.Header.Set(header, prefix+key)
+			return to, nil
+		}
+	}
+	if to.Own {
+		return wire.Endpoint{}, fmt.Errorf("no key: set %s or %s%s", keyVariables[0], keyVariables[0], fileSuffix)
+	}
+	return to, nil
+}
+
+// key returns a key from the environment, or from the file that the environment names.
+func (p *Player) key(name string) (string, error) {
+	if key := strings.TrimSpace(p.cfg.Getenv(name)); key != "" {
+		return key, nil
+	}
+	path := p.cfg.Getenv(name + fileSuffix)
+	if path == "" {
+		return "", nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read %s%s: %w", name, fileSuffix, err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// vertexEndpoint needs no key at another address than Google's: a proxy there has credentials of its own.
+func vertexEndpoint(ctx context.Context, p *Player, base string) (wire.Endpoint, error) {
+	if base = cmp.Or(base, p.cfg.Getenv("VERTEX_BASE_URL")); base != "" {
+		return wire.Endpoint{BaseURL: strings.TrimRight(base, "/")}, nil
+	}
+	project := cmp.Or(p.cfg.Getenv("GOOGLE_CLOUD_PROJECT"), p.cfg.Getenv("CLOUD_ML_PROJECT_ID"))
+	region := cmp.Or(p.cfg.Getenv("GOOGLE_CLOUD_REGION"), p.cfg.Getenv("GOOGLE_CLOUD_LOCATION"), p.cfg.Getenv("CLOUD_ML_REGION"))
+	if project == "" || region == "" {
+		return wire.Endpoint{}, errors.New("no project or region: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_REGION")
+	}
+	token, err := p.google.token(ctx)
+	if err != nil {
+		return wire.Endpoint{}, err
+	}
+	return wire.Endpoint{
+		BaseURL: google.VertexURL(project, region),
+		Own:     true,
+		Header:  http.Header{"Authorization": {"Bearer " + token}},
+		Secret:  token,
+	}, nil
+}
+
+// tokens are the application default credentials of Google Cloud, found when they are first needed.
+type tokens struct {
+	mu     sync.Mutex
+	source oauth2.TokenSource
+}
+
+// token returns a token that is valid for a while.
+func (t *tokens) token(ctx context.Context) (string, error) {
+	source, err := t.find(ctx)
+	if err != nil {
+		return "", fmt.Errorf("application default credentials: %w", err)
+	}
+	token, err := source.Token()
+	if err != nil {
+		return "", fmt.Errorf("token of Google Cloud: %w", err)
+	}
+	return token.AccessToken, nil
+}
+
+func (t *tokens) find(ctx context.Context) (oauth2.TokenSource, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.source != nil {
+		return t.source, nil
+	}
+	// The source outlives the request that needed it first.
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Timeout: tokenTimeout})
+	found, err := googleauth.FindDefaultCredentials(ctx, cloudScope)
+	if err != nil {
+		return nil, err
+	}
+	t.source = found.TokenSource
+	return t.source, nil
+}

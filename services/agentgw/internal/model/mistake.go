@@ -1,0 +1,45 @@
+package model
+
+import (
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// maxMistakes is how many unusable turns in a row end a rollout.
+const maxMistakes = 5
+
+// mistakes counts the role's last turns that could not be used, back to the last one that could. It reads them from the view, so that
+// any replica of the gateway counts the same.
+func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
+	count, inTurn, wrong := 0, false, false
+	for i := len(view) - 1; i >= 0; i-- {
+		own := view[i].GetSender() == role
+		if own {
+			inTurn = true
+			wrong = wrong || unusable(view[i], tools)
+		}
+		if inTurn && (!own || i == 0) {
+			if !wrong {
+				return count
+			}
+			count++
+			inTurn, wrong = false, false
+		}
+	}
+	return count
+}
+
+// unusable says whether a message is what a mistake becomes: a call of no tool, arguments that are no object, an empty text.
+func unusable(m *worldv1.Message, tools *turn.Tools) bool {
+	if m.GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		return m.GetContent() == ""
+	}
+	_, tool, args, ok := python.ParseCall(m.GetContent())
+	if !ok {
+		return false
+	}
+	_, object := args.AsDict()
+	return !object || !tools.Knows(tool)
+}

@@ -1,0 +1,250 @@
+// Package model plays a role with a language model: it shows the model the conversation in its provider's wire format, asks it
+// over HTTP, and turns what it says into messages.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrUnavailable says that the provider kept failing in a way that may pass.
+var ErrUnavailable = errors.New("provider cannot answer now")
+
+// ErrTimeout says that the provider did not answer in time.
+var ErrTimeout = errors.New("provider did not answer in time")
+
+const (
+	defaultTimeout  = 100 * time.Second
+	defaultAttempts = 5
+	// maxCalls bounds the calls of one turn.
+	maxCalls = 128
+	// Exception types of failures that have no counterpart in the original, and of a view that does not end with the role's turn.
+	exceptionAnswer   = "ValueError"
+	exceptionProvider = "RuntimeError"
+	exceptionTurn     = "KeyError"
+)
+
+// Config bounds what models can cost and says where their keys are.
+type Config struct {
+	// AnswerBytes bounds the body of one answer.
+	AnswerBytes int64
+	// TurnBytes bounds the messages that one answer becomes.
+	TurnBytes int
+	// Connections is how many idle connections are kept to each provider.
+	Connections int
+	// BaseURLs are the addresses that players may name; empty allows all.
+	BaseURLs []string
+	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
+	Getenv func(name string) string
+}
+
+// Past returns what was recorded of the turn whose first message has the index, nil if nothing was.
+type Past func(ctx context.Context, index int32) (*agentgwv1.Reply, error)
+
+// Player plays roles with models. Safe for concurrent use; whoever makes it closes it.
+type Player struct {
+	cfg    Config
+	client *wire.Client
+	google *tokens
+}
+
+// NewPlayer returns a player without connections.
+func NewPlayer(cfg Config) *Player {
+	return &Player{cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}}
+}
+
+// Close closes idle connections.
+func (p *Player) Close() { p.client.Close() }
+
+// Silent says whether nobody has to speak: the view ends with a message from SYSTEM, which only configures.
+func Silent(view []*worldv1.Message) bool {
+	return len(view) > 0 && view[len(view)-1].GetSender() == worldv1.Role_ROLE_SYSTEM
+}
+
+// Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure in the reply. The reply
+// is to be recorded unless it holds a failure of the provider. Errors: ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, that of
+// past or of ctx.
+func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, past Past) (*agentgwv1.Reply, error) {
+	if tools == nil {
+		return nil, turn.ErrUnknownTools
+	}
+	view := req.GetView()
+	if last := view[len(view)-1]; last.GetRecipient() != req.GetRole() {
+		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
+	}
+	model := req.GetPlayer().GetModel()
+	fam, known := families()[model.GetProvider()]
+	if !known {
+		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, fmt.Sprintf("unknown provider %s", model.GetProvider())), nil
+	}
+	tools = tools.Closed()
+	query, err := p.query(ctx, req, tools, fam, past)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := p.ask(ctx, model, fam, query)
+	var failure *provider.Failure
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &failure):
+		return p.refused(model, failure)
+	case err != nil:
+		return nil, err
+	}
+	return p.compose(req, tools, answer)
+}
+
+// query gathers what the model is asked.
+func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, fam family, past Past) (*provider.Query, error) {
+	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), Compat: req.GetCompat()}
+	if query.Tools == nil {
+		query.Tools = []*worldv1.Tool{}
+	}
+	view := req.GetView()
+	if req.GetRole() == worldv1.Role_ROLE_USER {
+		query.Flipped, query.Transcript = true, conversation.Simulator(view)
+		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT {
+			query.Tools = nil
+		}
+	} else {
+		query.Transcript = conversation.Agent(view)
+	}
+	if !fam.native {
+		return query, nil
+	}
+	query.Native = make(map[int32][]byte)
+	own := false
+	for _, entry := range query.Transcript {
+		speaks := entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant
+		if begins := speaks && !own; begins {
+			reply, err := past(ctx, entry.Index)
+			if err != nil {
+				return nil, err
+			}
+			if len(reply.GetNative()) > 0 && reply.GetProvider() == query.Model.GetProvider() {
+				query.Native[entry.Index] = reply.GetNative()
+			}
+		}
+		own = speaks
+	}
+	return query, nil
+}
+
+// ask sends the request until an answer can be read. The error is a *provider.Failure or one of encoding.
+func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, query *provider.Query) (*provider.Answer, error) {
+	base := model.GetBaseUrl()
+	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
+		return nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
+	}
+	to, err := fam.endpoint(ctx, p, base)
+	if err != nil {
+		return nil, &provider.Failure{Detail: err.Error()}
+	}
+	query.Own = to.Own
+	request, err := fam.codec.Encode(query)
+	if err != nil {
+		return nil, err
+	}
+	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
+	if timeout == 0 {
+		timeout = defaultTimeout
+	}
+	policy := retry.Policy{Attempts: int(model.GetAttempts()), Jitter: rand.Float64}
+	if policy.Attempts == 0 {
+		policy.Attempts = defaultAttempts
+	}
+	var answer *provider.Answer
+	err = policy.Do(ctx, func(ctx context.Context) retry.Outcome {
+		body, err := p.client.Send(ctx, to, request, timeout)
+		if err == nil {
+			if answer, err = fam.codec.Decode(body); err != nil {
+				err = &provider.Failure{Retryable: true, Detail: err.Error()}
+			}
+		}
+		var failure *provider.Failure
+		if errors.As(err, &failure) {
+			return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter}
+		}
+		return retry.Outcome{Err: err}
+	})
+	return answer, err
+}
+
+// refused turns the provider's failure into an error if it may pass, else into the rollout's end.
+func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
+	name := ProviderName(model.GetProvider())
+	switch {
+	case failure.Timeout:
+		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
+	case failure.Retryable:
+		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)
+	}
+	return failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
+}
+
+// compose turns an answer into messages. Calls win over text. A model that has made nothing but mistakes for maxMistakes turns
+// ends its rollout.
+func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) (*agentgwv1.Reply, error) {
+	const model = agentgwv1.FailureClass_FAILURE_CLASS_MODEL
+	if n := len(answer.Calls); n > maxCalls {
+		return failed(model, exceptionAnswer, fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)), nil
+	}
+	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
+	reply := &agentgwv1.Reply{Usage: answer.Usage}
+	var mistake *turn.Mistake
+	if len(answer.Calls) == 0 {
+		reply.Messages = composer.Say(answer.Text)
+		if answer.Text == "" {
+			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: answer.Nothing}
+		}
+	} else {
+		var err error
+		if reply.Messages, mistake, err = composer.Stated(stated(answer.Calls), tools); err != nil {
+			return fails(reply, mistake), nil
+		}
+	}
+	if mistake != nil && mistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {
+		mistake.Detail = fmt.Sprintf("%d turns in a row could not be used; the last: %s", maxMistakes, mistake.Detail)
+		return fails(reply, mistake), nil
+	}
+	reply.Provider, reply.Native = req.GetPlayer().GetModel().GetProvider(), answer.Native
+	if n := proto.Size(reply); n > p.cfg.TurnBytes {
+		return failed(model, exceptionAnswer, fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)), nil
+	}
+	return reply, nil
+}
+
+func stated(calls []provider.Call) []turn.Stated {
+	list := make([]turn.Stated, len(calls))
+	for i, call := range calls {
+		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut}
+	}
+	return list
+}
+
+func failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.Reply {
+	return &agentgwv1.Reply{Failure: turn.Failed(class, exception, detail).GetFailure()}
+}
+
+// fails makes a reply end the rollout for a mistake; what it cost stays known.
+func fails(reply *agentgwv1.Reply, mistake *turn.Mistake) *agentgwv1.Reply {
+	ended := failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail)
+	ended.Usage = reply.GetUsage()
+	return ended
+}

@@ -1,0 +1,190 @@
+// Package conversation reads a role's view back into the transcript that chat models are shown: system, user and assistant
+// texts, calls and their results. It is pure: no I/O, no state.
+package conversation
+
+import (
+	"math"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Kind is what an entry of a transcript is.
+type Kind uint8
+
+// The kinds of entries, from the model's point of view: Assistant is what the model itself said.
+const (
+	System Kind = iota + 1
+	User
+	Assistant
+	Calling
+	Result
+)
+
+const (
+	// noID is what the source's variables are named after where a call has no id.
+	noID = "None"
+	// sourceName and sourceArgument show source that is no single call as the call of a tool that takes source.
+	sourceName     = "python"
+	sourceArgument = "source"
+)
+
+// Entry is one message of a transcript.
+type Entry struct {
+	Kind Kind
+	// Index is the index of the message.
+	Index int32
+	// Text is a text or a result.
+	Text string
+	// ID is that of a call or of the call that a result answers. It is never empty by chance: a call without an id has the one
+	// in its source.
+	ID string
+	// RowID is the id in the message's own column, nil if that is null.
+	RowID *string
+	// Name is the tool's name as the role knows it.
+	Name string
+	// Arguments of a call; a dict unless the model wrote something else.
+	Arguments python.Value
+	// Failed says that the result is an error.
+	Failed bool
+}
+
+// Agent returns the transcript of an agent's view. Messages that neither come from nor go to the agent are left out.
+func Agent(view []*worldv1.Message) []Entry {
+	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	entries := make([]Entry, 0, len(view))
+	for _, m := range view {
+		switch {
+		case m.GetSender() == agent && m.GetRecipient() == environment:
+			entries = append(entries, call(m))
+		case m.GetSender() == agent && m.GetRecipient() == worldv1.Role_ROLE_USER:
+			entries = append(entries, text(Assistant, m))
+		case m.GetRecipient() != agent:
+		case m.GetSender() == environment:
+			entries = append(entries, result(m, entries))
+		case m.GetSender() == worldv1.Role_ROLE_SYSTEM:
+			entries = append(entries, text(System, m))
+		case m.GetSender() == worldv1.Role_ROLE_USER:
+			entries = append(entries, text(User, m))
+		}
+	}
+	return entries
+}
+
+// Simulator returns the transcript of the user simulator's view: what the agent says is the user's text and the other way
+// round. The simulator's calls, their results and messages between others are left out, as in the original.
+func Simulator(view []*worldv1.Message) []Entry {
+	entries := make([]Entry, 0, len(view))
+	for _, m := range view {
+		switch {
+		case m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER:
+			entries = append(entries, text(System, m))
+		case m.GetSender() == worldv1.Role_ROLE_AGENT && m.GetRecipient() == worldv1.Role_ROLE_USER:
+			entries = append(entries, text(User, m))
+		case m.GetSender() == worldv1.Role_ROLE_USER && m.GetRecipient() == worldv1.Role_ROLE_AGENT:
+			entries = append(entries, text(Assistant, m))
+		}
+	}
+	return entries
+}
+
+func text(kind Kind, m *worldv1.Message) Entry {
+	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetContent()}
+}
+
+// call reads a call back out of its source. Source that is no single call is shown as what it is.
+func call(m *worldv1.Message) Entry {
+	entry := Entry{Kind: Calling, Index: m.GetIndex(), RowID: m.ToolCallId, Name: m.GetFunctionName()}
+	id, name, arguments, ok := python.ParseCall(m.GetContent())
+	if !ok {
+		entry.ID, entry.Arguments = m.GetToolCallId(), python.DictOf(python.Item{Key: sourceArgument, Value: python.Str(m.GetContent())})
+		name = sourceName
+	} else {
+		entry.ID, entry.Arguments = id, arguments
+	}
+	if m.FunctionName == nil {
+		entry.Name = name
+	}
+	return entry
+}
+
+// result reads an answer of the environment. One without an id or a name has those of the last call that has no id either.
+func result(m *worldv1.Message, before []Entry) Entry {
+	entry := Entry{
+		Kind: Result, Index: m.GetIndex(), Text: m.GetContent(), ID: m.GetToolCallId(), RowID: m.ToolCallId,
+		Name: m.GetFunctionName(), Failed: m.Exception != nil,
+	}
+	if m.ToolCallId != nil && m.FunctionName != nil {
+		return entry
+	}
+	if m.ToolCallId == nil {
+		entry.ID = noID
+	}
+	for i := len(before) - 1; i >= 0; i-- {
+		made := before[i]
+		if made.Kind != Calling || (made.RowID == nil) != (m.ToolCallId == nil) || made.RowID != nil && *made.RowID != m.GetToolCallId() {
+			continue
+		}
+		entry.ID = made.ID
+		if m.FunctionName == nil {
+			entry.Name = made.Name
+		}
+		break
+	}
+	return entry
+}
+
+// Object returns a call's arguments as JSON that every parser takes: an object, whatever the model wrote, in which numbers that
+// JSON lacks are texts. ascii escapes all other characters.
+func (e Entry) Object(ascii bool) string {
+	arguments := e.Arguments
+	if _, ok := arguments.AsDict(); !ok {
+		arguments = (&python.Dict{}).Value()
+	}
+	if _, found := python.NonFinite(arguments); found {
+		arguments = finite(arguments)
+	}
+	if ascii {
+		return python.ASCIIJSON(arguments)
+	}
+	return python.JSON(arguments)
+}
+
+// Written returns a call's arguments as JSON text, as near as can be to what the model wrote: text that was no JSON comes
+// back as it was.
+func (e Entry) Written() string {
+	if text, ok := e.Arguments.AsStr(); ok {
+		return text
+	}
+	if _, found := python.NonFinite(e.Arguments); found {
+		return python.ASCIIJSON(finite(e.Arguments))
+	}
+	return python.ASCIIJSON(e.Arguments)
+}
+
+// finite replaces NaN and the infinities by their names.
+func finite(v python.Value) python.Value {
+	switch v.Kind() {
+	case python.KindFloat:
+		if f, _ := v.AsFloat(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return python.Str(python.Repr(v))
+		}
+	case python.KindList:
+		list, _ := v.AsList()
+		items := make([]python.Value, len(list))
+		for i, item := range list {
+			items[i] = finite(item)
+		}
+		return python.List(items...)
+	case python.KindDict:
+		dict, _ := v.AsDict()
+		clean := &python.Dict{}
+		for _, item := range dict.Items() {
+			clean.Set(item.Key, finite(item.Value))
+		}
+		return clean.Value()
+	case python.KindNone, python.KindBool, python.KindInt, python.KindStr:
+	}
+	return v
+}

@@ -1,0 +1,112 @@
+package conversation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	agent       = worldv1.Role_ROLE_AGENT
+	user        = worldv1.Role_ROLE_USER
+	system      = worldv1.Role_ROLE_SYSTEM
+	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+func text0(from, to worldv1.Role, content string) *worldv1.Message {
+	return &worldv1.Message{Sender: from, Recipient: to, Content: &content}
+}
+
+// marked is a call or an answer with an id and a name, both of which may be null.
+func marked(m *worldv1.Message, id, name *string) *worldv1.Message {
+	m.ToolCallId, m.FunctionName = id, name
+	return m
+}
+
+func p(text string) *string { return &text }
+
+// line prints an entry.
+func line(e Entry) string {
+	kind := map[Kind]string{System: "system", User: "user", Assistant: "assistant", Calling: "call", Result: "result"}[e.Kind]
+	switch e.Kind {
+	case Calling:
+		return kind + " " + e.ID + " " + e.Name + " " + e.Written() + " " + e.Object(true)
+	case Result:
+		failed := ""
+		if e.Failed {
+			failed = " failed"
+		}
+		return kind + " " + e.ID + " " + e.Name + " " + e.Text + failed
+	case System, User, Assistant:
+	}
+	return kind + " " + e.Text
+}
+
+func lines(entries []Entry) string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, line(e))
+	}
+	return strings.Join(list, "\n")
+}
+
+func TestAgent(t *testing.T) {
+	source := func(id, tool string, args python.Value) *worldv1.Message {
+		return text0(agent, environment, python.ComposeCall(id, tool, args))
+	}
+	failed := text0(environment, agent, "TypeError")
+	failed.Exception = p("TypeError")
+	one, err := python.ParseJSON(`{"a": NaN, "b": [1, 1.0, "é", -Infinity]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := lines(Agent([]*worldv1.Message{
+		text0(system, agent, "s"),
+		text0(system, user, "hidden"),
+		text0(user, environment, "hidden"),
+		text0(user, agent, "u"),
+		marked(source("call_1", "real", one), p("call_1"), p("shown")),
+		marked(source("None", "real", (&python.Dict{}).Value()), nil, p("shown")),
+		marked(source("x", "real", python.Str("'{'")), p("x"), nil),
+		marked(text0(agent, environment, "print(1)"), p("y"), nil),
+		marked(failed, p("x"), nil),
+		marked(text0(environment, agent, "1"), nil, nil),
+		marked(text0(environment, agent, "2"), p("call_1"), p("shown")),
+		text0(agent, user, ""),
+	}))
+	want := strings.Join([]string{
+		"system s",
+		"user u",
+		`call call_1 shown {"a": "nan", "b": [1, 1.0, "\u00e9", "-inf"]} {"a": "nan", "b": [1, 1.0, "\u00e9", "-inf"]}`,
+		"call None shown {} {}",
+		"call x real { {}",
+		`call y python {"source": "print(1)"} {"source": "print(1)"}`,
+		"result x real TypeError failed",
+		"result None shown 1",
+		"result call_1 shown 2",
+		"assistant ",
+	}, "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Agent (-want +got):\n%s", diff)
+	}
+}
+
+func TestSimulator(t *testing.T) {
+	got := lines(Simulator([]*worldv1.Message{
+		text0(system, user, "s"),
+		text0(system, agent, "hidden"),
+		text0(user, agent, "mine"),
+		text0(agent, environment, "hidden"),
+		text0(agent, user, "theirs"),
+		text0(user, environment, "hidden"),
+		text0(environment, user, "hidden"),
+	}))
+	if want := "system s\nassistant mine\nuser theirs"; got != want {
+		t.Errorf("Simulator: got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,103 @@
+// Package provider is what the wire formats of all model providers have in common: what a model is asked, what it
+// answers, and how asking it can fail.
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrAnswer says that an answer is not what the provider's interface promises: no JSON, or without its main part.
+var ErrAnswer = errors.New("answer cannot be read")
+
+// Query is one request to a model.
+type Query struct {
+	// Model and its settings.
+	Model *agentgwv1.Model
+	// Transcript is the conversation from the model's point of view, ending with what it has to answer.
+	Transcript []conversation.Entry
+	// Native holds, by the index of a turn's first message, the model's turns in the provider's own form.
+	Native map[int32][]byte
+	// Tools are what the model may call. Nil leaves them out of the request; an empty list says that there are none.
+	Tools []*worldv1.Tool
+	// Flipped says that the model plays the user, so that the first text may be its own.
+	Flipped bool
+	// Own says that the provider's own address is asked, and not that of a compatible server.
+	Own bool
+	// Compat sends the sampling parameters and headers that the original sends.
+	Compat bool
+}
+
+// Request is an HTTP request to a provider, without address and key.
+type Request struct {
+	// Path follows the base URL and starts with a slash; it may end with a query.
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+// Call is one tool call of an answer.
+type Call struct {
+	// ID is the call's id; nil if the model gave none.
+	ID *string
+	// Unnamed calls have no id in this provider's interface: they get one that is never sent, and the source's variables are
+	// named after the tool.
+	Unnamed bool
+	// Name is what the model calls the tool.
+	Name string
+	// Arguments is JSON text as the model wrote it.
+	Arguments string
+	// Cut says that the answer ended within the call, so that its arguments may lack something.
+	Cut bool
+}
+
+// Answer is what a model said: calls, or else a text.
+type Answer struct {
+	Text  string
+	Calls []Call
+	// Nothing says why the answer holds neither a text nor a call; empty if it does.
+	Nothing string
+	// Native is the turn in the provider's own form, if that has to be sent back later.
+	Native []byte
+	// Usage is nil if the provider did not say.
+	Usage *agentgwv1.Usage
+}
+
+// Codec is one wire format. Its methods are pure.
+type Codec interface {
+	// Encode returns the request.
+	Encode(q *Query) (*Request, error)
+	// Decode reads the body of an answer with a status of success. The error is ErrAnswer.
+	Decode(body []byte) (*Answer, error)
+}
+
+// Failure says how asking a provider failed. It never holds a key.
+type Failure struct {
+	// Status is the HTTP status; 0 if there was no answer.
+	Status int
+	// Network says that no complete answer came.
+	Network bool
+	// Timeout says that it did not come in time.
+	Timeout bool
+	// Retryable says that the same request may succeed later.
+	Retryable bool
+	// RetryAfter is how long the provider asks to wait, 0 if it does not say.
+	RetryAfter time.Duration
+	// Detail says what happened, for people.
+	Detail string
+}
+
+// Error names the status, if there is one, and what happened.
+func (f *Failure) Error() string {
+	if f.Status != 0 {
+		return fmt.Sprintf("HTTP %d: %s", f.Status, f.Detail)
+	}
+	return f.Detail
+}

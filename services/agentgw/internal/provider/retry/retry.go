@@ -1,0 +1,64 @@
+// Package retry repeats what failed for a moment: a bounded number of times, with growing and jittered waits, and not before
+// the other side asks for it.
+package retry
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	firstWait = 500 * time.Millisecond
+	maxWait   = 8 * time.Second
+	// maxAsked is the longest wait that the other side may ask for; for a longer one it is not worth keeping the turn open.
+	maxAsked = time.Minute
+)
+
+// Outcome is how one attempt went.
+type Outcome struct {
+	// Err is nil if the attempt succeeded.
+	Err error
+	// Again says that another attempt may succeed.
+	Again bool
+	// After is how long the other side asks to wait, 0 if it does not say.
+	After time.Duration
+}
+
+// Policy says how often and when to try again. It does not change and is safe for concurrent use.
+type Policy struct {
+	// Attempts is the largest number of attempts, at least 1.
+	Attempts int
+	// Jitter returns a number from 0 to 1; it is called concurrently.
+	Jitter func() float64
+}
+
+// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next wait
+// does. It returns the last attempt's error.
+func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
+	for n := 1; ; n++ {
+		last := attempt(ctx)
+		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked || ctx.Err() != nil {
+			return last.Err
+		}
+		wait := p.wait(n, last.After)
+		if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) <= wait {
+			return last.Err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return last.Err
+		}
+	}
+}
+
+// wait returns the time before attempt n+1: what was asked for and up to a quarter more, or half to all of a time that doubles.
+func (p Policy) wait(n int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked + time.Duration(p.Jitter()*float64(asked)/4)
+	}
+	wait := min(firstWait<<min(n-1, 10), maxWait)
+	return wait/2 + time.Duration(p.Jitter()*float64(wait)/2)
+}

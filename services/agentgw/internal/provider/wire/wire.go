@@ -1,0 +1,217 @@
+// Package wire sends requests to model providers over HTTP and says how that failed.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+const (
+	// maxExcerpt bounds how much of an error's body is kept.
+	maxExcerpt = 300
+	// maxErrorBytes bounds how much of an error's body is read.
+	maxErrorBytes = 64 << 10
+	hidden        = "[key]"
+
+	dialTimeout = 10 * time.Second
+	idleTimeout = 90 * time.Second
+)
+
+// Endpoint is where requests go and what proves that they may.
+type Endpoint struct {
+	// BaseURL is the address without a slash at its end.
+	BaseURL string
+	// Header holds the key, if there is one.
+	Header http.Header
+	// Own says that the address is the provider's own.
+	Own bool
+	// Secret is text that must not get into an error; empty if there is none.
+	Secret string
+}
+
+// Client sends requests. Safe for concurrent use; whoever makes it closes it.
+type Client struct {
+	http     *http.Client
+	maxBytes int64
+}
+
+// NewClient returns a client that reads answers of up to maxBytes and keeps up to connections idle to each host.
+func NewClient(maxBytes int64, connections int) *Client {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return &Client{maxBytes: maxBytes, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         dialer.DialContext,
+			ForceAttemptHTTP2:   true,
+			TLSHandshakeTimeout: dialTimeout,
+			MaxIdleConns:        connections,
+			MaxIdleConnsPerHost: connections,
+			IdleConnTimeout:     idleTimeout,
+		},
+		// A redirect would carry the key to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close closes idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Send sends a request once and returns the body of a successful answer. The error is a *provider.Failure, or that of ctx.
+func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, timeout time.Duration) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	body, err := c.send(limited, to, r)
+	var failure *provider.Failure
+	switch {
+	case err == nil:
+		return body, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &failure):
+	case limited.Err() != nil:
+		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
+	default:
+		failure = &provider.Failure{Network: true, Retryable: true, Detail: reason(err)}
+	}
+	if to.Secret != "" {
+		failure.Detail = strings.ReplaceAll(failure.Detail, to.Secret, hidden)
+	}
+	return nil, failure
+}
+
+func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.BaseURL+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, &provider.Failure{Detail: "the base URL cannot be used: " + reason(err)}
+	}
+	for _, header := range []http.Header{r.Header, to.Header} {
+		for name, values := range header {
+			request.Header[name] = values
+		}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, refused(response)
+	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("the answer broke off: %w", err)
+	}
+	if int64(len(body)) > c.maxBytes {
+		return nil, &provider.Failure{Status: response.StatusCode, Detail: fmt.Sprintf("an answer of more than %d bytes", c.maxBytes)}
+	}
+	return body, nil
+}
+
+// reason leaves out the address, which the user knows and which may hold a password.
+func reason(err error) string {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return err.Error()
+}
+
+// refused describes an answer that is no success.
+func refused(response *http.Response) *provider.Failure {
+	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what came is worth telling even if it broke off
+	return &provider.Failure{
+		Status:     response.StatusCode,
+		Retryable:  retryable(response),
+		RetryAfter: retryAfter(response.Header),
+		Detail:     excerpt(raw),
+	}
+}
+
+// retryable says whether the same request may succeed later; the provider's word counts more than the status.
+func retryable(response *http.Response) bool {
+	switch response.Header.Get("X-Should-Retry") {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	switch code := response.StatusCode; code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= http.StatusInternalServerError
+	}
+}
+
+// retryAfter reads how long the provider asks to wait: milliseconds, seconds or a date.
+func retryAfter(header http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	text := header.Get("Retry-After")
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+		return seconds(s)
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return max(until.Sub(now), 0)
+}
+
+// seconds converts without overflow.
+func seconds(s float64) time.Duration {
+	const day = 24 * 60 * 60
+	return time.Duration(min(s, day) * float64(time.Second))
+}
+
+// excerpt returns what an error's body says: its message where it has the usual form, else its beginning.
+func excerpt(raw []byte) string {
+	var body struct {
+		Error json.RawMessage `json:"error"`
+	}
+	text := string(raw)
+	if json.Unmarshal(raw, &body) == nil && len(body.Error) > 0 {
+		var described struct {
+			Message string `json:"message"`
+		}
+		var plain string
+		switch {
+		case json.Unmarshal(body.Error, &described) == nil && described.Message != "":
+			text = described.Message
+		case json.Unmarshal(body.Error, &plain) == nil:
+			text = plain
+		}
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if text == "" {
+		return "no details"
+	}
+	if len(text) > maxExcerpt {
+		cut := maxExcerpt
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return text
+}

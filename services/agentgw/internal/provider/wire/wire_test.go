@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+const secret = "sk-very-secret"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// answering returns a server that always answers the same and where it is.
+func answering(t *testing.T, handler http.HandlerFunc) Endpoint {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return Endpoint{BaseURL: server.URL, Secret: secret, Header: http.Header{"Authorization": {"Bearer " + secret}}}
+}
+
+func send(t *testing.T, to Endpoint, timeout time.Duration) ([]byte, error) {
+	t.Helper()
+	client := NewClient(1<<10, 1)
+	defer client.Close()
+	return client.Send(t.Context(), to, &provider.Request{Path: "/p?q=1", Header: http.Header{"X-A": {"b"}}, Body: []byte("{}")}, timeout)
+}
+
+func TestSend(t *testing.T) {
+	to := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL, r.Header.Get("X-A"), r.Header.Get("Authorization"), r.Header.Get("Content-Type"))
+	})
+	got, err := send(t, to, time.Minute)
+	if want := "POST /p?q=1 b Bearer " + secret + " application/json"; err != nil || string(got) != want {
+		t.Errorf("got %q and %v, want %q", got, err, want)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	status := func(code int, body string, headers ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	tests := map[string]struct {
+		handler http.HandlerFunc
+		want    provider.Failure
+	}{
+		"message": {status(400, `{"error": {"message": "too\nlong"}}`), provider.Failure{Status: 400, Detail: "too long"}},
+		"plain error": {
+			status(401, `{"error": "bad key `+secret+`"}`), provider.Failure{Status: 401, Detail: "bad key [key]"},
+		},
+		"seconds": {status(429, "", "Retry-After", "7"), provider.Failure{
+			Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "no details"}},
+		"milliseconds": {status(503, "busy", "Retry-After-Ms", "1500"), provider.Failure{
+			Status: 503, Retryable: true, RetryAfter: 1500 * time.Millisecond, Detail: "busy"}},
+		"date": {status(529, "x", "Retry-After", "Wed, 22 May 2024 10:30:05 GMT", "Date", "Wed, 22 May 2024 10:30:00 GMT"), provider.Failure{
+			Status: 529, Retryable: true, RetryAfter: 5 * time.Second, Detail: "x"}},
+		"nonsense":   {status(408, "x", "Retry-After", "-1"), provider.Failure{Status: 408, Retryable: true, Detail: "x"}},
+		"told to":    {status(400, "x", "X-Should-Retry", "true"), provider.Failure{Status: 400, Retryable: true, Detail: "x"}},
+		"told not":   {status(500, "x", "X-Should-Retry", "false"), provider.Failure{Status: 500, Detail: "x"}},
+		"redirect":   {status(302, "x", "Location", "http://elsewhere.invalid/"), provider.Failure{Status: 302, Detail: "x"}},
+		"long":       {status(500, strings.Repeat("é", 500)), provider.Failure{Status: 500, Retryable: true, Detail: strings.Repeat("é", 150) + "…"}},
+		"huge":       {status(200, strings.Repeat("x", 2000)), provider.Failure{Status: 200, Detail: "an answer of more than 1024 bytes"}},
+		"no UTF-8":   {status(500, "\xff"), provider.Failure{Status: 500, Retryable: true, Detail: "?"}},
+		"cut stream": {cut, provider.Failure{Network: true, Retryable: true, Detail: "the answer broke off: unexpected EOF"}},
+		"cut off":    {abort, provider.Failure{Network: true, Retryable: true, Detail: "EOF"}},
+		"slow":       {slow, provider.Failure{Network: true, Timeout: true, Retryable: true, Detail: "no answer within 300ms"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			body, err := send(t, answering(t, test.handler), 300*time.Millisecond)
+			var got *provider.Failure
+			if !errors.As(err, &got) {
+				t.Fatalf("got %q and %v, want a failure", body, err)
+			}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("error %q holds the key", err)
+			}
+		})
+	}
+}
+
+// cut promises more than it sends.
+func cut(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "100")
+	_, _ = w.Write([]byte("{"))
+}
+
+func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// slow never answers. The body must be read, or the server does not notice that the client is gone.
+func slow(_ http.ResponseWriter, r *http.Request) {
+	_, _ = r.Body.Read(make([]byte, 16))
+	<-r.Context().Done()
+}
+
+func TestUnreachable(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	tests := map[string]struct {
+		base      string
+		retryable bool
+	}{
+		"refused":    {server.URL, true},
+		"no address": {"http://[", false},
+		"a password": {"http://u:p4ss@127.0.0.1:1", true},
+	}
+	for name, test := range tests {
+		_, err := send(t, Endpoint{BaseURL: test.base}, time.Minute)
+		var got *provider.Failure
+		if !errors.As(err, &got) || got.Retryable != test.retryable {
+			t.Errorf("%s: got %v, want a failure with retryable %t", name, err, test.retryable)
+			continue
+		}
+		if strings.Contains(err.Error(), "p4ss") {
+			t.Errorf("%s: error %q holds the password", name, err)
+		}
+	}
+}
+
+func TestSendCancelled(t *testing.T) {
+	client := NewClient(1<<10, 1)
+	defer client.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := client.Send(ctx, answering(t, slow), &provider.Request{}, time.Minute)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}

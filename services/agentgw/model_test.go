@@ -1,0 +1,354 @@
+package agentgw_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const modelKey = "sk-very-secret"
+
+// fake is a provider on this machine. It keeps the requests and answers with what answer returns.
+type fake struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
+	answer   func(n int) (status int, body string)
+}
+
+func startFake(t *testing.T, answer func(n int) (int, string)) *fake {
+	t.Helper()
+	f := &fake{answer: answer}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("read request: %v", err)
+		}
+		f.mu.Lock()
+		f.requests, f.bodies = append(f.requests, r), append(f.bodies, string(body))
+		code, text := f.answer(len(f.requests))
+		f.mu.Unlock()
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(text))
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fake) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.requests)
+}
+
+// always answers the same.
+func always(code int, body string) func(int) (int, string) {
+	return func(int) (int, string) { return code, body }
+}
+
+// says is an answer of a provider with a text.
+func says(p agentgwv1.Model_Provider, text string) string {
+	const gemini = `{"candidates":[{"content":{"parts":[{"text":%q}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}`
+	return fmt.Sprintf(map[agentgwv1.Model_Provider]string{
+		agentgwv1.Model_PROVIDER_OPENAI:    `{"choices":[{"message":{"content":%q}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`,
+		agentgwv1.Model_PROVIDER_ANTHROPIC: `{"content":[{"type":"text","text":%q}],"usage":{"input_tokens":3,"output_tokens":2}}`,
+		agentgwv1.Model_PROVIDER_GOOGLE:    gemini,
+		agentgwv1.Model_PROVIDER_VERTEX:    gemini,
+	}[p], text)
+}
+
+// models are the providers by the header that holds their key.
+func models() map[agentgwv1.Model_Provider]string {
+	return map[agentgwv1.Model_Provider]string{
+		agentgwv1.Model_PROVIDER_OPENAI: "Authorization", agentgwv1.Model_PROVIDER_ANTHROPIC: "X-Api-Key",
+		agentgwv1.Model_PROVIDER_GOOGLE: "X-Goog-Api-Key", agentgwv1.Model_PROVIDER_VERTEX: "",
+	}
+}
+
+// withKeys returns a configuration with an environment of its own.
+func withKeys(environment map[string]string) agentgw.Config {
+	cfg := agentgw.DefaultConfig()
+	cfg.Getenv = func(name string) string { return environment[name] }
+	return cfg
+}
+
+func allKeys() agentgw.Config {
+	return withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "ANTHROPIC_API_KEY": modelKey, "GEMINI_API_KEY": modelKey})
+}
+
+// askModel is a request to a model at an address, which may fail twice.
+func askModel(p agentgwv1.Model_Provider, address string) *agentgwv1.RespondRequest {
+	return ask(&agentgwv1.Player{Name: "model", Kind: &agentgwv1.Player_Model{
+		Model: &agentgwv1.Model{Provider: p, Model: "m", BaseUrl: address, Attempts: 2, TimeoutMs: 5000},
+	}})
+}
+
+func TestModel(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	for p, header := range models() {
+		for _, role := range []worldv1.Role{agent, user} {
+			f := startFake(t, always(http.StatusOK, says(p, "hello")))
+			request := askModel(p, f.URL)
+			request.RolloutId = fmt.Sprintf("model.%d.%d", p, role)
+			other := user
+			if role == user {
+				request.Role, other = user, agent
+				request.View = []*worldv1.Message{message(0, system, user, "s"), message(1, user, agent, "u"), message(2, agent, user, "a")}
+			}
+			text := "hello"
+			want := &agentgwv1.RespondResponse{
+				Messages: []*worldv1.Message{{Index: 2, Sender: role, Recipient: other, Content: &text, VisibleTo: []worldv1.Role{role, other}}},
+				Usage:    &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2},
+			}
+			for range 2 { // the second time from the record
+				got, err := client.Respond(t.Context(), request)
+				if err != nil {
+					t.Fatalf("%s: %v", p, err)
+				}
+				if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", p, diff)
+				}
+			}
+			if n := f.count(); n != 1 {
+				t.Errorf("%s: got %d requests, want 1", p, n)
+			}
+			if got := f.requests[0].Header.Get(header); header != "" && !strings.HasSuffix(got, modelKey) {
+				t.Errorf("%s: got header %s: %q, want the key", p, header, got)
+			}
+		}
+	}
+}
+
+func TestModelFaults(t *testing.T) {
+	t.Parallel()
+	cfg := allKeys()
+	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = 8<<10, 1<<10
+	client := serve(t, cfg, natstest.Start(t))
+	const leak = `{"error": {"message": "key ` + modelKey + ` is bad"}}`
+	tests := []struct {
+		name     string
+		answer   func(agentgwv1.Model_Provider) (int, string)
+		code     codes.Code
+		class    agentgwv1.FailureClass
+		requests int
+	}{
+		{"429 storm", func(agentgwv1.Model_Provider) (int, string) { return 429, leak }, codes.Aborted, 0, 2},
+		{"500", func(agentgwv1.Model_Provider) (int, string) { return 500, "" }, codes.Aborted, 0, 2},
+		{"malformed", func(agentgwv1.Model_Provider) (int, string) { return 200, `{"a":` }, codes.Aborted, 0, 2},
+		{"empty object", func(agentgwv1.Model_Provider) (int, string) { return 200, "{}" }, codes.Aborted, 0, 2},
+		{"401", func(agentgwv1.Model_Provider) (int, string) { return 401, leak }, 0, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
+		{"huge answer", func(agentgwv1.Model_Provider) (int, string) { return 200, strings.Repeat("x", 9<<10) }, 0,
+			agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
+		{"huge turn", func(p agentgwv1.Model_Provider) (int, string) { return 200, says(p, strings.Repeat("x", 2<<10)) }, 0,
+			agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
+	}
+	for _, test := range tests {
+		for p, header := range models() {
+			t.Run(test.name+"/"+p.String(), func(t *testing.T) {
+				t.Parallel()
+				code, body := test.answer(p)
+				f := startFake(t, always(code, body))
+				request := askModel(p, f.URL)
+				request.RolloutId = "fault." + strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "."), "_", "-")
+				got, err := client.Respond(t.Context(), request)
+				if status.Code(err) != test.code || got.GetFailure().GetClass() != test.class {
+					t.Errorf("got %v and %v, want code %s, class %s", got, err, test.code, test.class)
+				}
+				if text := fmt.Sprint(got, err); header != "" && strings.Contains(text, modelKey) {
+					t.Errorf("got %s, want no key in it", text)
+				}
+				if n := f.count(); n != test.requests {
+					t.Errorf("got %d requests, want %d", n, test.requests)
+				}
+			})
+		}
+	}
+}
+
+// TestModelRecovers shows that a failure of the provider is not recorded, and one of the model is.
+func TestModelRecovers(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	const p = agentgwv1.Model_PROVIDER_OPENAI
+	f := startFake(t, func(n int) (int, string) {
+		if n == 1 {
+			return 401, "not yet"
+		}
+		return 200, `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"nothing","arguments":"{}"}}]}}]}`
+	})
+	request := askModel(p, f.URL)
+	request.Compat = true
+	for i, want := range []string{"PROVIDER RuntimeError 1", "MODEL KeyError 2", "MODEL KeyError 2"} {
+		got, err := client.Respond(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure := got.GetFailure()
+		if text := fmt.Sprint(strings.TrimPrefix(failure.GetClass().String(), "FAILURE_CLASS_"), " ", failure.GetExceptionType(), " ", f.count()); text != want {
+			t.Errorf("attempt %d: got %s, want %s", i, text, want)
+		}
+	}
+}
+
+// TestModelMistakes shows that a model may be wrong four times in a row.
+func TestModelMistakes(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	const p = agentgwv1.Model_PROVIDER_OPENAI
+	answers := map[string]string{
+		"unknown tool": `{"tool_calls":[{"id":"1","function":{"name":"nothing","arguments":"{}"}}]}`,
+		"bad JSON":     `{"tool_calls":[{"id":"1","function":{"name":"setting_1","arguments":"{"}}]}`,
+		"empty":        `{"content":null}`,
+	}
+	for name, answer := range answers {
+		f := startFake(t, always(200, `{"choices":[{"message":`+answer+`}]}`))
+		request := askModel(p, f.URL)
+		request.RolloutId = "mistakes." + strings.ReplaceAll(name, " ", "-")
+		request.View = append(request.View, message(2, agent, user, "fine"), message(3, user, agent, "go on"))
+		for turn := 1; turn <= 5; turn++ {
+			request.Index = int32(len(request.GetView()))
+			got, err := client.Respond(t.Context(), request)
+			if err != nil {
+				t.Fatalf("%s, turn %d: %v", name, turn, err)
+			}
+			ended := got.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL
+			if ended != (turn == 5) || !ended && len(got.GetMessages()) != 1 {
+				t.Fatalf("%s, turn %d: got %v, want the end at turn 5 only", name, turn, got)
+			}
+			request.View = append(request.View, got.GetMessages()...)
+			next := int32(len(request.GetView()))
+			if name == "empty" {
+				request.View = append(request.View, message(next, user, agent, "hello?"))
+			} else {
+				request.View = append(request.View, message(next, environment, agent, "an error"))
+			}
+		}
+	}
+}
+
+// TestModelNative shows that Gemini gets its own turns back as they were, whichever replica made them.
+func TestModelNative(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	const parts = `[{"text":"Let me see."},{"functionCall":{"name":"setting_1","args":{}},"thoughtSignature":"s"}]`
+	f := startFake(t, func(n int) (int, string) {
+		if n == 1 {
+			return 200, `{"candidates":[{"content":{"parts":` + parts + `}}]}`
+		}
+		return 200, says(agentgwv1.Model_PROVIDER_VERTEX, "done")
+	})
+	request := askModel(agentgwv1.Model_PROVIDER_VERTEX, f.URL)
+	for range 2 {
+		client := serve(t, allKeys(), natstest.Open(t, conn, bus.DefaultConfig()))
+		got, err := client.Respond(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.View = append(request.View, got.GetMessages()...)
+		request.View = append(request.View, message(int32(len(request.GetView())), environment, agent, "True"))
+		request.Index = int32(len(request.GetView()))
+	}
+	if !strings.Contains(f.bodies[1], `"parts":`+parts) {
+		t.Errorf("second request: got %s, want %s in it", f.bodies[1], parts)
+	}
+}
+
+func TestModelKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(modelKey+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := startFake(t, always(200, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	tests := map[string]struct {
+		environment map[string]string
+		base        string
+		allowed     []string
+		header      string
+		failure     string
+	}{
+		"file":         {map[string]string{"OPENAI_API_KEY_FILE": file}, f.URL, nil, "Bearer " + modelKey, ""},
+		"address":      {map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL + "/"}, "", nil, "Bearer " + modelKey, ""},
+		"no key there": {nil, f.URL, nil, "", ""},
+		"no key":       {nil, "", nil, "", "set OPENAI_API_KEY"},
+		"no file":      {map[string]string{"OPENAI_API_KEY_FILE": file + "x"}, f.URL, nil, "", "read OPENAI_API_KEY_FILE"},
+		"not allowed":  {nil, f.URL, []string{"https://elsewhere.invalid"}, "", "not among those that this gateway allows"},
+		"allowed":      {nil, f.URL, []string{f.URL}, "", ""},
+	}
+	for name, test := range tests {
+		cfg := withKeys(test.environment)
+		cfg.ModelBaseURLs = test.allowed
+		got, err := serve(t, cfg, natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_OPENAI, test.base))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if failure := got.GetFailure().GetDetail(); (failure == "") != (test.failure == "") || !strings.Contains(failure, test.failure) {
+			t.Errorf("%s: got failure %q, want %q", name, failure, test.failure)
+		}
+		if test.failure == "" {
+			if header := f.requests[len(f.requests)-1].Header.Get("Authorization"); header != test.header {
+				t.Errorf("%s: got %q, want %q", name, header, test.header)
+			}
+		}
+	}
+	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_VERTEX, ""))
+	if err != nil || !strings.Contains(got.GetFailure().GetDetail(), "set GOOGLE_CLOUD_PROJECT") {
+		t.Errorf("Vertex AI without a project: got %v and %v, want a failure that names the variable", got, err)
+	}
+}
+
+// TestModelTurns shows whose turn it is not.
+func TestModelTurns(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	f := startFake(t, always(200, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	request := askModel(agentgwv1.Model_PROVIDER_OPENAI, f.URL)
+	request.View = []*worldv1.Message{message(0, system, agent, "s")}
+	got, err := client.Respond(t.Context(), request)
+	if diff := cmp.Diff(&agentgwv1.RespondResponse{}, got, protocmp.Transform()); err != nil || diff != "" {
+		t.Errorf("after a system message: got %v (-want +got):\n%s", err, diff)
+	}
+	request.View = []*worldv1.Message{message(0, agent, user, "mine")}
+	if got, err = client.Respond(t.Context(), request); err != nil || got.GetFailure().GetExceptionType() != "KeyError" {
+		t.Errorf("after its own message: got %v and %v, want a KeyError", got, err)
+	}
+	if n := f.count(); n != 0 {
+		t.Errorf("got %d requests, want none", n)
+	}
+}
+
+// BenchmarkModel measures one turn of a model that answers at once, with the record and all of HTTP on this machine.
+func BenchmarkModel(b *testing.B) {
+	client := serve(b, allKeys(), natstest.Start(b))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	}))
+	defer server.Close()
+	var number atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			request := askModel(agentgwv1.Model_PROVIDER_OPENAI, server.URL)
+			request.RolloutId = fmt.Sprint("bench.", number.Add(1))
+			if _, err := client.Respond(b.Context(), request); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package player
+
+import (
+	"strings"
+	"testing"
+
+	"buf.build/go/protovalidate"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestParseModel(t *testing.T) {
+	tests := []struct {
+		text     string
+		provider agentgwv1.Model_Provider
+		model    string
+	}{
+		{"openai:gpt-5.2", openai, "gpt-5.2"},
+		{"openai:meta-llama/Llama-3:free", openai, "meta-llama/Llama-3:free"},
+		{"anthropic:claude-x", anthropic, "claude-x"},
+		{"google:gemini-3", google, "gemini-3"},
+		{"vertex:gemini-3@default", vertex, "gemini-3@default"},
+		{"GPT_4_o_2024_05_13", openai, "gpt-4o-2024-05-13"},
+		{"Claude_3_Opus", anthropic, "claude-3-opus-20240229"},
+		{"Gemini_1_5_Flash", vertex, "gemini-1.5-flash-001"},
+	}
+	for _, test := range tests {
+		for _, role := range []worldv1.Role{agent, user} {
+			got, err := Parse(role, test.text)
+			if err != nil {
+				t.Errorf("Parse(%q): %v", test.text, err)
+				continue
+			}
+			if m := got.GetModel(); m.GetProvider() != test.provider || m.GetModel() != test.model || got.GetName() != test.text {
+				t.Errorf("Parse(%q): got %v, want %s of %s", test.text, got, test.model, test.provider)
+			}
+			if err := protovalidate.Validate(got); err != nil {
+				t.Errorf("Parse(%q): %v", test.text, err)
+			}
+		}
+	}
+}
+
+func TestSetBaseURL(t *testing.T) {
+	model, err := Parse(agent, "openai:m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := SetBaseURL(model, "http://localhost:8000/v1"); err != nil || model.GetModel().GetBaseUrl() != "http://localhost:8000/v1" {
+		t.Errorf("got %v and %v, want the address", model, err)
+	}
+	oracle, err := Parse(agent, "oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"localhost:8000": "expected http:// or https://", "http://": "expected http:// or https://", "file:///x": "expected http:// or https://",
+		"http://u:p@h": "expected no user", "http://h?q": "expected no user", "%": "expected http:// or https://",
+	} {
+		if err := SetBaseURL(model, address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("SetBaseURL(%q): got %v, want %q", address, err, want)
+		}
+	}
+	if err := SetBaseURL(oracle, "http://h"); err == nil || !strings.Contains(err.Error(), `player "oracle" is no model`) {
+		t.Errorf("SetBaseURL of the oracle: got %v, want an error", err)
+	}
+}
