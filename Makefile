@@ -83,7 +83,7 @@ lint: $(BIN)/golangci-lint ## golangci-lint with the rules of .golangci.yml
 
 .PHONY: check-python
 check-python: $(VENV)/ready ## The Python SDK is typed
-	cd sdk/python && $(VENV)/bin/mypy src tests examples/wifi.py examples/chat.py
+	cd sdk/python && $(VENV)/bin/mypy src tests examples/wifi.py examples/chat.py examples/attach.py
 
 .PHONY: check-proto
 check-proto: $(PROTO_TOOLS) ## Protos lint and break nobody who uses those of main

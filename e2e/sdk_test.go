@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
 // maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what frames the program.
@@ -57,6 +59,38 @@ func TestReadmeAgents(t *testing.T) {
 				t.Errorf("conversation: got\n%s\nwant %q in it", said, test.answer)
 			}
 		})
+	}
+}
+
+// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that starts after them.
+func TestAttachedAgents(t *testing.T) {
+	address := freeAddress(t)
+	t.Run("go", func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		attached := make(chan error, 1)
+		go func() {
+			attached <- agent.Attach(ctx, address, "mine", agent.Func(switchWifiOff), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		}()
+		playAttached(t, address)
+		stop()
+		if err := <-attached; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("python", func(t *testing.T) {
+		cmd := pythonAgent(t, filepath.Join("..", "sdk", "python", "examples", "attach.py"))
+		cmd.Args = append(cmd.Args, address)
+		startAgent(t, cmd)
+		playAttached(t, address)
+	})
+}
+
+func playAttached(t *testing.T, address string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	printed := toolsandbox(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", out, "turn_off_wifi")
+	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
 	}
 }
 
@@ -133,8 +167,8 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// runAgent starts the program, waits until it serves, and ends it with the test.
-func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
+// startAgent starts the program and ends it with the test.
+func startAgent(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
@@ -152,6 +186,12 @@ func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
 			t.Logf("the agent printed:\n%s", printed.String())
 		}
 	})
+}
+
+// runAgent starts the program and waits until it serves.
+func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
+	t.Helper()
+	startAgent(t, cmd)
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,8 @@ var ErrKind = errors.New("unknown kind of vectors")
 type Services struct {
 	Orchestrator grpc.ClientConnInterface
 	Evaluator    grpc.ClientConnInterface
+	// AgentGateway is needed for role vectors only. It must be able to reach servers on this machine.
+	AgentGateway grpc.ClientConnInterface
 	// ToolHost returns the connection to the shard that owns a session.
 	ToolHost func(session string) grpc.ClientConnInterface
 }
@@ -39,6 +41,9 @@ type Config struct {
 	Run string
 	// Scenarios is the file that trajectories refer to; empty looks for scenarios.json in the vectors' folder and its parents.
 	Scenarios string
+	// Catalogue holds the scenarios that trajectories refer to, if not nil, instead of a file: a scenario's name is that of the
+	// base with the variant's suffix.
+	Catalogue []*scenariov1.Scenario
 	// Worlds is the file that tool calls refer to; empty looks for worlds.json in the vectors' folder and its parents, then
 	// beside Scenarios and in its folder tools.
 	Worlds string
@@ -57,7 +62,7 @@ type Runner struct {
 	files    int
 	// What was read before, by path.
 	worlds    map[string]map[string]startingWorld
-	scenarios map[string]*Scenarios
+	scenarios map[string]lookup
 	tools     map[string]bool
 }
 
@@ -67,7 +72,7 @@ func New(services Services, cfg Config) *Runner {
 		services:  services,
 		cfg:       cfg,
 		worlds:    make(map[string]map[string]startingWorld),
-		scenarios: make(map[string]*Scenarios),
+		scenarios: make(map[string]lookup),
 	}
 }
 
@@ -153,26 +158,6 @@ func (r *Runner) worldsFor(path string) (map[string]startingWorld, error) {
 	}
 	r.worlds[name] = worlds
 	return worlds, nil
-}
-
-// scenariosFor returns the scenarios that a file refers to.
-func (r *Runner) scenariosFor(path string) (*Scenarios, error) {
-	name := r.cfg.Scenarios
-	if name == "" {
-		var err error
-		if name, err = findUpward(path, scenariosFile, "scenarios"); err != nil {
-			return nil, err
-		}
-	}
-	if known, ok := r.scenarios[name]; ok {
-		return known, nil
-	}
-	scenarios, err := readScenariosFile(name)
-	if err != nil {
-		return nil, err
-	}
-	r.scenarios[name] = scenarios
-	return scenarios, nil
 }
 
 // toolsOf returns the tools that a scenario names.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/toolsandbox/toolsandbox/internal/original"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -30,9 +31,8 @@ func openEvaluation(_ context.Context, r *Runner, _ string) (player, error) {
 
 func decodeScoring(raw []byte) (*scoring, error) {
 	var recorded struct {
-		Messages               []recordedMessage
-		Tables                 recordedTables
-		Milestones, Minefields recordedGraph
+		Messages, Tables       json.RawMessage
+		Milestones, Minefields json.RawMessage
 		Result                 recordedResult
 	}
 	if err := json.Unmarshal(raw, &recorded); err != nil {
@@ -40,13 +40,13 @@ func decodeScoring(raw []byte) (*scoring, error) {
 	}
 	s := &scoring{want: recorded.Result}
 	var err error
-	if s.messages, err = decodeMessages(recorded.Messages, 0); err != nil {
+	if s.messages, err = original.Messages(recorded.Messages, 0); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.tables, err = recorded.Tables.tables(); err != nil {
+	if s.tables, err = original.Tables(recorded.Tables); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.evaluation, err = decodeEvaluation(&recorded.Milestones, &recorded.Minefields); err != nil {
+	if s.evaluation, err = original.Evaluation(recorded.Milestones, recorded.Minefields); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
 	return s, nil

@@ -74,7 +74,7 @@ func kinds() []kind {
 		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scored: true, open: openEvaluation},
 		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
 		{name: "literal", file: "dict_literal.jsonl", fields: []string{"arguments"}, open: openLiteral},
-	}, elsewhere())
+	}, roles(), elsewhere())
 }
 
 // elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of their packages.

@@ -30,11 +30,11 @@ func mergeTables(starting, later []*worldv1.Table) []*worldv1.Table {
 }
 
 // replay plays recorded rollouts through all services, in one sweep for each way to treat mistakes.
-func (r *Runner) replay(ctx context.Context, scenarios *Scenarios, lines []line) []outcome {
+func (r *Runner) replay(ctx context.Context, scenarios lookup, lines []line) []outcome {
 	var outcomes []outcome
 	playable := make(map[bool][]*trajectory)
 	for _, l := range lines {
-		t, err := scenarios.decodeTrajectory(l)
+		t, err := decodeTrajectory(scenarios, l)
 		if err != nil {
 			outcomes = append(outcomes, outcome{line: l.number, differences: failure(err)})
 			continue

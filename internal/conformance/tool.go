@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/original"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -74,7 +75,7 @@ type recordedTool struct {
 	SetupCalls      []recordedCall `json:"setup_calls"`
 	Sender, Expect  string
 	Raises          json.RawMessage
-	Changed         map[string][]recordedRow
+	Changed         map[string]json.RawMessage
 	API             []recordedAnswer
 }
 
@@ -88,9 +89,9 @@ func (r *recordedTool) toolCase() (*toolCase, error) {
 		c.zone = defaultZone
 	}
 	if r.Sender != "" {
-		var err error
-		if c.sender, err = roleOf(r.Sender); err != nil {
-			return nil, fmt.Errorf("sender: %w", err)
+		var ok bool
+		if c.sender, ok = world.RoleByText(r.Sender); !ok {
+			return nil, fmt.Errorf("sender: unknown role %q", r.Sender)
 		}
 	}
 	for i, setup := range r.SetupCalls {
@@ -98,7 +99,7 @@ func (r *recordedTool) toolCase() (*toolCase, error) {
 		c.setup = append(c.setup, call{id: &id, tool: setup.Tool, arguments: setup.Arguments})
 	}
 	for text, rows := range r.Changed {
-		table, err := decodeTable(text, 0, rows)
+		table, err := original.Table(text, 0, rows)
 		if err != nil {
 			return nil, fmt.Errorf("changed: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/toolsandbox/toolsandbox/internal/original"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -34,8 +35,7 @@ type recordedTrajectory struct {
 	Scenario, Variant, Label string
 	Agent, User              []recordedTurn
 	API                      []recordedAnswer
-	Messages                 []recordedMessage
-	Versions                 recordedTables
+	Messages, Versions       json.RawMessage
 	Result                   recordedResult
 }
 
@@ -56,7 +56,7 @@ func openTrajectory(ctx context.Context, r *Runner, path string) (player, error)
 	}
 	if r.cfg.ScoreOnly {
 		return r.one(func(ctx context.Context, l line) outcome {
-			t, err := scenarios.decodeTrajectory(l)
+			t, err := decodeTrajectory(scenarios, l)
 			if err != nil {
 				return outcome{differences: failure(err)}
 			}
@@ -72,12 +72,12 @@ func openTrajectory(ctx context.Context, r *Runner, path string) (player, error)
 }
 
 // decodeTrajectory decodes a line.
-func (s *Scenarios) decodeTrajectory(l line) (*trajectory, error) {
+func decodeTrajectory(scenarios lookup, l line) (*trajectory, error) {
 	var recorded recordedTrajectory
 	if err := json.Unmarshal(l.raw, &recorded); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
-	scenario, err := s.Scenario(recorded.Scenario, recorded.Variant)
+	scenario, err := scenarios(recorded.Scenario, recorded.Variant)
 	if err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
@@ -92,10 +92,10 @@ func (s *Scenarios) decodeTrajectory(l line) (*trajectory, error) {
 		compat:   recorded.Label == unknownLabel || recorded.Result.ExceptionType != "",
 		want:     recorded.Result,
 	}
-	if t.messages, err = decodeMessages(recorded.Messages, len(setup.GetMessages())); err != nil {
+	if t.messages, err = original.Messages(recorded.Messages, len(setup.GetMessages())); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
-	if t.tables, err = recorded.Versions.tables(); err != nil {
+	if t.tables, err = original.Tables(recorded.Versions); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
 	return t, nil

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"buf.build/go/protovalidate"
-
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
@@ -25,7 +23,7 @@ func TestDecodeVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := readScenariosFile(vectortest.Dir(t, scenariosFile))
+	scenarios, err := readScenarios(vectortest.Dir(t, scenariosFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +52,7 @@ func TestDecodeVectors(t *testing.T) {
 		{"tools/calls/*.jsonl", toolCaseOf(decodeCall)},
 		{"tools/parallel.jsonl", toolCaseOf(decodeParallel)},
 		{"tools/raw_source.jsonl", toolCaseOf(decodeSource)},
-		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := scenarios.decodeTrajectory(l); return err }},
+		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeTrajectory(scenarios.Scenario, l); return err }},
 		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoring(l.raw); return err }},
 	} {
 		t.Run(test.pattern, func(t *testing.T) {
@@ -79,29 +77,6 @@ func TestRecogniseVectors(t *testing.T) {
 			if _, err := recognise(file); err != nil {
 				t.Error(err)
 			}
-		}
-	}
-}
-
-// TestAllScenarios imports every scenario of the original and checks it against the rules of the protos.
-func TestAllScenarios(t *testing.T) {
-	scenarios, err := readScenariosFile(vectortest.Dir(t, scenariosFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := scenarios.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != 1032 {
-		t.Errorf("scenarios: got %d, want 1032", len(all))
-	}
-	for i, s := range all {
-		if i > 0 && all[i-1].GetSetup().GetName() >= s.GetSetup().GetName() {
-			t.Errorf("order: got %s after %s", s.GetSetup().GetName(), all[i-1].GetSetup().GetName())
-		}
-		if err := protovalidate.Validate(s); err != nil {
-			t.Errorf("%s: %v", s.GetSetup().GetName(), err)
 		}
 	}
 }

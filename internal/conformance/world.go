@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/toolsandbox/toolsandbox/internal/original"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -41,7 +42,7 @@ func readWorlds(path string) (map[string]startingWorld, error) {
 func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
 	var recorded map[string]struct {
 		MaxIndex int32 `json:"max_index"`
-		Tables   recordedTables
+		Tables   json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &recorded); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
 		if source.MaxIndex < 0 {
 			return nil, fmt.Errorf("world %s: max_index is below 0", name)
 		}
-		tables, err := source.Tables.tables()
+		tables, err := original.Tables(source.Tables)
 		if err != nil {
 			return nil, fmt.Errorf("world %s: %w", name, err)
 		}

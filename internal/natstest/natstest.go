@@ -24,7 +24,23 @@ func Start(tb testing.TB) *bus.Bus {
 // Connect starts a server that stores its streams in dir and returns a connection to it. Both end with the test.
 func Connect(tb testing.TB, dir string) *nats.Conn {
 	tb.Helper()
-	srv, err := server.NewServer(&server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true})
+	srv := start(tb, &server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true})
+	return connect(tb, "", nats.InProcessServer(srv))
+}
+
+// Listen starts a server for processes of their own and returns its URL, on a port of this machine that was free, and a
+// connection to it. Both end with the test.
+func Listen(tb testing.TB) (url string, conn *nats.Conn) {
+	tb.Helper()
+	srv := start(tb, &server.Options{
+		JetStream: true, StoreDir: tb.TempDir(), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+	})
+	return srv.ClientURL(), connect(tb, srv.ClientURL())
+}
+
+func start(tb testing.TB, options *server.Options) *server.Server {
+	tb.Helper()
+	srv, err := server.NewServer(options)
 	if err != nil {
 		tb.Fatalf("start NATS: %v", err)
 	}
@@ -36,7 +52,12 @@ func Connect(tb testing.TB, dir string) *nats.Conn {
 	if !srv.ReadyForConnections(readyTimeout) {
 		tb.Fatal("start NATS: not ready in time")
 	}
-	conn, err := nats.Connect("", nats.InProcessServer(srv))
+	return srv
+}
+
+func connect(tb testing.TB, url string, options ...nats.Option) *nats.Conn {
+	tb.Helper()
+	conn, err := nats.Connect(url, options...)
 	if err != nil {
 		tb.Fatalf("connect to NATS: %v", err)
 	}

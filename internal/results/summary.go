@@ -155,7 +155,7 @@ func Summarize(rollouts []Rollout) *Summary {
 		if r.failed() && r.Result.GetEnd().GetReason() != busv1.EndReason_END_REASON_MODEL_FAILURE {
 			continue
 		}
-		for _, name := range countedCategories(r.Scenario.GetSetup().GetCategories()) {
+		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
 			if sums[name] == nil {
 				sums[name] = &sum{}
 				order = append(order, name)
@@ -174,8 +174,8 @@ func Summarize(rollouts []Rollout) *Summary {
 	return summary
 }
 
-// countedCategories returns the categories that a scenario counts for.
-func countedCategories(categories []string) []string {
+// CountedCategories returns the categories that a scenario counts for, ALL_CATEGORIES last. The result is the caller's own.
+func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
 	var counted []string
 	for _, name := range categories {

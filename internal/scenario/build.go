@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,9 @@ const (
 type builder struct {
 	*reader
 	worlds      map[string]*startWorld
-	worldBroken bool // the world could not be had; its mistakes are reported elsewhere
+	recorded    map[string][]*setupv1.RecordedAnswer
+	base        []*worldv1.Table // the world before the scenario's own changes
+	worldBroken bool             // the world could not be had; its mistakes are reported elsewhere
 	// places maps paths of the canonical form, as Validate writes them, to values.
 	places map[string]*value
 }
@@ -69,15 +72,12 @@ func within(part, whole string) bool {
 
 // scenario builds a document's scenario; nil if it is no mapping.
 func (b *builder) scenario(doc *value) *scenariov1.Scenario {
-	v := b.object(doc, "name", "notes", "world", "clock", "tables", "seed", "categories", "max_messages", "tools",
-		"without_tools", "augmentations", "system", "user", "messages", "oracle", "recordings",
-		"milestones", "minefields", "guardrails")
+	v := b.object(doc, scenarioForm())
 	if v == nil {
 		return nil
 	}
-	for _, key := range []string{"name", "categories"} {
-		b.require(v, key)
-	}
+	start := b.start(v)
+	b.resolveTimes(v, start.clock)
 	setup := &setupv1.Setup{
 		Name:         b.text(v.get("name")),
 		Categories:   b.texts(v.get("categories")),
@@ -93,7 +93,6 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	if seed := v.get("seed"); seed != nil {
 		setup.Seed = b.integer(seed, -1<<53, 1<<53)
 	}
-	start := b.start(v)
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
 		setup.UserScript = b.script(user.get("script"), "setup.user_script")
@@ -104,7 +103,9 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.markFields(v)
-	return &scenariov1.Scenario{Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start)}
+	return &scenariov1.Scenario{
+		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup.GetOracleScript()), Proof: b.proof(v),
+	}
 }
 
 // markFields remembers the fields that become a part of the same kind.
@@ -113,6 +114,7 @@ func (b *builder) markFields(v *value) {
 		"setup.name": "name", "setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
+		"proof.floor": "floor", "proof.orders": "orders",
 	} {
 		b.mark(path, v.get(key))
 	}
@@ -135,6 +137,8 @@ func (b *builder) start(v *value) *startWorld {
 		}
 	}
 	b.clock(v.get("clock"), start.clock)
+	b.move(start, v.get("clock"))
+	b.base = start.clone().versions()
 	b.tables(v.get("tables"), start)
 	return start
 }
@@ -173,22 +177,41 @@ func (b *builder) tools(v *value) *setupv1.ToolSelection {
 func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
 	var out []*setupv1.RecordedAnswer
 	for _, item := range b.items(v) {
-		if b.object(item, "url", "params", "response") == nil {
-			continue
+		if item.shape == shapeMapping && item.get("file") != nil {
+			out = append(out, b.sharedRecordings(item)...)
+		} else if answer := b.recording(item); answer != nil {
+			out = append(out, answer)
 		}
-		for _, key := range []string{"url", "params", "response"} {
-			b.require(item, key)
-		}
-		answer := &setupv1.RecordedAnswer{Url: b.text(item.get("url"))}
-		if params := item.get("params"); b.want(params, shapeMapping) {
-			answer.ParamsJson = jsonText(params)
-		}
-		if response := item.get("response"); response != nil {
-			answer.ResponseJson = jsonText(response)
-		}
-		out = append(out, answer)
 	}
 	return out
+}
+
+// sharedRecordings returns the answers in a file that scenarios share.
+func (b *builder) sharedRecordings(v *value) []*setupv1.RecordedAnswer {
+	name := b.object(v, sharedRecordingForm()).get("file")
+	if !b.want(name, shapeText) {
+		return nil
+	}
+	answers, ok := b.recorded[name.text]
+	if !ok {
+		b.fail(name, "there is no recordings/%s.yaml%s", name.text, hint(name.text, slices.Sorted(maps.Keys(b.recorded))))
+	}
+	return answers
+}
+
+// recording reads one answer; nil if it is no mapping.
+func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
+	if r.object(v, recordingForm()) == nil {
+		return nil
+	}
+	answer := &setupv1.RecordedAnswer{Url: r.text(v.get("url"))}
+	if params := v.get("params"); r.want(params, shapeMapping) {
+		answer.ParamsJson = jsonText(params)
+	}
+	if response := v.get("response"); response != nil {
+		answer.ResponseJson = jsonText(response)
+	}
+	return answer
 }
 
 // script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
@@ -196,15 +219,12 @@ func (b *builder) script(v *value, path string) []*worldv1.Turn {
 	var turns []*worldv1.Turn
 	calls := 0
 	for _, item := range b.items(v) {
-		if b.object(item, "say", "calls", "end") == nil {
+		if b.object(item, turnForm()) == nil {
 			continue
 		}
 		at := path + "[" + strconv.Itoa(len(turns)) + "]"
 		b.mark(at, item)
 		turn := &worldv1.Turn{}
-		if len(item.fields) != 1 {
-			b.fail(item, "has %d fields, expected one of say, calls, end", len(item.fields))
-		}
 		turn.Say = b.text(item.get("say"))
 		if end := item.get("end"); b.want(end, shapeBool) {
 			if !end.boolean {
@@ -232,10 +252,9 @@ func (b *builder) script(v *value, path string) []*worldv1.Turn {
 
 // call reads one call; nil if it is no mapping.
 func (b *builder) call(v *value, path string) *worldv1.ToolCall {
-	if b.object(v, "id", "tool", "arguments") == nil {
+	if b.object(v, callForm()) == nil {
 		return nil
 	}
-	b.require(v, "tool")
 	b.mark(path, v)
 	b.mark(path+".id", v.get("id"))
 	b.mark(path+".tool", v.get("tool"))
@@ -264,9 +283,11 @@ func endTurn() *worldv1.Turn {
 }
 
 // evaluation reads both graphs.
-func (b *builder) evaluation(v *value, start *startWorld) *evaluationv1.Evaluation {
-	return &evaluationv1.Evaluation{
-		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), "evaluation.milestones", start),
-		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), "evaluation.minefields", start),
+func (b *builder) evaluation(v *value, start *startWorld, oracle []*worldv1.Turn) *evaluationv1.Evaluation {
+	evaluation := &evaluationv1.Evaluation{
+		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), milestonesPath, start),
+		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}
+	anchor(evaluation.GetMilestones(), oracle)
+	return evaluation
 }

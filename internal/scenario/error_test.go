@@ -182,7 +182,7 @@ func TestGraphErrors(t *testing.T) {
 		{"two forms", "says: Done.", "says: Done.\n    table: SANDBOX",
 			"a.yaml:17:12: milestones[1].table: cannot stand beside call or says, which stand for a row of SANDBOX"},
 		{"no extractor", "says: Done.", "table: SANDBOX\n    measure: tool_trace_dependant\n    reference: off\n    fill_to: content\n    expect: {content: '{a}'}",
-			"a.yaml:15:5: milestones[1]: is empty, expected the name of an extractor"},
+			"a.yaml:15:5: milestones[1]: is empty, expected the name of an extractor or {cel: expression}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old

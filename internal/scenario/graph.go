@@ -53,15 +53,19 @@ func (b *builder) nodeName(v *value) string {
 	return v.get("name").text
 }
 
-func constraintFields(more ...string) []string {
-	return append([]string{"table", "expect", "measure", "reference", "overrides", "fill_to", "extractor", "call", "says"}, more...)
+// nodeFormAt returns the form of a node; only a minefield can say how it is stepped on.
+func nodeFormAt(path string) form {
+	if strings.HasPrefix(path, minefieldsPath) {
+		return minefieldForm()
+	}
+	return nodeForm()
 }
 
 // node reads one milestone: a list of constraints, or one constraint in place.
 func (g *graphBuilder) node(v, guardrails *value, path string) *evaluationv1.Node {
 	g.mark(path, v)
 	node := &evaluationv1.Node{}
-	if g.object(v, constraintFields("name", "after", "guardrails", "constraints")...) == nil {
+	if g.object(v, nodeFormAt(path)) == nil {
 		return node
 	}
 	node.Name = g.text(v.get("name"))
@@ -75,14 +79,14 @@ func (g *graphBuilder) node(v, guardrails *value, path string) *evaluationv1.Nod
 		node.Constraints = append(node.Constraints, g.constraint(v, path+".constraints[0]"))
 		return node
 	}
-	for _, key := range constraintFields() {
+	for _, key := range constraintForm().names() {
 		if other := v.get(key); other != nil {
 			g.fail(other, "cannot stand beside constraints; make it one of them")
 		}
 	}
 	g.mark(path+".constraints", list)
 	for i, item := range g.items(list) {
-		if g.object(item, constraintFields()...) != nil {
+		if g.object(item, constraintForm()) != nil {
 			node.Constraints = append(node.Constraints, g.constraint(item, path+".constraints["+strconv.Itoa(i)+"]"))
 		}
 	}
@@ -91,7 +95,7 @@ func (g *graphBuilder) node(v, guardrails *value, path string) *evaluationv1.Nod
 
 // guardrails reads which tables automatic guardrails may guard.
 func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
-	if g.object(v, "only", "except") == nil {
+	if g.object(v, guardrailsForm()) == nil {
 		return
 	}
 	if only := v.get("only"); only != nil {
@@ -172,6 +176,7 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	case call != nil:
 		c.Target = g.callTarget(call, path, c)
 	case says != nil:
+		g.mark(path+".target[0].cells[2]", says)
 		c.Target = []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
 			roleCell("sender", worldv1.Role_ROLE_AGENT), roleCell("recipient", worldv1.Role_ROLE_USER),
 			{Column: "content", Value: world.Text(g.text(says))},
@@ -180,9 +185,9 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 		c.Target = g.target(v.get("expect"), c.GetTable(), path)
 	}
 	c.Overrides = append(c.Overrides, g.overrides(v.get("overrides"), path)...)
-	c.FillTo, c.Extractor = g.text(v.get("fill_to")), g.text(v.get("extractor"))
+	c.FillTo = g.text(v.get("fill_to"))
 	g.mark(path+".fill_to", v.get("fill_to"))
-	g.mark(path+".extractor", v.get("extractor"))
+	g.extractor(v.get("extractor"), path, c)
 	return c
 }
 
@@ -226,10 +231,9 @@ func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constra
 
 // trace reads a wanted trace as JSON text; its tolerances become an override of the constraint.
 func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
-	if g.object(v, "tool", "arguments", "tolerances") == nil {
+	if g.object(v, wantedCallForm()) == nil {
 		return "null"
 	}
-	g.require(v, "tool")
 	arguments := "{}"
 	if given := v.get("arguments"); g.want(given, shapeMapping) {
 		arguments = jsonText(given)
@@ -297,8 +301,7 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 		override := &evaluationv1.ColumnOverride{Column: f.key}
 		measure := f.value
 		if measure.shape == shapeMapping {
-			g.object(measure, "measure", "tolerances")
-			g.require(measure, "measure")
+			g.object(measure, overrideForm())
 			override.Tolerances = g.tolerances(measure.get("tolerances"))
 			measure = measure.get("measure")
 		}
@@ -330,13 +333,7 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 func (g *graphBuilder) measure(v *value, prefix string, numbers map[string]int32) int32 {
 	number := numbers[prefix+strings.ToUpper(v.text)]
 	if number == 0 || v.text != strings.ToLower(v.text) {
-		var names []string
-		for name, n := range numbers {
-			if n != 0 {
-				names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
-			}
-		}
-		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, sorted(names)))
+		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
 		return 0
 	}
 	return number

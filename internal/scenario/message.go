@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -27,6 +28,11 @@ const (
 		"- The assistant may switch services and the low battery mode of the phone if that helps.\n" +
 		"- Once the assistant says that it has done what you want, or that it cannot be done, call end_conversation and say " +
 		"nothing more. Do the same if it has got nowhere after five attempts.\n"
+
+	// What begins the parts that authors write.
+	goalTitle      = "\nWhat you want: "
+	knowledgeTitle = "\nWhat you know:"
+	itemMark       = "\n- "
 )
 
 // conversation collects starting messages.
@@ -47,7 +53,12 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
 		}
-		if user := b.object(v.get("user"), "script"); user != nil {
+		if user := v.get("user"); b.want(user, shapeMapping) {
+			for i := range user.fields {
+				if user.fields[i].key != "script" {
+					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script can")
+				}
+			}
 			b.items(user.get("script"))
 		}
 		return b.givenMessages(given)
@@ -60,7 +71,7 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 	}
 	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
 	b.require(v, "user")
-	user := b.object(v.get("user"), "goal", "knowledge", "demonstrations", "says", "script")
+	user := b.object(v.get("user"), userForm())
 	if user == nil {
 		return c.messages
 	}
@@ -76,25 +87,44 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 func instruction(goal string, knowledge []string) string {
 	var text strings.Builder
 	text.WriteString(userText)
-	text.WriteString("\nWhat you want: " + strings.TrimSpace(goal))
+	text.WriteString(goalTitle + strings.TrimSpace(goal))
 	if len(knowledge) > 0 {
-		text.WriteString("\nWhat you know:")
+		text.WriteString(knowledgeTitle)
 	}
 	for _, item := range knowledge {
-		text.WriteString("\n- " + strings.TrimSpace(item))
+		text.WriteString(itemMark + strings.TrimSpace(item))
 	}
 	return text.String()
+}
+
+// Wants returns what the user of a scenario wants and knows, which its author wrote; ok is false if the scenario says
+// in other words what its user is told.
+func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
+	for _, m := range setup.GetMessages() {
+		if m.GetSender() != worldv1.Role_ROLE_SYSTEM || m.GetRecipient() != worldv1.Role_ROLE_USER {
+			continue
+		}
+		rest, found := strings.CutPrefix(m.GetContent(), userText+goalTitle)
+		if !found {
+			return "", nil, false
+		}
+		goal, known, _ := strings.Cut(rest, knowledgeTitle+itemMark)
+		if known != "" {
+			knowledge = strings.Split(known, itemMark)
+		}
+		return goal, knowledge, true
+	}
+	return "", nil, false
 }
 
 // demonstrations adds an example conversation that only the simulated user sees.
 func (b *builder) demonstrations(v *value, c *conversation) {
 	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
 	for _, item := range b.items(v) {
-		if b.object(item, "user", "agent", "end") == nil {
+		if b.object(item, demonstrationForm()) == nil {
 			continue
 		}
 		if len(item.fields) != 1 {
-			b.fail(item, "has %d fields, expected one of user, agent, end", len(item.fields))
 			continue
 		}
 		switch said := item.fields[0].value; item.fields[0].key {
@@ -113,11 +143,8 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 func (b *builder) givenMessages(v *value) []*worldv1.Message {
 	var c conversation
 	for _, item := range b.items(v) {
-		if b.object(item, "from", "to", "content", "visible_to") == nil {
+		if b.object(item, messageForm()) == nil {
 			continue
-		}
-		for _, key := range []string{"from", "to", "content"} {
-			b.require(item, key)
 		}
 		at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
 		b.mark(at, item)

@@ -23,23 +23,31 @@ func (r *reader) want(v *value, shapes ...shape) bool {
 		names[i] = s.String()
 	}
 	hint := ""
-	if v.shape != shapeText && slices.Contains(shapes, shapeText) && v.shape != shapeList && v.shape != shapeMapping {
+	if v.shape != shapeText && slices.Contains(shapes, shapeText) && v.shape != shapeList && v.shape != shapeMapping && v.time == nil {
 		hint = " (quote it)"
 	}
-	r.fail(v, "is %s, expected %s%s", v.shape, strings.Join(names, " or "), hint)
+	r.fail(v, "is %s, expected %s%s", v.what(), strings.Join(names, " or "), hint)
 	return false
 }
 
-// object checks that a value is a mapping with no other fields than the allowed ones. It returns nil for anything but a
-// mapping.
-func (r *reader) object(v *value, allowed ...string) *value {
+// object checks that a value is a mapping with the fields of a form and no others. It returns nil for anything but a mapping.
+func (r *reader) object(v *value, f form) *value {
 	if !r.want(v, shapeMapping) {
 		return nil
 	}
+	allowed := f.names()
 	for i := range v.fields {
 		if !slices.Contains(allowed, v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, allowed))
 		}
+	}
+	for i := range f.fields {
+		if f.fields[i].required {
+			r.require(v, f.fields[i].name)
+		}
+	}
+	if f.one && len(v.fields) != 1 {
+		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(allowed, ", "))
 	}
 	return v
 }
@@ -144,10 +152,10 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 		return world.Null()
 	}
 	hint := ""
-	if kind == world.KindText && (v.shape == shapeNumber || v.shape == shapeBool) {
+	if kind == world.KindText && (v.shape == shapeNumber || v.shape == shapeBool) && v.time == nil {
 		hint = " (quote it)"
 	}
-	r.fail(v, "is %s, expected a %s%s", v.shape, kind, hint)
+	r.fail(v, "is %s, expected a %s%s", v.what(), kind, hint)
 	return world.Null()
 }
 

@@ -11,14 +11,21 @@ import (
 	"slices"
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Options say what scenarios are checked against.
+// Options say what scenarios are checked against; For makes them of tools. The zero value accepts every tool.
 type Options struct {
 	// Known says whether a tool exists, by its real name. Nil accepts every name.
 	Known func(tool string) bool
 	// Tools are the names that a message about an unknown tool may suggest. May be empty.
 	Tools []string
+
+	// Impossible accepts targets that no call of the agent reaches; one of the original's scenarios has them.
+	Impossible bool
+
+	// shapes describes tools; calls of those that are not there are not checked.
+	shapes map[string]*toolShape
 }
 
 // known says whether a tool's name passes.
@@ -30,62 +37,25 @@ type Loaded struct {
 	Scenario *scenariov1.Scenario
 	// Position is the first field of its document.
 	Position Position
+	// World is the name of the world that the scenario starts from, empty if it has none.
+	World string
+	// Base is that world's tables at the scenario's time, before the scenario changes them. Nil if the scenario is read in its
+	// canonical form.
+	Base []*worldv1.Table
 }
 
-// LoadDir loads the catalogue in a directory; see Load.
+// LoadDir loads the scenarios in a directory; see LoadPack.
 func LoadDir(dir string, opts Options) ([]Loaded, error) {
 	return Load(os.DirFS(dir), opts)
 }
 
-// Load reads every *.yaml file at the top of fsys, each with one scenario per document, and the worlds they start from
-// in worlds/*.yaml. The scenarios are sorted by name. All mistakes of all files are collected: the error then is of type
-// Errors and nothing else is returned. Other errors are those of fsys. Load keeps no state and may run concurrently.
+// Load returns the scenarios of a pack; see LoadPack.
 func Load(fsys fs.FS, opts Options) ([]Loaded, error) {
-	worlds, mistakes, err := loadWorlds(fsys)
+	pack, err := LoadPack(fsys, opts)
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(fsys, "*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list scenarios: %w", err)
-	}
-	slices.Sort(names)
-	var loaded []Loaded
-	for _, name := range names {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return nil, fmt.Errorf("read scenarios: %w", err)
-		}
-		got, wrong := readFile(name, data, worlds, opts)
-		loaded = append(loaded, got...)
-		mistakes = append(mistakes, wrong...)
-	}
-	slices.SortStableFunc(loaded, func(a, b Loaded) int {
-		return cmp.Compare(a.Scenario.GetSetup().GetName(), b.Scenario.GetSetup().GetName())
-	})
-	mistakes = append(mistakes, duplicates(loaded)...)
-	if len(mistakes) > 0 {
-		mistakes.sort()
-		return nil, mistakes
-	}
-	return loaded, nil
-}
-
-// readFile reads the scenarios of one file. It returns those that could be built, also when there are mistakes.
-func readFile(name string, data []byte, worlds map[string]*startWorld, opts Options) ([]Loaded, Errors) {
-	r := &reader{file: name}
-	var loaded []Loaded
-	for _, doc := range r.documents(data) {
-		before := len(r.errors)
-		b := &builder{reader: r, worlds: worlds, places: map[string]*value{}}
-		built := b.scenario(doc)
-		if built == nil {
-			continue
-		}
-		b.report(Validate(built, opts), doc, slices.Clone(r.errors[before:]))
-		loaded = append(loaded, Loaded{built, Position{name, doc.line, doc.column}})
-	}
-	return loaded, r.errors
+	return pack.Scenarios, nil
 }
 
 // duplicates reports names that more than one scenario has; loaded is sorted by name.

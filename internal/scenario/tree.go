@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 )
 
 const (
@@ -71,6 +73,11 @@ type value struct {
 	text   string
 	list   []*value
 	fields []field
+
+	// inside is where the characters of a text stand.
+	inside inside
+	// time is the expression that a number comes from, nil if it is written as one.
+	time *expression.Time
 }
 
 // field is an entry of a mapping, in written order.
@@ -207,9 +214,9 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	case *ast.BoolNode:
 		v.shape, v.boolean = shapeBool, n.Value
 	case *ast.StringNode:
-		v.shape, v.text = shapeText, n.Value
+		v.shape, v.text, v.inside = shapeText, n.Value, insideScalar(n.GetToken())
 	case *ast.LiteralNode:
-		v.shape, v.text = shapeText, n.Value.Value
+		v.shape, v.text, v.inside = shapeText, n.Value.Value, insideBlock(n)
 	case *ast.IntegerNode, *ast.FloatNode:
 		r.convertNumber(v, node)
 	case *ast.InfinityNode, *ast.NanNode:

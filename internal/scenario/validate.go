@@ -58,6 +58,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	for i, name := range setup.GetTools().GetDeny() {
 		c.tool(fmt.Sprintf("setup.tools.deny[%d]", i), name)
 	}
+	c.descriptions(setup.GetTools().GetDescriptions())
 	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string {
 		if tool != endTool {
 			return fmt.Sprintf("the user cannot call %q, only %s", tool, endTool)
@@ -67,20 +68,27 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return notAllowed(setup.GetTools(), tool)
 	})
-	c.graph("evaluation.milestones", s.GetEvaluation().GetMilestones())
-	c.graph("evaluation.minefields", s.GetEvaluation().GetMinefields())
+	c.graph(milestonesPath, s.GetEvaluation().GetMilestones(), setup.GetTools())
+	c.graph(minefieldsPath, s.GetEvaluation().GetMinefields(), setup.GetTools())
+	c.proof(s)
 	return c.problems
 }
 
 // notAllowed says why an agent may not call a tool, or nothing.
 func notAllowed(tools *setupv1.ToolSelection, tool string) string {
+	if len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool) && takenAway(tools, tool) == "" {
+		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
+	}
+	return takenAway(tools, tool)
+}
+
+// takenAway says why an agent may not call a tool in any variant, or nothing: distraction adds tools to a scenario's own.
+func takenAway(tools *setupv1.ToolSelection, tool string) string {
 	switch {
 	case tool == endTool:
 		return fmt.Sprintf("the agent cannot call %s, only the user can", endTool)
 	case slices.Contains(tools.GetDeny(), tool):
 		return fmt.Sprintf("the agent may not call %q: it is taken away", tool)
-	case len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool):
-		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
 	}
 	return ""
 }
@@ -217,7 +225,9 @@ func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool st
 			var arguments map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
 				c.fail(where+".arguments_json", "is no JSON object: %s", brief(call.GetArgumentsJson()))
+				continue
 			}
+			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)
 		}
 	}
 }

@@ -2,18 +2,28 @@ package scenario
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/tangle"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// toolTraceColumn is the column of successful calls.
+const toolTraceColumn = "tool_trace"
+
 // graph checks one graph: names, order and constraints.
-func (c *checker) graph(path string, graph *evaluationv1.Graph) {
+func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.ToolSelection) {
 	nodes := graph.GetNodes()
+	if len(nodes) > tangle.MaxNodes {
+		c.fail(fmt.Sprintf("%s.nodes[%d]", path, tangle.MaxNodes), "is one too many, at most %d are scored; there are %d", tangle.MaxNodes, len(nodes))
+		return
+	}
 	for i, node := range nodes {
 		at := fmt.Sprintf("%s.nodes[%d]", path, i)
 		for j := range i {
@@ -28,6 +38,9 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph) {
 		}
 	}
 	before, ok := c.order(path, graph)
+	if ok {
+		c.tangled(path, graph)
+	}
 	for i, node := range nodes {
 		at := fmt.Sprintf("%s.nodes[%d]", path, i)
 		if len(node.GetConstraints()) == 0 {
@@ -36,10 +49,32 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph) {
 		for k, constraint := range node.GetConstraints() {
 			where := fmt.Sprintf("%s.constraints[%d]", at, k)
 			c.constraint(where, constraint)
+			if !c.opts.Impossible {
+				c.reachable(where, tools, constraint)
+			}
 			if ok {
 				c.reference(where+".reference", nodes, before, i, constraint)
 			}
 		}
+	}
+}
+
+// tangled checks that the graph is not too much work to score.
+func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
+	nodes := make([]tangle.Node, len(graph.GetNodes()))
+	for _, edge := range graph.GetEdges() {
+		nodes[edge.GetAfter()].After |= 1 << edge.GetBefore()
+	}
+	for i, node := range graph.GetNodes() {
+		for _, constraint := range node.GetConstraints() {
+			if r := int(constraint.GetReference()); constraint.Reference != nil && r >= 0 && r < len(nodes) {
+				nodes[i].References |= 1 << r
+			}
+		}
+	}
+	var tangled *tangle.Error
+	if errors.As(tangle.Check(nodes), &tangled) {
+		c.fail(fmt.Sprintf("%s.nodes[%d]", path, tangled.Node), "%v", tangled)
 	}
 }
 
@@ -158,6 +193,8 @@ func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []ma
 	case reference == startNode:
 	case reference < startNode || reference >= len(nodes):
 		c.fail(path, "is %d, expected -1 or a number below %d", reference, len(nodes))
+	case reference == i:
+		c.fail(path, "%q refers to itself", nodeText(nodes, i))
 	case !before[i][reference]:
 		c.fail(path, "%q does not come before %q, so there would be nothing to refer to; name it in after",
 			nodeText(nodes, reference), nodeText(nodes, i))
@@ -184,14 +221,45 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 	}
 	for i, override := range constraint.GetOverrides() {
 		at := fmt.Sprintf("%s.overrides[%d]", path, i)
-		c.column(at, schema, override.GetColumn())
-		if evaluationv1.ColumnMeasure_name[int32(override.GetMeasure())] == "" || override.GetMeasure() == 0 {
-			c.fail(at, "has no measure")
+		if column := c.column(at, schema, override.GetColumn()); column >= 0 {
+			c.override(at, schema.Columns[column], override)
 		}
 		for j := range i {
 			if constraint.GetOverrides()[j].GetColumn() == override.GetColumn() {
 				c.fail(at, "overrides %q twice", override.GetColumn())
 			}
+		}
+	}
+}
+
+// override checks that a measure fits a column, and its tolerances the measure.
+func (c *checker) override(path string, column world.Column, override *evaluationv1.ColumnOverride) {
+	measure := override.GetMeasure()
+	name := strings.ToLower(strings.TrimPrefix(measure.String(), columnPrefix))
+	switch measure {
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT, evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
+		evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L:
+		if column.Kind != world.KindText {
+			c.fail(path, "%s compares texts, and %s is a %s", name, column.Name, column.Kind)
+		}
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
+		if column.Name != toolTraceColumn {
+			c.fail(path, "%s compares the column %s, not %s", name, toolTraceColumn, column.Name)
+		}
+	default:
+		c.fail(path, "has no measure")
+		return
+	}
+	for _, tolerance := range override.GetTolerances() {
+		switch {
+		case !(tolerance.GetAbsolute() >= 0):
+			c.fail(path, "the tolerance of %q is %v, expected 0 or more", tolerance.GetName(), tolerance.GetAbsolute())
+		case measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
+		case measure != evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE:
+			c.fail(path, "%s takes no tolerance, only close and tool_trace do", name)
+		case tolerance.GetName() != column.Name:
+			c.fail(path, "has a tolerance for %q, expected %q", tolerance.GetName(), column.Name)
 		}
 	}
 }
@@ -206,6 +274,9 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 		needsReference = false
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
+		if constraint.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX {
+			c.fail(path+".measure", "is %s, which compares stored tables; messages are in SANDBOX", measureText(constraint.GetMeasure()))
+		}
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
 		if constraint.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX {
 			c.fail(path+".table", "is %s, but tool_trace_dependant compares messages, which are in SANDBOX", world.TableText(constraint.GetTable()))
@@ -213,9 +284,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
 			c.fail(path+".fill_to", "is %q, expected tool_trace or content", fill)
 		}
-		if constraint.GetExtractor() == "" {
-			c.fail(path+".extractor", "is empty, expected the name of an extractor")
-		}
+		c.extractor(path, constraint)
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL:
 		needsTarget = false
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED:
@@ -230,6 +299,9 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	}
 	if needsTarget && len(constraint.GetTarget()) == 0 {
 		c.fail(path, "says nothing to expect: give expect, call or says")
+	}
+	if rows := len(constraint.GetTarget()); rows > 1 && constraint.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX {
+		c.fail(path+".target[1]", "is a second row, but one message is compared at a time")
 	}
 	if !needsTarget && len(constraint.GetTarget()) > 0 {
 		c.fail(path, "compares with its reference only and takes nothing to expect")
@@ -278,32 +350,43 @@ func (c *checker) column(path string, schema world.Schema, name string) int {
 	return at
 }
 
-// trace checks a wanted tool trace: one object or a list of acceptable ones.
+// wantedTrace is a tool trace as a target states it.
+type wantedTrace struct {
+	Tool      *string                     `json:"tool_name"`
+	Arguments *map[string]json.RawMessage `json:"arguments"`
+}
+
+// traces reads a wanted tool trace, one object or a list of acceptable ones; nil if it is neither.
+func traces(text string) []wantedTrace {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "[") {
+		text = "[" + text + "]"
+	}
+	out := []wantedTrace{}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// trace checks a wanted tool trace.
 func (c *checker) trace(path string, value *worldv1.Value) {
 	if value.GetKind() == nil {
 		return
 	}
-	type trace struct {
-		Tool      *string         `json:"tool_name"`
-		Arguments *map[string]any `json:"arguments"`
-	}
-	var traces []trace
-	text := strings.TrimSpace(value.GetText())
-	if !strings.HasPrefix(text, "[") {
-		text = "[" + text + "]"
-	}
-	if err := json.Unmarshal([]byte(text), &traces); err != nil {
+	wanted := traces(value.GetText())
+	switch {
+	case wanted == nil:
 		c.fail(path, "is no tool trace in JSON: %s", brief(value.GetText()))
-		return
-	}
-	if len(traces) == 0 {
+	case len(wanted) == 0:
 		c.fail(path, "lists no tool trace")
 	}
-	for _, t := range traces {
+	for _, t := range wanted {
 		if t.Tool == nil || t.Arguments == nil || *t.Arguments == nil {
 			c.fail(path, "a tool trace needs tool_name and arguments: %s", brief(value.GetText()))
 			continue
 		}
 		c.tool(path, *t.Tool)
+		c.arguments(path, *t.Tool, *t.Arguments, false)
 	}
 }

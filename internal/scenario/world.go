@@ -18,17 +18,21 @@ import (
 type startWorld struct {
 	clock  *setupv1.Clock
 	tables map[worldv1.TableName][]*worldv1.Row
-	broken bool // has mistakes, which are reported at the world's own file
+	// relative are the cells that move with the clock.
+	relative relativeCells
+	broken   bool // has mistakes, which are reported at the world's own file
 }
 
 // clone returns a copy that may be changed.
 func (w *startWorld) clone() *startWorld {
 	out := &startWorld{
-		clock: proto.CloneOf(w.clock), tables: map[worldv1.TableName][]*worldv1.Row{}, broken: w.broken,
+		clock: proto.CloneOf(w.clock), tables: map[worldv1.TableName][]*worldv1.Row{}, relative: relativeCells{}, broken: w.broken,
 	}
 	for name, rows := range w.tables {
 		for _, row := range rows {
-			out.tables[name] = append(out.tables[name], proto.CloneOf(row))
+			copied := proto.CloneOf(row)
+			out.tables[name] = append(out.tables[name], copied)
+			w.relative.copyTo(out.relative, row, copied)
 		}
 	}
 	return out
@@ -36,7 +40,7 @@ func (w *startWorld) clone() *startWorld {
 
 // emptyWorld returns a world without rows and without a time.
 func emptyWorld() *startWorld {
-	return &startWorld{clock: &setupv1.Clock{}, tables: map[worldv1.TableName][]*worldv1.Row{}}
+	return &startWorld{clock: &setupv1.Clock{}, tables: map[worldv1.TableName][]*worldv1.Row{}, relative: relativeCells{}}
 }
 
 // versions returns the starting tables: one version each, from the first message on.
@@ -69,25 +73,21 @@ type worldReader struct {
 
 // loadWorlds reads worlds/*.yaml.
 func loadWorlds(fsys fs.FS) (map[string]*startWorld, Errors, error) {
-	files, err := fs.Glob(fsys, "worlds/*.yaml")
+	files, err := fs.Glob(fsys, worldFiles)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list worlds: %w", err)
 	}
 	slices.Sort(files)
 	w := &worldReader{docs: map[string]*value{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
 	for _, file := range files {
-		data, err := fs.ReadFile(fsys, file)
+		r := &reader{file: file}
+		data, err := r.load(fsys)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read worlds: %w", err)
 		}
-		r := &reader{file: file}
-		docs := r.documents(data)
-		if len(docs) != 1 && len(r.errors) == 0 {
-			r.fail(&value{line: 1, column: 1}, "has %d documents, expected one world", len(docs))
-		}
 		w.readers[worldName(file)] = r
-		if len(docs) == 1 {
-			w.docs[worldName(file)] = docs[0]
+		if len(r.errors) == 0 {
+			w.docs[worldName(file)] = r.only(data, "world")
 		}
 	}
 	var mistakes Errors
@@ -107,12 +107,13 @@ func (w *worldReader) build(name string) *startWorld {
 	}
 	r, out := w.readers[name], emptyWorld()
 	w.building = append(w.building, name)
-	if doc := r.object(w.docs[name], "extends", "clock", "tables", "notes"); doc != nil {
+	if doc := r.object(w.docs[name], worldForm()); doc != nil {
 		if base := doc.get("extends"); r.want(base, shapeText) {
 			out = w.extend(r, base)
 		}
 		r.text(doc.get("notes"))
 		r.clock(doc.get("clock"), out.clock)
+		r.move(out, doc.get("clock"))
 		r.tables(doc.get("tables"), out)
 	}
 	w.building = w.building[:len(w.building)-1]
@@ -141,7 +142,7 @@ func (w *worldReader) extend(r *reader, base *value) *startWorld {
 
 // clock reads the fields of a clock over the ones that are there.
 func (r *reader) clock(v *value, into *setupv1.Clock) {
-	if v = r.object(v, "now", "time_zone", "step"); v == nil {
+	if v = r.object(v, clockForm()); v == nil {
 		return
 	}
 	if zone := v.get("time_zone"); r.want(zone, shapeText) {
@@ -167,6 +168,7 @@ func (r *reader) tables(v *value, into *startWorld) {
 	if !r.want(v, shapeMapping) {
 		return
 	}
+	r.resolve(v, into.clock)
 	for i := range v.fields {
 		name := r.tableName(v.fields[i].place, v.fields[i].key)
 		schema, ok := world.SchemaOf(name)
@@ -177,7 +179,7 @@ func (r *reader) tables(v *value, into *startWorld) {
 			r.fail(v.fields[i].place, "SANDBOX holds the messages, which are not given as rows")
 			continue
 		}
-		edit := tableEdit{reader: r, schema: schema, zone: into.zone(), rows: into.tables[name]}
+		edit := tableEdit{reader: r, schema: schema, zone: into.zone(), rows: into.tables[name], relative: into.relative}
 		into.tables[name] = edit.apply(v.fields[i].value)
 	}
 }
@@ -185,9 +187,10 @@ func (r *reader) tables(v *value, into *startWorld) {
 // tableEdit applies a table's description to the rows it starts from.
 type tableEdit struct {
 	*reader
-	schema world.Schema
-	zone   *time.Location
-	rows   []*worldv1.Row
+	schema   world.Schema
+	zone     *time.Location
+	rows     []*worldv1.Row
+	relative relativeCells
 }
 
 func (e *tableEdit) apply(v *value) []*worldv1.Row {
@@ -199,18 +202,16 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 		e.add(v)
 		return e.rows
 	}
-	e.object(v, "remove", "change", "set", "add")
+	e.object(v, editForm(world.TableText(e.schema.Name)))
 	for _, where := range e.items(v.get("remove")) {
 		for _, at := range slices.Backward(e.find(where)) {
 			e.rows = slices.Delete(e.rows, at, at+1)
 		}
 	}
 	for _, change := range e.items(v.get("change")) {
-		if e.object(change, "where", "set") == nil {
+		if e.object(change, changeForm(world.TableText(e.schema.Name))) == nil {
 			continue
 		}
-		e.require(change, "where")
-		e.require(change, "set")
 		for _, at := range e.find(change.get("where")) {
 			e.set(e.rows[at], change.get("set"))
 		}
@@ -232,6 +233,7 @@ func (e *tableEdit) set(row *worldv1.Row, v *value) {
 	for i := range v.fields {
 		if at := e.column(v.fields[i]); at >= 0 {
 			row.Cells[at] = e.cell(v.fields[i].value, e.schema.Columns[at].Kind, e.zone)
+			e.relative.note(row, at, v.fields[i].value)
 		}
 	}
 }

@@ -80,6 +80,8 @@ func (s *server) createSweep(ctx context.Context, id string, spec *orchestratorv
 		Seed:     spec.GetSeed(),
 		Parallel: spec.GetParallel(),
 		Compat:   spec.GetCompat(),
+
+		HostedServices: spec.GetHostedServices(),
 	}
 	for _, scenario := range spec.GetScenarios() {
 		digest, err := s.bus.PutSetup(ctx, scenario.GetSetup())

@@ -2,18 +2,60 @@ package toolhost
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/vector"
 )
+
+// transports are the two ways in which a tool host is reached: in the process of its callers, and from another one. Both are
+// the whole service, with its bus on a NATS server and its file.
+func transports() map[string]func(*testing.B) toolhostv1.ToolHostServiceClient {
+	return map[string]func(*testing.B) toolhostv1.ToolHostServiceClient{
+		"bufconn": func(b *testing.B) toolhostv1.ToolHostServiceClient {
+			b.Helper()
+			cfg := DefaultConfig()
+			cfg.Dir = b.TempDir()
+			client, stop, ended := runService(b, cfg, b.TempDir())
+			b.Cleanup(func() {
+				stop()
+				if err := ended(); err != nil {
+					b.Errorf("Run: %v", err)
+				}
+			})
+			return client
+		},
+		"tcp": func(b *testing.B) toolhostv1.ToolHostServiceClient {
+			b.Helper()
+			natsURL, _ := natstest.Listen(b)
+			p := startProcess(b, natsURL, b.TempDir(), 0, (*exec.Cmd).Start)
+			b.Cleanup(func() { p.stop(b) })
+			return p.client
+		},
+	}
+}
+
+// latencies collects how long calls took.
+type latencies []time.Duration
+
+// report adds the median to the figures of a benchmark.
+func (l latencies) report(b *testing.B) {
+	b.Helper()
+	slices.Sort(l)
+	b.ReportMetric(float64(l[len(l)/2].Microseconds()), "p50-µs")
+}
 
 // BenchmarkExecute measures one execution after the other: the median latency, with gRPC, commit and announcement.
 func BenchmarkExecute(b *testing.B) {
@@ -21,24 +63,97 @@ func BenchmarkExecute(b *testing.B) {
 		"read":  "print(repr(search_contacts(name='homer')))",
 		"write": "print(repr(modify_contact('e3570ab6-0819-5032-be1e-2b366390c8ef', name='Homer S')))",
 	}
-	for name, source := range sources {
+	setup := baseSetup(b)
+	for transport, connect := range transports() {
+		for name, source := range sources {
+			b.Run(transport+"/"+name, func(b *testing.B) {
+				client := connect(b)
+				create(b, client, "s", setup)
+				var took latencies
+				index := int32(len(setup.GetMessages())) + 1
+				for b.Loop() {
+					began := time.Now()
+					run(b, client, "s", index, call(index-1, worldv1.Role_ROLE_AGENT, source))
+					took = append(took, time.Since(began))
+					index += 2
+				}
+				took.report(b)
+			})
+		}
+	}
+}
+
+// baseSetup returns the setup of the vectors' base world.
+func baseSetup(b *testing.B) *setupv1.Setup {
+	b.Helper()
+	setup, err := vector.SetupOf("base", worlds(b)["base"], "America/Los_Angeles", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return setup
+}
+
+// BenchmarkBatch measures parallel calls, each batch in a session of its own.
+func BenchmarkBatch(b *testing.B) {
+	batches := map[string][]string{
+		"8 independent": {
+			"add_contact('Ada', '+14085551111')", "set_wifi_status(False)", "add_reminder('tea', 1716400000.0)", "get_current_timestamp()",
+			"search_contacts(name='homer')", "set_location_service_status(False)", "timestamp_diff(1.0, 2.0)", "unit_conversion(1.0, 'inch', 'cm')",
+		},
+		"5 dependent": {
+			"set_wifi_status(False)", "set_wifi_status(True)", "search_stock('Apple')", "search_location_around_lat_lon('bakery')", "search_holiday('Christmas')",
+		},
+		"5 dependent, last order fails": {
+			"search_stock('Apple')", "search_location_around_lat_lon('bakery')", "search_weather_around_lat_lon()", "search_holiday('Christmas')", "set_wifi_status(False)",
+		},
+	}
+	setup := baseSetup(b)
+	for name, sources := range batches {
 		b.Run(name, func(b *testing.B) {
 			client := start(b)
-			setup, err := vector.SetupOf("base", worlds(b)["base"], "", nil)
-			if err != nil {
-				b.Fatal(err)
+			first := int32(len(setup.GetMessages()))
+			var calls []*worldv1.Message
+			for i, source := range sources {
+				calls = append(calls, call(first+int32(i), worldv1.Role_ROLE_AGENT, "print(repr("+source+"))"))
 			}
-			create(b, client, "s", setup)
-			var took []time.Duration
-			index := int32(len(setup.GetMessages())) + 1
+			var took latencies
 			for b.Loop() {
+				id := fmt.Sprintf("batch.%d", len(took))
+				create(b, client, id, setup)
 				began := time.Now()
-				run(b, client, "s", index, call(index-1, worldv1.Role_ROLE_AGENT, source))
+				run(b, client, id, first+int32(len(calls)), calls...)
 				took = append(took, time.Since(began))
-				index += 2
 			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+			took.report(b)
+		})
+	}
+}
+
+// BenchmarkOpenClose measures sessions that are made and deleted, one after the other and 64 at a time.
+func BenchmarkOpenClose(b *testing.B) {
+	setup := baseSetup(b)
+	for _, parallel := range []int{1, 64} {
+		b.Run(fmt.Sprint(parallel, " at a time"), func(b *testing.B) {
+			client := start(b)
+			var number atomic.Int64
+			var group sync.WaitGroup
+			for range parallel {
+				group.Go(func() {
+					for {
+						i := number.Add(1)
+						if i > int64(b.N) {
+							return
+						}
+						id := fmt.Sprintf("open.%d", i)
+						create(b, client, id, setup)
+						if _, err := client.DeleteSession(b.Context(), &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
+							b.Errorf("delete %s: %v", id, err)
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "sessions/s")
 		})
 	}
 }
@@ -48,10 +163,7 @@ func BenchmarkExecute(b *testing.B) {
 func BenchmarkRollouts(b *testing.B) {
 	const parallel = 64
 	client := start(b)
-	setup, err := vector.SetupOf("base", worlds(b)["base"], "", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	setup := baseSetup(b)
 	var number atomic.Int64
 	first := int32(len(setup.GetMessages())) + 1
 	before := cpu(b)
@@ -78,35 +190,45 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkIdleSessions measures the memory of sessions that were executed in once and now wait.
+// BenchmarkIdleSessions measures the memory of sessions that were executed in once and now wait: in memory, and after they
+// left it. What the NATS server keeps about their announcements is part of it.
 func BenchmarkIdleSessions(b *testing.B) {
-	const sessions, clients = 10_000, 64
-	setup, err := vector.SetupOf("base", worlds(b)["base"], "", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	index := int32(len(setup.GetMessages())) + 1
-	for b.Loop() {
-		bus := natstest.Start(b)
-		fixture := serve(b, filepath.Join(b.TempDir(), storeFile), bus, ownsAll)
-		before := heap()
-		done := make(chan struct{})
-		for client := range clients {
-			go func() {
-				defer func() { done <- struct{}{} }()
-				for i := client; i < sessions; i += clients {
-					id := fmt.Sprintf("sweep.%06d", i)
-					create(b, fixture.client, id, setup)
-					run(b, fixture.client, id, index, call(index-1, worldv1.Role_ROLE_AGENT, "print(repr(set_wifi_status(False)))"))
+	const sessions, most = 10_000, 64 << 10
+	setup := baseSetup(b)
+	for name, live := range map[string]int{"in memory": sessions, "evicted": 16} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				perSession := idle(b, setup, sessions, live)
+				b.ReportMetric(perSession, "B/session")
+				if perSession > most {
+					b.Errorf("memory per session: got %.0f bytes, want at most %d", perSession, most)
 				}
-			}()
-		}
-		for range clients {
-			<-done
-		}
-		b.ReportMetric(float64(heap()-before)/sessions, "B/session")
-		fixture.close()
+			}
+		})
 	}
+}
+
+// idle makes sessions, executes in each once, and returns the memory that each of them takes while some are live.
+func idle(b *testing.B, setup *setupv1.Setup, sessions, live int) float64 {
+	b.Helper()
+	const clients = 64
+	index := int32(len(setup.GetMessages())) + 1
+	bus := natstest.Start(b)
+	fixture := serve(b, filepath.Join(b.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.Live = live })
+	defer fixture.close()
+	before := heap()
+	var group sync.WaitGroup
+	for client := range clients {
+		group.Go(func() {
+			for i := client; i < sessions; i += clients {
+				id := fmt.Sprintf("sweep.%06d", i)
+				create(b, fixture.client, id, setup)
+				run(b, fixture.client, id, index, call(index-1, worldv1.Role_ROLE_AGENT, "print(repr(set_wifi_status(False)))"))
+			}
+		})
+	}
+	group.Wait()
+	return float64(heap()-before) / float64(sessions)
 }
 
 // heap returns the bytes of live objects.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 )
 
 // maxSnapshot bounds what is announced at once: the bus takes messages of up to 8 MiB.
@@ -25,11 +27,18 @@ type Config struct {
 	MaxCalls int
 	// MaxBytes is the size of the answers and of the table versions of one execution.
 	MaxBytes int
+	// ServiceURL replaces scheme and host of requests to the hosted services, for a proxy or a test; empty leaves them.
+	ServiceURL string
+	// ServiceTimeout bounds one request to a hosted service with all its tries.
+	ServiceTimeout time.Duration
 }
 
 // DefaultConfig returns settings that suit a laptop and a cluster alike.
 func DefaultConfig() Config {
-	return Config{Dir: "data/toolhost", CommitDelay: time.Millisecond, Live: 10000, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20}
+	return Config{
+		Dir: "data/toolhost", CommitDelay: time.Millisecond, Live: 10000, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
+		ServiceTimeout: 10 * time.Second,
+	}
 }
 
 // RegisterFlags adds the service's flags.
@@ -40,6 +49,13 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "rows that one session may hold")
 	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "calls that may be executed at once in one session")
 	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "bytes of answers and tables that one execution may store")
+	c.RegisterServiceFlags(fs)
+}
+
+// RegisterServiceFlags adds the flags of the hosted services alone.
+func (c *Config) RegisterServiceFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address that replaces https://<host> of the hosted services (default: their own)")
+	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "how long one request to a hosted service may take, all tries together")
 }
 
 // Validate returns all fields that are out of range.
@@ -62,6 +78,12 @@ func (c Config) Validate() error {
 	}
 	if c.MaxBytes < 1<<12 || c.MaxBytes > maxSnapshot {
 		errs = append(errs, fmt.Errorf("--toolhost-max-bytes: %d given, expected %d to %d", c.MaxBytes, 1<<12, maxSnapshot))
+	}
+	if c.ServiceTimeout < time.Millisecond || c.ServiceTimeout > time.Minute {
+		errs = append(errs, fmt.Errorf("--toolhost-service-timeout: %s given, expected 1ms to 1m", c.ServiceTimeout))
+	}
+	if err := service.CheckAddress(c.ServiceURL); err != nil {
+		errs = append(errs, fmt.Errorf("--toolhost-service-url: %w", err))
 	}
 	return errors.Join(errs...)
 }

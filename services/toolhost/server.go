@@ -72,7 +72,7 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	response, err := s.host.Create(ctx, req.GetSessionId(), req.GetSetup())
+	response, err := s.host.Create(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices())
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -168,6 +168,23 @@ func (s *server) ListVersions(req *toolhostv1.ListVersionsRequest, stream toolho
 	return nil
 }
 
+// ListAnswers implements ToolHostService.
+func (s *server) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhostv1.ToolHostService_ListAnswersServer) error {
+	if err := s.check(req.GetSessionId()); err != nil {
+		return err
+	}
+	answers, err := s.host.Answers(req.GetSessionId())
+	if err != nil {
+		return statusOf(err)
+	}
+	for _, answer := range answers {
+		if err := stream.Send(&toolhostv1.ListAnswersResponse{Answer: answer}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // GetSession implements ToolHostService.
 func (s *server) GetSession(_ context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
 	if err := s.check(req.GetSessionId()); err != nil {
@@ -204,7 +221,7 @@ func (s *server) ForkSession(ctx context.Context, req *toolhostv1.ForkSessionReq
 			return nil, err
 		}
 	}
-	session, err := s.host.Fork(ctx, req.GetSessionId(), req.GetIndex(), req.GetNewSessionId())
+	session, err := s.host.Fork(ctx, req.GetSessionId(), req.GetIndex(), req.GetNewSessionId(), req.GetReplay())
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -224,13 +241,5 @@ func (s *server) DeleteSession(ctx context.Context, req *toolhostv1.DeleteSessio
 
 // ListTools implements ToolHostService.
 func (s *server) ListTools(context.Context, *toolhostv1.ListToolsRequest) (*toolhostv1.ListToolsResponse, error) {
-	response := &toolhostv1.ListToolsResponse{}
-	for _, t := range s.catalogue.All() {
-		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}}
-		for _, need := range t.Needs {
-			info.Needs = append(info.Needs, string(need))
-		}
-		response.Tools = append(response.Tools, info)
-	}
-	return response, nil
+	return &toolhostv1.ListToolsResponse{Tools: describe(s.catalogue)}, nil
 }

@@ -1,7 +1,9 @@
 package toolhost
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,12 +19,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/vector"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(envProcess) != "" {
+		os.Exit(runProcess())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fixture is a tool host on a file, behind gRPC in memory.
 type fixture struct {
@@ -31,8 +39,29 @@ type fixture struct {
 	close func()
 }
 
-// serve starts a tool host whose sessions are in the file.
+// serve starts a tool host whose sessions are in the file. It has no key of the hosted services.
 func serve(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, change ...func(*host.Config)) fixture {
+	tb.Helper()
+	return serveWith(tb, file, publisher, owns, newServices(tb, service.ClientConfig{}), change...)
+}
+
+// newServices returns a client of the hosted services that is closed at the end of the test.
+func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
+	tb.Helper()
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultConfig().ServiceTimeout)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	services, err := service.NewClient(cfg)
+	if err != nil {
+		tb.Fatalf("make client: %v", err)
+	}
+	tb.Cleanup(services.Close)
+	return services
+}
+
+// serveWith is serve with a client of the hosted services.
+func serveWith(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	sessions, err := store.Open(store.Config{Path: file, Delay: time.Millisecond})
 	if err != nil {
@@ -44,7 +73,7 @@ func serve(tb testing.TB, file string, publisher host.Publisher, owns func(strin
 		f(&cfg)
 	}
 	catalogue := tool.Builtin()
-	owner, err := host.New(cfg, sessions, publisher, catalogue)
+	owner, err := host.New(cfg, sessions, publisher, catalogue, services)
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
@@ -39,12 +42,17 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	defer func() { err = errors.Join(err, sessions.Close()) }()
-	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue)
+	services, err := newClient(cfg, m.Logger(mesh.ToolHost))
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	service := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(mesh.ToolHost, id) }}
+	defer services.Close()
+	catalogue := tool.Builtin()
+	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue, services)
+	if err != nil {
+		return fmt.Errorf("toolhost: %w", err)
+	}
+	handler := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(mesh.ToolHost, id) }}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})
@@ -57,7 +65,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 		}
 	}()
 	err = m.Serve(ctx, mesh.ToolHost, func(registrar grpc.ServiceRegistrar) {
-		toolhostv1.RegisterToolHostServiceServer(registrar, service)
+		toolhostv1.RegisterToolHostServiceServer(registrar, handler)
 	})
 	stop(nil)
 	<-watched
@@ -70,11 +78,29 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	return nil
 }
 
-// ToolNames returns the names of all tools, in the original's order.
-func ToolNames() []string {
-	var names []string
-	for _, t := range tool.Builtin().All() {
-		names = append(names, t.Name)
+// newClient returns the client of the hosted services, with the key that the environment holds, if any.
+func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
+	key, err := service.LookupKey(os.LookupEnv)
+	if err != nil {
+		return nil, err
 	}
-	return names
+	return service.NewClient(service.ClientConfig{Key: key, BaseURL: cfg.ServiceURL, Timeout: cfg.ServiceTimeout, Logger: logger})
+}
+
+// Tools returns all tools as ListTools does, in the original's order. The result is the caller's own.
+func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin()) }
+
+func describe(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
+	var infos []*toolhostv1.ToolInfo
+	for _, t := range catalogue.All() {
+		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly}
+		for _, need := range t.Needs {
+			info.Needs = append(info.Needs, string(need))
+		}
+		for _, need := range t.DefaultNeeds {
+			info.DefaultNeeds = append(info.DefaultNeeds, string(need))
+		}
+		infos = append(infos, info)
+	}
+	return infos
 }

@@ -64,6 +64,9 @@ func TestConfigValidate(t *testing.T) {
 		{"--toolhost-max-rows=0", "--toolhost-max-rows"},
 		{"--toolhost-max-calls=65", "--toolhost-max-calls"},
 		{"--toolhost-max-bytes=1", "--toolhost-max-bytes"},
+		{"--toolhost-service-timeout=0s", "--toolhost-service-timeout"},
+		{"--toolhost-service-url=host:80", "--toolhost-service-url"},
+		{"--toolhost-service-url=https://proxy.example/rapid", ""},
 		{"--toolhost-live=7", ""},
 	}
 	for _, test := range tests {

@@ -28,6 +28,9 @@ const (
 	Orchestrator = "orchestrator"
 )
 
+// Client is the command line, as Route names it. It is no part of a cluster.
+const Client = "toolsandbox"
+
 const (
 	// readyTimeout bounds the start of one process.
 	readyTimeout = 30 * time.Second
@@ -48,13 +51,18 @@ type Config struct {
 	Dir string
 	// Args are added to every service's command line.
 	Args []string
+	// Route, if not nil, returns the address at which a process, a service or Client, reaches another one that listens at
+	// address. A test can so put something in between.
+	Route func(from, to, address string) (string, error)
 }
 
 // Cluster is a running installation. It is not safe for concurrent use. Stop it.
 type Cluster struct {
 	cfg       Config
 	addresses map[string]string
-	running   map[string]*process
+	// routes holds the address at which the first process reaches the second.
+	routes  map[[2]string]string
+	running map[string]*process
 }
 
 type process struct {
@@ -87,12 +95,32 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 		c.addresses[name] = address
 	}
+	if err := c.connect(); err != nil {
+		return nil, err
+	}
 	for _, name := range append([]string{NATS}, Services()...) {
 		if err := c.Start(ctx, name); err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}
 	}
 	return c, nil
+}
+
+// connect decides how the processes reach each other.
+func (c *Cluster) connect() error {
+	c.routes = make(map[[2]string]string)
+	for _, from := range append([]string{Client}, Services()...) {
+		for to, address := range c.addresses {
+			if c.cfg.Route != nil {
+				var err error
+				if address, err = c.cfg.Route(from, to, address); err != nil {
+					return fmt.Errorf("route from %s to %s: %w", from, to, err)
+				}
+			}
+			c.routes[[2]string{from, to}] = address
+		}
+	}
+	return nil
 }
 
 // freeAddress returns an address that nobody listens on right now.
@@ -113,7 +141,7 @@ func (c *Cluster) Address(name string) string { return c.addresses[name] }
 
 // ClientArgs returns the flags with which toolsandbox run uses this cluster.
 func (c *Cluster) ClientArgs() []string {
-	return []string{"--remote", "--orchestrator-addr", c.addresses[Orchestrator], "--evaluator-addr", c.addresses[Evaluator]}
+	return []string{"--remote", "--orchestrator-addr", c.routes[[2]string{Client, Orchestrator}], "--evaluator-addr", c.routes[[2]string{Client, Evaluator}]}
 }
 
 // Start starts one process that does not run and waits until it is ready.
@@ -144,13 +172,14 @@ func (c *Cluster) args(name string) []string {
 	if name == NATS {
 		return []string{"nats", "--listen", c.addresses[NATS], "--dir", filepath.Join(c.cfg.Dir, "streams")}
 	}
+	to := func(other string) string { return c.routes[[2]string{name, other}] }
 	args := []string{
 		"--listen", c.addresses[name],
-		"--nats-url", "nats://" + c.addresses[NATS],
-		"--toolhost-addr", c.addresses[ToolHost],
-		"--agentgw-addr", c.addresses[AgentGateway],
-		"--evaluator-addr", c.addresses[Evaluator],
-		"--orchestrator-addr", c.addresses[Orchestrator],
+		"--nats-url", "nats://" + to(NATS),
+		"--toolhost-addr", to(ToolHost),
+		"--agentgw-addr", to(AgentGateway),
+		"--evaluator-addr", to(Evaluator),
+		"--orchestrator-addr", to(Orchestrator),
 	}
 	if name == ToolHost {
 		args = append(args, "--toolhost-dir", filepath.Join(c.cfg.Dir, "sessions"))

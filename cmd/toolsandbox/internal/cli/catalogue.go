@@ -21,23 +21,116 @@ import (
 // testScenarios is how many scenarios --test-mode runs.
 const testScenarios = 4
 
+// Names of sets of variants; the other names are suffixes.
+const (
+	plainVariant = "plain"
+	allVariants  = "all"
+)
+
 // catalogue says which scenarios a command works on.
 type catalogue struct {
-	dir      string
-	patterns []string
-	testMode bool
+	dir       string
+	packPaths []string
+	builtin   bool
+	patterns  []string
+	variants  []string
+	testMode  bool
+	// places is where each scenario is written, by name, once they are loaded.
+	places map[string]string
+	// written holds each scenario as it was loaded, by name.
+	written map[string]scenario.Loaded
 }
 
+// registerSources registers the flags that say where scenarios come from.
+func (c *catalogue) registerSources(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.packPaths, "pack", nil, "pack of scenarios, a directory or a .zip file, to use instead of the built-in catalogue; may be repeated")
+	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
+	flags.StringVar(&c.dir, "scenario-dir", "", "the same as --pack, for one directory")
+}
+
+// register registers all flags.
 func (c *catalogue) register(flags *pflag.FlagSet) {
-	flags.StringVar(&c.dir, "scenario-dir", "", "directory of scenarios to use instead of the built-in catalogue")
+	c.registerSources(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "names of scenarios, with * and ?; more may follow as arguments; default all")
+	flags.StringSliceVar(&c.variants, "variants", []string{plainVariant}, "how tools are shown: plain, all, or suffixes of names such as 3_distraction_tools")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
 }
 
 // load returns the chosen scenarios by name. args are further patterns.
 func (c *catalogue) load(args []string) ([]*scenariov1.Scenario, error) {
-	var fsys fs.FS = scenarios.FS
-	prefix := "scenarios/"
+	chosen, err := c.loadExpanded(args)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*scenariov1.Scenario, len(chosen))
+	for i := range chosen {
+		out[i] = chosen[i].Scenario
+	}
+	return out, nil
+}
+
+// loadExpanded returns the chosen scenarios by name, with their bases. args are further patterns.
+func (c *catalogue) loadExpanded(args []string) ([]scenario.Expanded, error) {
+	all, err := c.expanded()
+	if err != nil {
+		return nil, err
+	}
+	return c.choose(all, slices.Concat(c.patterns, args))
+}
+
+// everything returns all variants of all scenarios, by name.
+func (c *catalogue) everything() (map[string]*scenariov1.Scenario, error) {
+	all, err := c.expanded()
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[string]*scenariov1.Scenario, len(all))
+	for _, e := range all {
+		index[e.Scenario.GetSetup().GetName()] = e.Scenario
+	}
+	return index, nil
+}
+
+// expanded returns all variants of all scenarios.
+func (c *catalogue) expanded() ([]scenario.Expanded, error) {
+	bases, err := c.bases()
+	if err != nil {
+		return nil, err
+	}
+	return scenario.Expand(bases), nil
+}
+
+// bases returns the scenarios as they are written.
+func (c *catalogue) bases() ([]*scenariov1.Scenario, error) {
+	packs, err := c.packs()
+	if err != nil {
+		return nil, err
+	}
+	var all []*scenariov1.Scenario
+	for _, pack := range packs {
+		for _, loaded := range pack.Scenarios {
+			all = append(all, loaded.Scenario)
+		}
+	}
+	if len(all) == 0 {
+		return nil, launch.Usage("no scenario in %s", c.from())
+	}
+	return all, nil
+}
+
+// source is where scenarios come from.
+type source struct {
+	files fs.FS
+	// path is what positions in its files begin with.
+	path string
+}
+
+// sources returns the packs that the flags name, or the built-in catalogue.
+func (c *catalogue) sources() ([]source, error) {
+	var out []source
+	if c.builtin || c.dir == "" && len(c.packPaths) == 0 {
+		out = append(out, source{scenarios.FS, "scenarios"})
+	}
 	if c.dir != "" {
 		info, err := os.Stat(c.dir)
 		if err != nil {
@@ -46,58 +139,133 @@ func (c *catalogue) load(args []string) ([]*scenariov1.Scenario, error) {
 		if !info.IsDir() {
 			return nil, launch.Usage("--scenario-dir: %s is no directory", c.dir)
 		}
-		fsys, prefix = os.DirFS(c.dir), strings.TrimSuffix(c.dir, "/")+"/"
+		out = append(out, source{os.DirFS(c.dir), c.dir})
 	}
-	known := make(map[string]bool)
-	names := toolhost.ToolNames()
-	for _, name := range names {
-		known[name] = true
-	}
-	loaded, err := scenario.Load(fsys, scenario.Options{Known: func(tool string) bool { return known[tool] }, Tools: names})
-	var mistakes scenario.Errors
-	if errors.As(err, &mistakes) {
-		for _, mistake := range mistakes {
-			mistake.File = prefix + mistake.File
+	for _, name := range c.packPaths {
+		files, err := scenario.OpenPack(name)
+		if err != nil {
+			return nil, launch.Usage("--pack: %w", err)
 		}
-		return nil, mistakes
+		out = append(out, source{files, name})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load scenarios: %w", err)
-	}
-	all := make([]*scenariov1.Scenario, len(loaded))
-	for i := range loaded {
-		all[i] = loaded[i].Scenario
-	}
-	if len(all) == 0 {
-		return nil, launch.Usage("no scenario in %s", strings.TrimSuffix(prefix, "/"))
-	}
-	return c.choose(all, slices.Concat(c.patterns, args))
+	return out, nil
 }
 
-// choose returns the scenarios that match any pattern; every pattern must match something.
-func (c *catalogue) choose(all []*scenariov1.Scenario, patterns []string) ([]*scenariov1.Scenario, error) {
-	if len(patterns) == 0 {
-		if c.testMode {
-			return all[:min(testScenarios, len(all))], nil
-		}
-		return all, nil
+// packs loads all sources; their scenarios have different names.
+func (c *catalogue) packs() ([]*scenario.Pack, error) {
+	sources, err := c.sources()
+	if err != nil {
+		return nil, err
 	}
-	chosen := make(map[string]bool)
-	for _, pattern := range patterns {
-		before := len(chosen)
-		found := false
-		for _, s := range all {
-			matched, err := path.Match(pattern, s.GetSetup().GetName())
-			if err != nil {
-				return nil, launch.Usage("--scenarios: pattern %q: %w", pattern, err)
+	opts, err := scenario.For(toolhost.Tools())
+	if err != nil {
+		return nil, err
+	}
+	var packs []*scenario.Pack
+	var mistakes scenario.Errors
+	c.places, c.written = make(map[string]string), make(map[string]scenario.Loaded)
+	for _, from := range sources {
+		pack, err := scenario.LoadPack(from.files, opts)
+		var wrong scenario.Errors
+		switch {
+		case errors.As(err, &wrong):
+			mistakes = append(mistakes, wrong.In(from.path)...)
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("load %s: %w", from.path, err)
+		}
+		for _, loaded := range pack.Scenarios {
+			name, at := loaded.Scenario.GetSetup().GetName(), loaded.Position
+			file := path.Join(from.path, at.File)
+			if other, taken := c.places[name]; taken {
+				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: "name",
+					Reason: fmt.Sprintf("another scenario is called %q too, at %s; names must be unique", name, other)})
 			}
-			if matched {
-				chosen[s.GetSetup().GetName()], found = true, true
+			c.written[name] = loaded
+			c.places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
+		}
+		packs = append(packs, pack)
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return packs, nil
+}
+
+// from says where scenarios come from.
+func (c *catalogue) from() string {
+	names := slices.Clone(c.packPaths)
+	if c.dir != "" {
+		names = append(names, strings.TrimSuffix(c.dir, "/"))
+	}
+	if c.builtin || len(names) == 0 {
+		names = append(names, "the built-in catalogue")
+	}
+	return strings.Join(names, ", ")
+}
+
+// wanted returns which suffixes of variants are chosen.
+func (c *catalogue) wanted() (func(suffix string) bool, error) {
+	chosen := make(map[string]bool)
+	known := []string{plainVariant, allVariants}
+	suffixes := map[string]string{plainVariant: ""}
+	for _, v := range scenario.AllVariants()[1:] {
+		name := strings.TrimPrefix(v.Suffix, "_")
+		known = append(known, name)
+		suffixes[name] = v.Suffix
+	}
+	for _, name := range c.variants {
+		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
+		switch {
+		case name == allVariants:
+			return func(string) bool { return true }, nil
+		case !ok:
+			return nil, launch.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
+		}
+		chosen[suffix] = true
+	}
+	return func(suffix string) bool { return chosen[suffix] }, nil
+}
+
+// choose returns the chosen variants of the scenarios that match any pattern; every pattern must match something. One that
+// matches none of them may name other variants.
+func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
+	wanted, err := c.wanted()
+	if err != nil {
+		return nil, err
+	}
+	taken := make([]bool, len(all))
+	take := func(wants func(*scenario.Expanded) bool) (found bool) {
+		for i := range all {
+			if wants(&all[i]) {
+				taken[i], found = true, true
 			}
 		}
-		if len(chosen) == before && !found {
+		return found
+	}
+	if len(patterns) == 0 {
+		take(func(e *scenario.Expanded) bool { return wanted(e.Suffix) })
+	}
+	for _, pattern := range patterns {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, launch.Usage("--scenarios: pattern %q: %w", pattern, err)
+		}
+		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
+		found := take(func(e *scenario.Expanded) bool {
+			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Scenario.GetSetup().GetName()))
+		}) || take(func(e *scenario.Expanded) bool { return matches(e.Scenario.GetSetup().GetName()) })
+		if !found {
 			return nil, launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s *scenariov1.Scenario) bool { return !chosen[s.GetSetup().GetName()] }), nil
+	var chosen []scenario.Expanded
+	for i := range all {
+		if taken[i] {
+			chosen = append(chosen, all[i])
+		}
+	}
+	if len(patterns) == 0 && c.testMode {
+		chosen = chosen[:min(testScenarios, len(chosen))]
+	}
+	return chosen, nil
 }

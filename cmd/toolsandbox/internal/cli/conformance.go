@@ -21,6 +21,7 @@ import (
 // conformanceOptions are the flags of conformance.
 type conformanceOptions struct {
 	vectors conformance.Config
+	packs   []string
 	engine  engine.Config
 	network *pflag.FlagSet
 	asJSON  bool
@@ -49,11 +50,13 @@ func newConformance() *cobra.Command {
 		Use:   "conformance PATH...",
 		Short: "Compare the services with recordings of the original program",
 		Long: `conformance runs vectors, files of what the original program did, through the services and says where they do
-something else: tool calls, whole rollouts and scores. Of a folder it runs all files that end in .jsonl. Without --remote all
-services run in this process and keep their data in a temporary directory. The exit code is 1 if any case differs.`,
+something else: tool calls, whole rollouts, scores, and requests to model providers, which this process plays. Of a folder it
+runs all files that end in .jsonl. Without --remote all services run in this process and keep their data in a temporary
+directory. The exit code is 1 if any case differs.`,
 		Example: `  toolsandbox conformance vectors/tools/calls
   toolsandbox conformance vectors/trajectories --first 10
   toolsandbox conformance vectors/trajectories vectors/evaluation --score-only
+  toolsandbox conformance vectors/trajectories --pack original
   toolsandbox conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Only these: --scenarios means something else where the environment is usually set, in run.
@@ -69,6 +72,7 @@ services run in this process and keep their data in a temporary directory. The e
 
 func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.vectors.Scenarios, "scenarios", "", "the scenarios of trajectories (default: scenarios.json in the file's folder or its parents)")
+	flags.StringArrayVar(&o.packs, "pack", nil, "take the scenarios of trajectories from this pack instead, a directory or a .zip file; may be repeated")
 	flags.StringVar(&o.vectors.Worlds, "worlds", "", "the worlds of tool calls (default: worlds.json in the file's folder or its parents, or with --scenarios)")
 	flags.BoolVar(&o.vectors.ScoreOnly, "score-only", false, "score recorded trajectories instead of playing them")
 	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to show of each file")
@@ -94,8 +98,26 @@ func (o *conformanceOptions) validate() error {
 			return launch.Usage("--%s: %w", name, err)
 		}
 	}
+	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
+		return launch.Usage("--pack: given beside --scenarios, expected one of both")
+	}
 	if err := o.engine.Network.Validate(); err != nil {
 		return launch.Usage("%w", err)
+	}
+	return nil
+}
+
+// loadPacks reads the scenarios of trajectories, if they come from packs.
+func (o *conformanceOptions) loadPacks() error {
+	if len(o.packs) == 0 {
+		return nil
+	}
+	all, err := (&catalogue{packPaths: o.packs}).expanded()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		o.vectors.Catalogue = append(o.vectors.Catalogue, all[i].Scenario)
 	}
 	return nil
 }
@@ -110,6 +132,9 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	files, err := conformance.Files(args)
 	if err != nil {
 		return launch.Usage("%w", err)
+	}
+	if err := o.loadPacks(); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "toolsandbox-conformance-")
 	if err != nil {
@@ -142,6 +167,7 @@ func (o *conformanceOptions) play(ctx context.Context, connections *mesh.Mesh, f
 	runner := conformance.New(conformance.Services{
 		Orchestrator: connections.Conn(mesh.Orchestrator),
 		Evaluator:    connections.Conn(mesh.Evaluator),
+		AgentGateway: connections.Conn(mesh.AgentGateway),
 		ToolHost:     func(session string) grpc.ClientConnInterface { return connections.Shard(mesh.ToolHost, session) },
 	}, o.vectors)
 	summary := conformanceSummary{}

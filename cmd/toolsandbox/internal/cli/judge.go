@@ -36,7 +36,7 @@ func newJudge() *judge {
 }
 
 func (j *judge) register(flags *pflag.FlagSet) {
-	flags.StringVar(&j.catalogue.dir, "scenario-dir", "", "directory of scenarios to use instead of the built-in catalogue")
+	j.catalogue.registerSources(flags)
 	j.network.SetNormalizeFunc(dashes)
 	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
 	j.engine.Network.RegisterClientFlags(j.network)
@@ -59,11 +59,11 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 	if err != nil {
 		return nil, nil, err
 	}
-	scenarios, err := j.catalogue.load(nil)
+	scenarios, err := j.catalogue.everything()
 	if err != nil {
 		return nil, nil, err
 	}
-	return summary, scenarioOf(scenarios), nil
+	return summary, scenarios, nil
 }
 
 // played returns the scenario's name that belongs to a rollout's: run appends the trial where it plays a scenario several times.
@@ -81,14 +81,6 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s[:i], s[i+len(sep):], true
 	}
 	return s, "", false
-}
-
-// from says where the scenarios come from.
-func (j *judge) from() string {
-	if j.catalogue.dir != "" {
-		return strings.TrimSuffix(j.catalogue.dir, "/")
-	}
-	return "the built-in catalogue"
 }
 
 // ask calls do with an evaluator, which it starts unless there is one elsewhere.

@@ -34,6 +34,7 @@ type runOptions struct {
 	engine       engine.Config
 	log          launch.Log
 	telemetry    telemetry.Config
+	models       modelOptions
 	agent, user  string
 	out, dataDir string
 	sweepID      string
@@ -41,6 +42,7 @@ type runOptions struct {
 	parallel     int
 	seed         int64
 	compat       bool
+	services     string
 	resume       bool
 	asJSON       bool
 }
@@ -62,7 +64,7 @@ run in this process and keep their data below the output directory. Every flag c
 			if err := launch.Environment(cmd.Flags(), os.LookupEnv); err != nil {
 				return err
 			}
-			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return options.run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.register(cmd.Flags())
@@ -72,6 +74,7 @@ run in this process and keep their data below the output directory. Every flag c
 func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agent, "agent", "", "who plays the agent: see toolsandbox agents")
 	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
+	o.models.register(flags)
 	o.catalogue.register(flags)
 	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
 	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
@@ -80,11 +83,14 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
 	flags.Int64Var(&o.seed, "seed", 0, "seed of players that roll dice")
 	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
+	flags.StringVar(&o.services, "services", "", "what answers tools that ask hosted services: recorded, offline, live or record (default: recorded where a scenario has recordings, else offline)")
+	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the interrupted run in --out")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
+	o.engine.AgentGateway.RegisterAttachFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
 }
@@ -102,20 +108,30 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, launch.Usage("--user: %w", err)
 	}
+	if err := o.models.apply(agent, user); err != nil {
+		return sweep.Spec{}, err
+	}
 	if o.trials < 1 || o.trials > 100000 {
 		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}
 	if o.parallel < 1 || o.parallel > 100000 {
 		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
 	}
-	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate()); err != nil {
+	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
 		return sweep.Spec{}, launch.Usage("%w", err)
+	}
+	services, err := servicesOf(o.services)
+	if err != nil {
+		return sweep.Spec{}, err
 	}
 	chosen, err := o.catalogue.load(args)
 	if err != nil {
 		return sweep.Spec{}, err
 	}
 	o.engine.Orchestrator.Parallel = o.parallel
+	if timeout, ok := atTerminal(agent, user); ok {
+		o.engine.Orchestrator.RespondTimeout = timeout
+	}
 	return sweep.Spec{
 		ID:        o.sweepID,
 		Scenarios: chosen,
@@ -125,11 +141,12 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 		Seed:      o.seed,
 		Parallel:  o.parallel,
 		Compat:    o.compat,
+		Services:  services,
 	}, nil
 }
 
 // run plays the sweep, and always leaves the files of what is done.
-func (o *runOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	spec, err := o.prepare(args)
 	if err != nil {
 		return err
@@ -162,6 +179,11 @@ func (o *runOptions) run(ctx context.Context, args []string, stdout, stderr io.W
 		return err
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
+	people, err := seat(ctx, stdin, stdout, spec)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, people.close()) }()
 	collector := newCollector(spec, directory, traces)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {

@@ -18,19 +18,25 @@ type scenarioLine struct {
 }
 
 func newScenario() *cobra.Command {
-	cmd := &cobra.Command{Use: "scenario", Short: "Look at scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(newScenarioList())
+	cmd := &cobra.Command{Use: "scenario", Short: "Look at scenarios, write and check them", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
+		newScenarioSchema(), newScenarioImport(), newScenarioProve())
 	return cmd
 }
 
 func newScenarioList() *cobra.Command {
 	var from catalogue
-	var asJSON bool
+	var asJSON, counts bool
 	cmd := &cobra.Command{
-		Use:     "list [NAME...]",
-		Short:   "List scenarios and check them",
-		Example: "  toolsandbox scenario list\n  toolsandbox scenario list --scenario-dir mine --json",
+		Use:   "list [NAME...]",
+		Short: "List scenarios",
+		Long: `list prints a line for each scenario. With --counts it prints instead how many scenarios each category has over all variants,
+counted as in the summary of a run, and how many base scenarios list each tool.`,
+		Example: "  toolsandbox scenario list\n  toolsandbox scenario list --variants all which_mateo\n  toolsandbox scenario list --counts --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if counts {
+				return listCounts(cmd.OutOrStdout(), &from, args, asJSON)
+			}
 			loaded, err := from.load(args)
 			if err != nil {
 				return err
@@ -60,5 +66,6 @@ func newScenarioList() *cobra.Command {
 	}
 	from.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&counts, "counts", false, "count scenarios by category and by tool")
 	return cmd
 }

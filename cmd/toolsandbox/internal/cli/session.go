@@ -28,7 +28,7 @@ func newSession() *cobra.Command {
 	from := newPlace()
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Look at the worlds of a run at any message, fork and replay them",
+		Short: "Look at the worlds of a run at any message, fork, replay and delete them",
 		Long: `session looks at what run left behind. A session is the world of one rollout: its tables, at every message. ID is the id of a
 session or, if only one session plays it, the name of a scenario. Nothing that was interrupted goes on meanwhile.`,
 		Example: `  toolsandbox run --agent oracle --out out
@@ -39,7 +39,8 @@ session or, if only one session plays it, the name of a scenario. Nothing that w
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	from.register(cmd.PersistentFlags())
-	cmd.AddCommand(newSessionList(from), newSessionShow(from), newSessionDiff(from), newSessionFork(from), newSessionReplay(from))
+	cmd.AddCommand(newSessionList(from), newSessionShow(from), newSessionDiff(from), newSessionFork(from), newSessionReplay(from),
+		newSessionRecordings(from), newSessionDelete(from))
 	return cmd
 }
 

@@ -49,7 +49,7 @@ type batch struct {
 
 // Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a session that starts as it did
 // and that is removed afterwards. It compares every answer and every table version, byte by byte; the first difference is
-// ErrDiffers.
+// ErrDiffers. Hosted services answer what they answered then; nothing is asked of the network.
 func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int) (replayed Replayed, err error) {
 	recorded, err := c.record(ctx, session, to)
 	if err != nil {
@@ -61,8 +61,8 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	// A fork at the last starting message shares nothing but the setup, and that is where a session starts.
 	id := c.temporaryID(session.GetId())
-	defer func() { err = errors.Join(err, c.remove(context.WithoutCancel(ctx), id)) }()
-	if _, err := c.Fork(ctx, session, recorded.starting-1, id); err != nil {
+	defer func() { err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), id)) }()
+	if _, err := c.fork(ctx, session, recorded.starting-1, id, true); err != nil {
 		return Replayed{}, err
 	}
 	replayed.To = recorded.to

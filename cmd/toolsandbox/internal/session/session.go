@@ -196,13 +196,19 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 
 // Fork makes a session that shares another's history up to a message. Repeating it is no error.
 func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, at int, newID string) (*toolhostv1.Session, error) {
+	return c.fork(ctx, session, at, newID, false)
+}
+
+// fork is Fork; with replay the new session asks nothing of the network.
+func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, newID string, replay bool) (*toolhostv1.Session, error) {
 	if !validID.MatchString(newID) || len(newID) > maxLength {
 		return nil, launch.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
 		return nil, launch.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
 	}
-	response, err := call(ctx, &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID}, c.toolHost(newID).ForkSession)
+	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
+	response, err := call(ctx, request, c.toolHost(newID).ForkSession)
 	switch status.Code(err) {
 	case codes.OK:
 		return response.GetSession(), nil
@@ -220,8 +226,8 @@ func (c *Client) together(id, other string) bool {
 	return c.mesh.Shard(mesh.ToolHost, id) == c.mesh.Shard(mesh.ToolHost, other)
 }
 
-// remove deletes a session.
-func (c *Client) remove(ctx context.Context, id string) error {
+// Delete removes a session. Forks keep what they share with it; deleting a session that is gone is no error.
+func (c *Client) Delete(ctx context.Context, id string) error {
 	if _, err := call(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}, c.toolHost(id).DeleteSession); err != nil {
 		return plain("delete session "+id, err)
 	}

@@ -20,6 +20,7 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
 const (
@@ -52,6 +53,8 @@ type Spec struct {
 	Seed      int64
 	Parallel  int
 	Compat    bool
+	// Services says what answers the requests of tools to hosted services.
+	Services toolhostv1.HostedServices
 }
 
 // Sweep is a sweep that is ready to be created.
@@ -74,6 +77,8 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		Seed:     spec.Seed,
 		Parallel: int32(spec.Parallel),
 		Compat:   spec.Compat,
+
+		HostedServices: spec.Services,
 	}}
 	for i, scenario := range spec.Scenarios {
 		request.Spec.Scenarios = append(request.Spec.Scenarios,

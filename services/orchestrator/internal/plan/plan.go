@@ -29,6 +29,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						User:             user,
 						Seed:             seed(sweep.GetSeed(), scenario.GetName(), trial),
 						Compat:           sweep.GetCompat(),
+						HostedServices:   sweep.GetHostedServices(),
 					})
 				}
 			}

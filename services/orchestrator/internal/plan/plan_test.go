@@ -12,6 +12,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
 
@@ -29,6 +30,8 @@ func sweep() *busv1.Sweep {
 		Users:  []*agentgwv1.Player{{Name: "scripted"}, {Name: "other"}},
 		Trials: 3,
 		Compat: true,
+
+		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE,
 	}
 }
 
@@ -37,6 +40,9 @@ func TestPlanIsStable(t *testing.T) {
 	for _, r := range plan.Expand(sweep()) {
 		fmt.Fprintf(&got, "%s %s %s %d %s %s %s %s %d %v\n", r.GetId(), r.GetSweepId(), r.GetScenario(), r.GetTrial(), r.GetAgent().GetName(),
 			r.GetUser().GetName(), r.GetSetupDigest(), r.GetEvaluationDigest(), r.GetSeed(), r.GetCompat())
+		if services := r.GetHostedServices(); services != toolhostv1.HostedServices_HOSTED_SERVICES_LIVE {
+			t.Errorf("hosted services of %s: got %v, want the sweep's", r.GetId(), services)
+		}
 	}
 	path := filepath.Join("testdata", "plan.golden")
 	if *update {

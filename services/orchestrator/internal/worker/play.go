@@ -285,7 +285,7 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
 	defer cancel()
 	id := g.rollout.GetId()
-	session, err := g.peers.ToolHost(id).CreateSession(ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup})
+	session, err := g.peers.ToolHost(id).CreateSession(ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup, HostedServices: g.rollout.GetHostedServices()})
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}

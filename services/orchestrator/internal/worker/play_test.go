@@ -30,6 +30,11 @@ func setting(index int32) []*worldv1.TableVersion {
 
 func TestRollout(t *testing.T) {
 	s := newStage(t)
+	var services atomic.Int32
+	s.host.create = func(req *toolhostv1.CreateSessionRequest) (*toolhostv1.CreateSessionResponse, error) {
+		services.Store(int32(req.GetHostedServices()))
+		return nil, nil
+	}
 	s.enqueue(t, 0, "s.0")
 	w := s.worker(t, nil, nil)
 	run(t.Context(), t, w)
@@ -50,6 +55,9 @@ func TestRollout(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.entries(t, "s.0"), protocmp.Transform()); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	if got, want := toolhostv1.HostedServices(services.Load()), s.rollout("s.0").GetHostedServices(); got != want {
+		t.Errorf("hosted services of the session: got %v, want %v", got, want)
 	}
 	if got := len(w.snapshot()); got != 1 {
 		t.Errorf("jobs held before the result: got %d, want 1", got)

@@ -146,6 +146,7 @@ func (s *stage) rollout(id string) *busv1.Rollout {
 	return &busv1.Rollout{
 		Id: id, SweepId: sweep, Scenario: "scene", SetupDigest: s.digest, Seed: 7,
 		Agent: &agentgwv1.Player{Name: "a"}, User: &agentgwv1.Player{Name: "u"},
+		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
 	}
 }
 

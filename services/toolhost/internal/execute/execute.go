@@ -25,6 +25,7 @@
 package execute
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -67,20 +68,31 @@ func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 
 // Run executes the sources of one batch on a copy of the world and returns the answers, in the order in which the calls took
 // effect, and the world after them. A call of a tool that the sender may not call raises NameError. The error is
-// ErrTooManyOrders.
+// ErrTooManyOrders, or the cause of ctx's end.
 //
 // For several calls the outcome is that of the first order, in lexicographic order of positions, in which any call raises,
 // or that of the given order if none does.
-func (e *Environment) Run(world session.World, sources []string, sender worldv1.Role) ([]Answer, session.World, error) {
+func (e *Environment) Run(ctx context.Context, world session.World, sources []string, sender worldv1.Role) ([]Answer, session.World, error) {
 	calls := make([]call, len(sources))
 	for i, source := range sources {
 		calls[i] = e.recognise(source, sender)
 	}
+	answers, world, err := outcome(ctx, calls, world)
+	if err == nil {
+		err = context.Cause(ctx) // a call that could not wait for its answer is no outcome
+	}
+	if err != nil {
+		return nil, session.World{}, err
+	}
+	return answers, world, nil
+}
+
+func outcome(ctx context.Context, calls []call, world session.World) ([]Answer, session.World, error) {
 	if len(calls) == 1 {
-		answer := calls[0].run(&world)
+		answer := calls[0].run(ctx, &world)
 		return []Answer{answer}, world, nil
 	}
-	return firstFailing(calls, world)
+	return firstFailing(ctx, calls, world)
 }
 
 // call is one recognised call, a program, or the exception that its source raises at once.
@@ -151,15 +163,15 @@ func undefined(name string) error {
 }
 
 // evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
-func (c *call) evaluate(w *session.World) (result, value python.Value, err error) {
+func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
 		return result, value, c.raises
 	}
 	if c.program != nil {
-		_, err = c.program.run(w)
+		_, err = c.program.run(ctx, w)
 		return result, value, err
 	}
-	if result, err = c.tool.Run(w, c.args); err != nil {
+	if result, err = c.tool.Run(ctx, w, c.args); err != nil {
 		return result, value, err
 	}
 	value = result
@@ -172,16 +184,16 @@ func (c *call) evaluate(w *session.World) (result, value python.Value, err error
 }
 
 // run executes the call on a world and says what it answers.
-func (c *call) run(w *session.World) Answer {
+func (c *call) run(ctx context.Context, w *session.World) Answer {
 	if c.program != nil {
-		answer, _ := c.program.run(w)
+		answer, _ := c.program.run(ctx, w)
 		return answer
 	}
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
 	}
-	result, value, err := c.evaluate(w)
+	result, value, err := c.evaluate(ctx, w)
 	if err != nil {
 		return answer.raised(err)
 	}

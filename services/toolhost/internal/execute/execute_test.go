@@ -38,7 +38,7 @@ func TestRunOne(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(someWorld(), []string{test.source}, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -74,7 +74,7 @@ func TestCallable(t *testing.T) {
 			if err != nil {
 				t.Fatalf("select tools: %v", err)
 			}
-			answers, _, err := New(catalogue, selection).Run(someWorld(), []string{test.source}, test.sender)
+			answers, _, err := New(catalogue, selection).Run(t.Context(), someWorld(), []string{test.source}, test.sender)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -92,7 +92,7 @@ func FuzzRun(f *testing.F) {
 	}
 	env := environment(f)
 	f.Fuzz(func(t *testing.T, source string) {
-		answers, _, err := env.Run(someWorld(), []string{source}, agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), []string{source}, agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("Run(%q): %d answers, error %v", source, len(answers), err)
 		}

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
@@ -39,14 +40,14 @@ type search struct {
 }
 
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic order of positions, or that of
-// the given order if there is none. The error is ErrTooManyOrders.
-func firstFailing(calls []call, base session.World) ([]Answer, session.World, error) {
+// the given order if there is none. The error is ErrTooManyOrders, or the cause of ctx's end.
+func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answer, session.World, error) {
 	if len(calls) > maxParallel {
 		return nil, session.World{}, ErrTooManyOrders
 	}
 	all := ^set(0) >> (maxParallel - len(calls))
 	s := &search{calls: calls, base: base}
-	given, world := s.rest(base, all, make([]Answer, 0, len(calls)))
+	given, world := s.rest(ctx, base, all, make([]Answer, 0, len(calls)))
 	for i := range given {
 		if given[i].Exception != "" {
 			return given, world, nil
@@ -56,14 +57,14 @@ func firstFailing(calls []call, base session.World) ([]Answer, session.World, er
 		return given, world, nil
 	}
 	s.twins, s.known = twins(calls), make(map[[sha256.Size]byte]bool)
-	fails, err := s.canFail(&base, all)
+	fails, err := s.canFail(ctx, &base, all)
 	if err != nil {
 		return nil, session.World{}, err
 	}
 	if !fails {
 		return given, world, nil
 	}
-	return s.build(base, all, make([]Answer, 0, len(calls)))
+	return s.build(ctx, base, all, make([]Answer, 0, len(calls)))
 }
 
 // twins returns for each call the first one that is the same call, if only itself.
@@ -85,34 +86,34 @@ func twins(calls []call) []int {
 }
 
 // build appends the answers of the first failing order of the calls that are left. There must be one.
-func (s *search) build(world session.World, left set, answers []Answer) ([]Answer, session.World, error) {
+func (s *search) build(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World, error) {
 	for i := range s.calls {
 		if !left.has(i) {
 			continue
 		}
 		after := world
-		answer := s.calls[i].run(&after)
+		answer := s.calls[i].run(ctx, &after)
 		answer.Call = i
 		if answer.Exception != "" {
-			answers, after = s.rest(after, left.without(i), append(answers, answer))
+			answers, after = s.rest(ctx, after, left.without(i), append(answers, answer))
 			return answers, after, nil
 		}
-		fails, err := s.canFail(&after, left.without(i))
+		fails, err := s.canFail(ctx, &after, left.without(i))
 		if err != nil {
 			return nil, session.World{}, err
 		}
 		if fails {
-			return s.build(after, left.without(i), append(answers, answer))
+			return s.build(ctx, after, left.without(i), append(answers, answer))
 		}
 	}
-	answers, world = s.rest(world, left, answers)
+	answers, world = s.rest(ctx, world, left, answers)
 	return answers, world, nil
 }
 
 // canFail says whether any order of the calls that are left raises.
-func (s *search) canFail(world *session.World, left set) (bool, error) {
+func (s *search) canFail(ctx context.Context, world *session.World, left set) (bool, error) {
 	for i := range s.groups {
-		fails, err := s.groupCanFail(&s.groups[i], world, left&s.groups[i].calls)
+		fails, err := s.groupCanFail(ctx, &s.groups[i], world, left&s.groups[i].calls)
 		if fails || err != nil {
 			return fails, err
 		}
@@ -121,7 +122,7 @@ func (s *search) canFail(world *session.World, left set) (bool, error) {
 }
 
 // groupCanFail says whether any order of those calls of a group that are left raises.
-func (s *search) groupCanFail(g *group, world *session.World, left set) (bool, error) {
+func (s *search) groupCanFail(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
 	if left == 0 {
 		return false, nil
 	}
@@ -130,7 +131,7 @@ func (s *search) groupCanFail(g *group, world *session.World, left set) (bool, e
 	if ok {
 		return fails, nil
 	}
-	fails, err := s.explore(g, world, left)
+	fails, err := s.explore(ctx, g, world, left)
 	if err == nil {
 		s.known[key] = fails
 	}
@@ -139,7 +140,7 @@ func (s *search) groupCanFail(g *group, world *session.World, left set) (bool, e
 
 // explore tries every call of a group that is left, and then every order of the others after each of those that change what
 // the group sees. Of calls that are the same it tries the first.
-func (s *search) explore(g *group, world *session.World, left set) (bool, error) {
+func (s *search) explore(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
 	var next []int
 	var worlds []session.World
 	var tried set
@@ -151,8 +152,11 @@ func (s *search) explore(g *group, world *session.World, left set) (bool, error)
 		if s.steps += s.calls[i].weight(); s.steps > maxSteps {
 			return false, ErrTooManyOrders
 		}
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
 		after := *world
-		if _, _, raised := s.calls[i].evaluate(&after); raised != nil {
+		if _, _, raised := s.calls[i].evaluate(ctx, &after); raised != nil {
 			return true, nil
 		}
 		if g.shaping.has(i) {
@@ -160,7 +164,7 @@ func (s *search) explore(g *group, world *session.World, left set) (bool, error)
 		}
 	}
 	for n, i := range next {
-		fails, err := s.groupCanFail(g, &worlds[n], left.without(i))
+		fails, err := s.groupCanFail(ctx, g, &worlds[n], left.without(i))
 		if fails || err != nil {
 			return fails, err
 		}
@@ -169,10 +173,10 @@ func (s *search) explore(g *group, world *session.World, left set) (bool, error)
 }
 
 // rest runs the calls that are left in ascending order, whether they raise or not.
-func (s *search) rest(world session.World, left set, answers []Answer) ([]Answer, session.World) {
+func (s *search) rest(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World) {
 	for i := range s.calls {
 		if left.has(i) {
-			answer := s.calls[i].run(&world)
+			answer := s.calls[i].run(ctx, &world)
 			answer.Call = i
 			answers = append(answers, answer)
 		}

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -90,7 +91,7 @@ func naive(calls []call, base session.World) ([]Answer, session.World) {
 			}
 			used[i] = true
 			after := world
-			answer := calls[i].run(&after)
+			answer := calls[i].run(context.Background(), &after)
 			answer.Call = i
 			answers, last, fails := visit(append(slices.Clip(before), answer), after, failed || answer.Exception != "")
 			used[i] = false
@@ -218,7 +219,7 @@ func batch(random *rand.Rand, env *Environment, pool []string, world session.Wor
 		for range 8 {
 			text := pool[random.IntN(len(pool))]
 			c, after := env.recognise(text, agent), world
-			if c.run(&after).Exception != "" && random.IntN(60) > 0 {
+			if c.run(context.Background(), &after).Exception != "" && random.IntN(60) > 0 {
 				continue
 			}
 			texts, calls, world = append(texts, text), append(calls, c), after
@@ -244,7 +245,7 @@ func TestFirstFailingEqualsAllOrders(t *testing.T) {
 			continue
 		}
 		wantAnswers, wantWorld := naive(calls, base)
-		gotAnswers, gotWorld, err := env.Run(base, texts, agent)
+		gotAnswers, gotWorld, err := env.Run(t.Context(), base, texts, agent)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", texts, err)
 		}
@@ -302,7 +303,7 @@ func TestFirstFailingBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(someWorld(), test.sources, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), test.sources, agent)
 			if !errors.Is(err, test.want) {
 				t.Fatalf("got error %v, want %v", err, test.want)
 			}
@@ -363,7 +364,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := env.Run(world, bench.sources, agent); err != nil {
+				if _, _, err := env.Run(b.Context(), world, bench.sources, agent); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,8 @@
 package execute
 
 import (
+	"context"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -29,8 +31,11 @@ func (c *call) weight() int {
 
 // run executes the program on a world and says what it answers. The error is what ended it, if anything did: what it
 // changed until then stays, and the calls that it made have their traces.
-func (p *program) run(w *session.World) (Answer, error) {
-	tools := &programTools{program: p, world: w}
+func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
+	tools := &programTools{program: p, evaluate: func(c *call) (python.Value, error) {
+		result, _, err := c.evaluate(ctx, w)
+		return result, err
+	}}
 	outcome := p.compiled.Run(tools)
 	p.steps = outcome.Steps
 	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
@@ -44,11 +49,11 @@ func (p *program) run(w *session.World) (Answer, error) {
 	return raised, outcome.Err
 }
 
-// programTools are the tools that a program calls, on one world.
+// programTools are the tools that a program calls. evaluate executes a call on its world.
 type programTools struct {
-	program *program
-	world   *session.World
-	traces  []string
+	program  *program
+	evaluate func(*call) (python.Value, error)
+	traces   []string
 }
 
 // Callable says whether the speaker may call the tool.
@@ -59,7 +64,7 @@ func (t *programTools) Callable(name string) bool {
 // Call calls a tool and keeps its trace.
 func (t *programTools) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	c := t.program.environment.expression(python.Expression{Tool: name, Positional: positional, Keyword: keyword}, t.program.sender)
-	result, _, err := c.evaluate(t.world)
+	result, err := t.evaluate(&c)
 	if err != nil {
 		return python.Value{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -60,7 +59,7 @@ func TestProgram(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(someWorld(), []string{test.source}, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -74,11 +73,11 @@ func TestProgram(t *testing.T) {
 // TestProgramKeepsWorld checks that what a program did before it failed stays.
 func TestProgramKeepsWorld(t *testing.T) {
 	env := environment(t)
-	_, world, err := env.Run(someWorld(), []string{"set_wifi_status(False)\n1/0"}, agent)
+	_, world, err := env.Run(t.Context(), someWorld(), []string{"set_wifi_status(False)\n1/0"}, agent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, _, err := env.Run(world, []string{"get_wifi_status()"}, agent)
+	answers, _, err := env.Run(t.Context(), world, []string{"get_wifi_status()"}, agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func TestProgramCallable(t *testing.T) {
 		{"x = [end_conversation()]", worldv1.Role_ROLE_USER, ""},
 		{"x = [get_wifi_status()]", worldv1.Role_ROLE_USER, "NameError: name 'get_wifi_status' is not defined"},
 	} {
-		answers, _, err := env.Run(someWorld(), []string{test.source}, test.sender)
+		answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, test.sender)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", test.source, err)
 		}
@@ -135,7 +134,7 @@ func TestProgramsInBatch(t *testing.T) {
 					calls[n] = env.recognise(texts[n], agent)
 				}
 				wantAnswers, wantWorld := naive(calls, someWorld())
-				gotAnswers, gotWorld, err := env.Run(someWorld(), texts, agent)
+				gotAnswers, gotWorld, err := env.Run(t.Context(), someWorld(), texts, agent)
 				if err != nil {
 					t.Fatalf("Run(%q): %v", texts, err)
 				}
@@ -150,20 +149,16 @@ func TestProgramsInBatch(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy.
+// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their steps count, not the time
+// that they take on this machine.
 func TestProgramsInBatchAreBounded(t *testing.T) {
-	const maxTime = 5 * time.Second
 	texts := make([]string, 8)
 	for i := range texts {
 		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nadd_contact('A', '+14085551111')"
 	}
-	began := time.Now()
-	_, _, err := environment(t).Run(someWorld(), texts, agent)
+	_, _, err := environment(t).Run(t.Context(), someWorld(), texts, agent)
 	if !errors.Is(err, ErrTooManyOrders) {
 		t.Errorf("got error %v, want %v", err, ErrTooManyOrders)
-	}
-	if took := time.Since(began); took > maxTime {
-		t.Errorf("took %v, want at most %v", took, maxTime)
 	}
 }
 
@@ -179,7 +174,7 @@ func TestRawSourceForm(t *testing.T) {
 		if c.Expect == "equal" { // compared through the service
 			return
 		}
-		answers, _, err := env.Run(someWorld(), []string{c.Source}, agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), []string{c.Source}, agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("line %d: %d answers, error %v", number, len(answers), err)
 		}

@@ -40,13 +40,17 @@ func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*wor
 	began := time.Now()
 	before := l.world
 	before.SetNow(l.start.now(index - 1))
-	answers, world, err := l.start.environment.Run(before, sources(calls), calls[0].GetSender())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	before.SetFrame(h.frameOf(l, id, index, cancel))
+	answers, world, err := l.start.environment.Run(ctx, before, sources(calls), calls[0].GetSender())
 	if errors.Is(err, execute.ErrTooManyOrders) {
 		return nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
+	world.SetFrame(l.world.Frame())
 	if observe != nil {
 		observe(began, calls, answers)
 	}

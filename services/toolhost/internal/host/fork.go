@@ -15,8 +15,8 @@ import (
 )
 
 // Fork makes a session that shares another's history up to a message. Repeating it returns the same. The shared versions are
-// announced as the new session's own.
-func (h *Host) Fork(ctx context.Context, id string, index int32, newID string) (*toolhostv1.Session, error) {
+// announced as the new session's own. With replay the new session asks nothing of the network.
+func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, replay bool) (*toolhostv1.Session, error) {
 	defer h.lock(id, newID)()
 	l, err := h.load(id)
 	if err != nil {
@@ -28,12 +28,12 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string) (
 	record, err := h.record(newID)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		if record, err = h.fork(ctx, id, l, index, newID); err != nil {
+		if record, err = h.fork(ctx, id, l, index, newID, replay); err != nil {
 			return nil, fmt.Errorf("fork session %s: %w", id, err)
 		}
 	case err != nil:
 		return nil, err
-	case record.GetParentId() != id || record.GetForkedAt() != index || record.GetDeleted():
+	case record.GetParentId() != id || record.GetForkedAt() != index || record.GetReplay() != (l.replay || replay) || record.GetDeleted():
 		return nil, fmt.Errorf("session %s: %w", newID, ErrExists)
 	}
 	snapshot := &busv1.Snapshot{SessionId: newID}
@@ -48,14 +48,16 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string) (
 }
 
 // fork stores a new session.
-func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID string) (*toolhostv1.SessionRecord, error) {
+func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID string, replay bool) (*toolhostv1.SessionRecord, error) {
 	record := &toolhostv1.SessionRecord{
-		SetupName:   l.start.name,
-		SetupDigest: l.start.digest,
-		LastIndex:   index,
-		ParentId:    id,
-		ForkedAt:    index,
-		Ended:       !l.start.world.Active(),
+		SetupName:      l.start.name,
+		SetupDigest:    l.start.digest,
+		LastIndex:      index,
+		ParentId:       id,
+		ForkedAt:       index,
+		Ended:          !l.start.world.Active(),
+		HostedServices: l.services,
+		Replay:         l.replay || replay,
 	}
 	parent := l.record()
 	if err := h.stateAt(id, parent, index, record); err != nil {

@@ -16,6 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
@@ -65,6 +66,7 @@ type Host struct {
 	store     *store.Store
 	publisher Publisher
 	catalogue *tool.Catalogue
+	services  *service.Client
 	starts    *lru.Cache[string, *start]
 	live      *lru.Cache[string, *live]
 	locks     [locks]sync.Mutex
@@ -79,24 +81,29 @@ type live struct {
 	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many were forked from this.
 	parent          string
 	forkedAt, forks int32
+	// services says what answers requests to hosted services, replay that nothing is asked of the network.
+	services toolhostv1.HostedServices
+	replay   bool
 }
 
 // record returns what is stored about the session.
 func (l *live) record() *toolhostv1.SessionRecord {
 	return &toolhostv1.SessionRecord{
-		SetupName:   l.start.name,
-		SetupDigest: l.start.digest,
-		IdsDrawn:    l.world.Drawn(),
-		Ended:       !l.world.Active(),
-		LastIndex:   l.lastIndex,
-		ParentId:    l.parent,
-		ForkedAt:    l.forkedAt,
-		Forks:       l.forks,
+		SetupName:      l.start.name,
+		SetupDigest:    l.start.digest,
+		IdsDrawn:       l.world.Drawn(),
+		Ended:          !l.world.Active(),
+		LastIndex:      l.lastIndex,
+		ParentId:       l.parent,
+		ForkedAt:       l.forkedAt,
+		Forks:          l.forks,
+		HostedServices: l.services,
+		Replay:         l.replay,
 	}
 }
 
-// New returns a host on an open store, which stays the caller's.
-func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalogue) (*Host, error) {
+// New returns a host on an open store. The store and the client of the hosted services stay the caller's.
+func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalogue, services *service.Client) (*Host, error) {
 	starts, err := lru.New[string, *start](cfg.Live)
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
@@ -105,7 +112,7 @@ func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalo
 	if err != nil {
 		return nil, fmt.Errorf("make cache of sessions: %w", err)
 	}
-	return &Host{cfg: cfg, store: s, publisher: publisher, catalogue: catalogue, starts: starts, live: sessions}, nil
+	return &Host{cfg: cfg, store: s, publisher: publisher, catalogue: catalogue, services: services, starts: starts, live: sessions}, nil
 }
 
 // lock locks one session or two and returns the function that unlocks them.
@@ -132,15 +139,16 @@ func stripe(id string) uint32 {
 	return hash.Sum32() % locks
 }
 
-// Create makes a session from a setup. Repeating it with the same setup returns the same. The response is shared: do not
-// change it.
-func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup) (*toolhostv1.CreateSessionResponse, error) {
+// Create makes a session from a setup. Repeating it with the same setup and services returns the same. The response is shared:
+// do not change it.
+func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
 	start, err := h.startOf(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex}
+	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex, services: services}
+	l.world.SetFrame(start.frame(services))
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -156,7 +164,7 @@ func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup) (*to
 	if err != nil {
 		return nil, err
 	}
-	if existing.GetSetupDigest() != start.digest || existing.GetParentId() != "" || existing.GetDeleted() {
+	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != services || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
 	return start.response, nil
@@ -196,7 +204,10 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		parent:    record.GetParentId(),
 		forkedAt:  record.GetForkedAt(),
 		forks:     record.GetForks(),
+		services:  record.GetHostedServices(),
+		replay:    record.GetReplay(),
 	}
+	l.world.SetFrame(start.frame(l.services))
 	var ever, blank [session.Slots]bool
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()

@@ -72,6 +72,8 @@ func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {
 		ParentId:    record.GetParentId(),
 		ForkedAt:    record.GetForkedAt(),
 		IdsDrawn:    record.GetIdsDrawn(),
+
+		HostedServices: record.GetHostedServices(),
 	}
 }
 

@@ -36,6 +36,22 @@ type start struct {
 	clock       *setupv1.Clock
 	environment *execute.Environment
 	response    *toolhostv1.CreateSessionResponse
+	// recorded are the setup's recordings; hasRecordings says whether there are any.
+	recorded      *service.Recorded
+	hasRecordings bool
+	// fromRecordings and offline are the frames of sessions whose hosted services are one of these.
+	fromRecordings, offline *session.Frame
+}
+
+// frame returns what no call of a session changes. Live answers are up to each execution: no frame holds them.
+func (s *start) frame(services toolhostv1.HostedServices) *session.Frame {
+	switch {
+	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
+		services == toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED && !s.hasRecordings:
+		return s.offline
+	default:
+		return s.fromRecordings
+	}
 }
 
 // now returns the virtual time while the world's newest message has the given index.
@@ -93,21 +109,29 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}
-	services, err := service.New(setup.GetRecordings(), setup.GetClock().GetNow())
+	recorded, err := service.NewRecorded(setup.GetRecordings())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	frame := &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: services}
+	offline, err := service.NewOffline(setup.GetClock().GetNow())
+	if err != nil {
+		return nil, err
+	}
 	s := &start{
 		digest:      digest,
 		name:        setup.GetName(),
-		world:       session.NewWorld(frame, setup.GetClock().GetNow()),
 		newest:      noVersions(),
 		tables:      slices.Clone(setup.GetTables()),
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
 		clock:       setup.GetClock(),
 		environment: execute.New(h.catalogue, selection),
+
+		recorded:       recorded,
+		hasRecordings:  len(setup.GetRecordings()) > 0,
+		fromRecordings: &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: recorded},
+		offline:        &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: offline},
 	}
+	s.world = session.NewWorld(s.frame(toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED), setup.GetClock().GetNow())
 	slices.SortStableFunc(s.tables, byTable)
 	if err := s.load(); err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)

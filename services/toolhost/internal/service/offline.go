@@ -89,6 +89,21 @@ func (p point) kilometers(q point) float64 {
 	return geodesic.Distance(p.Latitude, p.Longitude, q.Latitude, q.Longitude)
 }
 
+const (
+	// meanRadius is that of the Earth in kilometers.
+	meanRadius = 6371.0088
+	// shrink is less than what a distance on the ellipsoid is of that on the sphere: its radii of curvature are 6335 km and more.
+	shrink = 0.99
+)
+
+// atLeast returns a distance that the one to another point is not below. It costs little.
+func (p point) atLeast(q point) float64 {
+	const degree = math.Pi / 180
+	latitude, longitude := math.Sin((q.Latitude-p.Latitude)*degree/2), math.Sin((q.Longitude-p.Longitude)*degree/2)
+	half := latitude*latitude + math.Cos(p.Latitude*degree)*math.Cos(q.Latitude*degree)*longitude*longitude
+	return shrink * 2 * meanRadius * math.Asin(math.Sqrt(min(half, 1)))
+}
+
 // parsePoint reads a latitude and a longitude with a comma between them.
 func parsePoint(text string) (p point, ok bool) {
 	latitude, longitude, _ := strings.Cut(text, ",")
@@ -121,7 +136,20 @@ func textOf(params *python.Dict, name string) string {
 // nearest returns the place of the nearest of n points and its distance in kilometers; -1 if n is 0.
 func nearest(from point, n int, at func(i int) point) (index int, kilometers float64) {
 	index = -1
+	if n == 0 {
+		return index, 0
+	}
+	likely := 0
 	for i := range n {
+		if cmp.Less(from.atLeast(at(i)), from.atLeast(at(likely))) {
+			likely = i
+		}
+	}
+	limit := from.kilometers(at(likely)) // measuring is dear: only what may be nearer is measured
+	for i := range n {
+		if from.atLeast(at(i)) > limit {
+			continue
+		}
 		if distance := from.kilometers(at(i)); index < 0 || cmp.Less(distance, kilometers) {
 			index, kilometers = i, distance
 		}

@@ -82,9 +82,12 @@ func (d *data) find(params *python.Dict) python.Value {
 	var matches []match
 	best := enough
 	for i := range d.places {
-		m := match{index: i, distance: here.kilometers(d.places[i].point)}
 		score := d.places[i].score(query)
-		if score < best || m.distance > aroundHere && !d.places[i].Landmark {
+		if score < best {
+			continue
+		}
+		m := match{index: i, distance: here.kilometers(d.places[i].point)}
+		if m.distance > aroundHere && !d.places[i].Landmark {
 			continue
 		}
 		if score > best {

@@ -1,5 +1,5 @@
-// Package service answers the requests that tools make to hosted services (maps, weather, stocks, exchange rates): from the
-// answers that a session has recorded, or from data that is part of the program.
+// Package service answers the requests that tools make to hosted services (maps, weather, stocks, exchange rates): from
+// recorded answers, from data that is part of the program, or by asking the services themselves.
 package service
 
 import (
@@ -19,21 +19,12 @@ const (
 	CurrencyURL  = "https://currency-converter18.p.rapidapi.com/api/v1/convert"
 )
 
-// Backend answers requests. What it answers depends on nothing but the session's setup and the request, and it may be asked
-// the same thing many times. It is safe for concurrent use.
+// Backend answers requests. It may be asked the same thing many times in one execution and answers the same each time. It is
+// safe for concurrent use unless its own comment says otherwise.
 type Backend interface {
 	// Get returns the body of the answer to a request for a URL with parameters. The body is shared: do not change it. The
-	// error is a *python.Exception that a tool may pass on.
+	// error is a *python.Exception that a tool may pass on, or says that nothing can be asked any more because ctx has ended.
 	Get(ctx context.Context, url string, params *python.Dict) (python.Value, error)
-}
-
-// New returns the backend of a session: its recordings if it has any, else Offline from a time in POSIX seconds on. The error
-// says what is wrong with a recording.
-func New(recordings []*setupv1.RecordedAnswer, now float64) (Backend, error) {
-	if len(recordings) > 0 {
-		return NewRecorded(recordings)
-	}
-	return NewOffline(now)
 }
 
 // Recorded answers with recorded answers: the first one whose URL is the request's and whose parameters equal those of the
@@ -63,11 +54,24 @@ func NewRecorded(recordings []*setupv1.RecordedAnswer) (*Recorded, error) {
 
 // Get implements Backend.
 func (r *Recorded) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
+	if body, ok := r.Find(url, params); ok {
+		return body, nil
+	}
+	return python.Value{}, NotRecorded(url, params)
+}
+
+// Find returns the recorded answer to a request, if there is one. Do not change it.
+func (r *Recorded) Find(url string, params *python.Dict) (body python.Value, ok bool) {
 	wanted := params.Value()
 	for _, recorded := range r.answers[url] {
 		if recorded.params.Equal(wanted) {
-			return recorded.body, nil
+			return recorded.body, true
 		}
 	}
-	return python.Value{}, &python.Exception{Type: "ConnectionError", Text: "No recorded answer of " + url + " for " + python.Repr(wanted)}
+	return python.Value{}, false
+}
+
+// NotRecorded is what a request raises that only a recording could answer.
+func NotRecorded(url string, params *python.Dict) *python.Exception {
+	return &python.Exception{Type: "ConnectionError", Text: "No recorded answer of " + url + " for " + python.Repr(params.Value())}
 }

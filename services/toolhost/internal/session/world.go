@@ -31,7 +31,7 @@ type table struct {
 	written bool
 }
 
-// Frame is what never changes in a session. It is shared by all copies of its world: do not change it.
+// Frame is what no call changes. It is shared by all copies of a world: do not change it.
 type Frame struct {
 	// Seed is part of every row id unless it is 0.
 	Seed int64
@@ -60,8 +60,11 @@ func NewWorld(frame *Frame, now float64) World {
 	return w
 }
 
-// Frame returns what never changes. Do not change it.
+// Frame returns what no call changes. Do not change it.
 func (w *World) Frame() *Frame { return w.frame }
+
+// SetFrame replaces it.
+func (w *World) SetFrame(frame *Frame) { w.frame = frame }
 
 // Rows returns the rows of a table. Change neither the slice nor the rows.
 func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows }

@@ -11,6 +11,7 @@ const (
 	kindSession byte = 1 // value: highest index (4 bytes, big-endian), then the session's meta
 	kindVersion byte = 2 // value: one table version
 	kindOutcome byte = 3 // value: one outcome
+	kindAnswer  byte = 4 // value: one answer from outside; the key ends with its number
 )
 
 const (

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -54,7 +55,7 @@ func contactTools() []*Tool {
 				effects.Changes = append(effects.Changes, selfPart(args.Str("person_id")).cleared())
 				return effects
 			},
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), removeRows(w, contactTable, "person_id", args.Str("person_id"), "(Stri…")
 			},
 		},
@@ -70,12 +71,14 @@ func contactTools() []*Tool {
 			},
 			Check:   checkGivenPhone,
 			Effects: raisesOn(),
-			Run:     func(w *session.World, args Args) (python.Value, error) { return contactSearch().run(w, args) },
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
+				return contactSearch().run(w, args)
+			},
 		},
 	}
 }
 
-func addContact(w *session.World, args Args) (python.Value, error) {
+func addContact(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	id := python.Str(w.NewID())
 	if args.Bool("is_self") {
 		if err := refuseSecondSelf(w, python.None()); err != nil {
@@ -131,7 +134,7 @@ func checkModifyContact(args Args) error {
 
 func checkGivenPhone(args Args) error { return checkPhones(args, "phone_number") }
 
-func modifyContact(w *session.World, args Args) (python.Value, error) {
+func modifyContact(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	if args.Bool("is_self") {
 		if err := refuseSecondSelf(w, args.Value("person_id")); err != nil {
 			return python.Value{}, err

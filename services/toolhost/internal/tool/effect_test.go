@@ -222,8 +222,8 @@ func checkPair(t *testing.T, subject *Tool, args Args, parts []Part, a, b sessio
 	t.Helper()
 	effects := subject.EffectsOf(args)
 	afterA, afterB := a, b
-	_, errA := subject.Run(&afterA, args)
-	_, errB := subject.Run(&afterB, args)
+	_, errA := subject.Run(t.Context(), &afterA, args)
+	_, errB := subject.Run(t.Context(), &afterB, args)
 	if (errA == nil) != (errB == nil) {
 		t.Fatalf("%s: raises %v in one world and %v in another that agrees in %+v", python.Repr(args.Trace()), errA, errB, effects.Raises)
 	}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -55,12 +56,14 @@ func messagingTools() []*Tool {
 				return inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound")
 			},
 			Effects: raisesOn(),
-			Run:     func(w *session.World, args Args) (python.Value, error) { return messageSearch().run(w, args) },
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
+				return messageSearch().run(w, args)
+			},
 		},
 	}
 }
 
-func sendMessage(w *session.World, args Args) (python.Value, error) {
+func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	if !isOn(w, "cellular") {
 		return python.Value{}, raise("ConnectionError", "Cellular service is not enabled")
 	}

@@ -33,7 +33,7 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 			Run:     searchAddress,
 		},
 		{
-			Name: "search_location_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
+			Name: "search_location_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi}, DefaultNeeds: []Need{NeedLocationService},
 			Description: "Finds shops, sights and other places by name or kind near a point and returns what is known about them.",
 			Params: []Param{
 				{Name: "location", Type: Str(), Description: "Name or kind of the place, for example a bakery."},
@@ -44,7 +44,7 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 			Run:     searchPlaces,
 		},
 		{
-			Name: "search_weather_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
+			Name: "search_weather_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi}, DefaultNeeds: []Need{NeedLocationService},
 			Description: "Returns the weather at a point, now or on a later day; null if there is no forecast for that day.",
 			Params: []Param{
 				{Name: "days", Type: Int(), Optional: true, Default: python.Int(0), Description: "Number of days from today, 0 for the weather now."},
@@ -117,8 +117,8 @@ func point(w *session.World, args Args) (latitude, longitude python.Value, err e
 	return latitude, longitude, nil
 }
 
-// request asks a hosted service. Its answers are in memory, so that there is nothing to wait for or to give up.
-func request(w *session.World, url string, params ...python.Item) (python.Value, error) {
+// request asks a hosted service.
+func request(ctx context.Context, w *session.World, url string, params ...python.Item) (python.Value, error) {
 	if err := needWifi(w); err != nil {
 		return python.Value{}, err
 	}
@@ -126,7 +126,7 @@ func request(w *session.World, url string, params ...python.Item) (python.Value,
 	for _, param := range params {
 		dict.Set(param.Key, param.Value)
 	}
-	return w.Frame().Services.Get(context.Background(), url, dict)
+	return w.Frame().Services.Get(ctx, url, dict)
 }
 
 // dig indexes a value again and again.
@@ -146,9 +146,9 @@ func missing(err error) bool {
 	return errors.As(err, &exception) && (exception.Type == "KeyError" || exception.Type == "IndexError")
 }
 
-func searchAddress(w *session.World, args Args) (python.Value, error) {
+func searchAddress(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 	place := python.Text(args.Value("latitude")) + "," + python.Text(args.Value("longitude"))
-	answer, err := request(w, service.GeocodingURL,
+	answer, err := request(ctx, w, service.GeocodingURL,
 		python.Item{Key: "location", Value: python.Str(place)},
 		python.Item{Key: "language", Value: python.Str("en")},
 	)
@@ -162,12 +162,12 @@ func searchAddress(w *session.World, args Args) (python.Value, error) {
 	return address, err
 }
 
-func searchPlaces(w *session.World, args Args) (python.Value, error) {
+func searchPlaces(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 	latitude, longitude, err := point(w, args)
 	if err != nil {
 		return python.Value{}, err
 	}
-	answer, err := request(w, service.PlacesURL,
+	answer, err := request(ctx, w, service.PlacesURL,
 		python.Item{Key: "query", Value: args.Value("location")},
 		python.Item{Key: "lat", Value: latitude},
 		python.Item{Key: "lng", Value: longitude},
@@ -235,8 +235,8 @@ func notIterable(value python.Value) error {
 	return raise("TypeError", "'"+value.TypeName()+"' object is not iterable")
 }
 
-func searchStock(w *session.World, args Args) (python.Value, error) {
-	answer, err := request(w, service.StocksURL, python.Item{Key: "query", Value: args.Value("query")})
+func searchStock(ctx context.Context, w *session.World, args Args) (python.Value, error) {
+	answer, err := request(ctx, w, service.StocksURL, python.Item{Key: "query", Value: args.Value("query")})
 	if err != nil {
 		return python.Value{}, err
 	}
@@ -266,8 +266,8 @@ func cutSymbol(stock python.Value) (python.Value, error) {
 	return cut.Value(), nil
 }
 
-func convertCurrency(w *session.World, args Args) (python.Value, error) {
-	answer, err := request(w, service.CurrencyURL,
+func convertCurrency(ctx context.Context, w *session.World, args Args) (python.Value, error) {
+	answer, err := request(ctx, w, service.CurrencyURL,
 		python.Item{Key: "from", Value: python.Str(strings.ToUpper(args.Str("from_currency_code")))},
 		python.Item{Key: "to", Value: python.Str(strings.ToUpper(args.Str("to_currency_code")))},
 		python.Item{Key: "amount", Value: args.Value("amount")},

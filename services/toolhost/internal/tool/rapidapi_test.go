@@ -86,9 +86,9 @@ func TestMetric(t *testing.T) {
 // TestOffline calls the tools of hosted services in a world without recordings.
 func TestOffline(t *testing.T) {
 	const may = 1716399000
-	services, err := service.New(nil, may)
+	services, err := service.NewOffline(may)
 	if err != nil {
-		t.Fatalf("service.New: %v", err)
+		t.Fatalf("service.NewOffline: %v", err)
 	}
 	catalogue := Builtin()
 	tests := []struct{ tool, arguments, key, want string }{
@@ -108,7 +108,7 @@ func TestOffline(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.tool, err)
 		}
-		result, err := catalogue.Find(test.tool).Run(&w, args)
+		result, err := catalogue.Find(test.tool).Run(t.Context(), &w, args)
 		if err == nil && test.key != "" {
 			result, err = python.Index(result, python.Str(test.key))
 		}

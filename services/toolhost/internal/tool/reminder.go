@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -56,7 +57,7 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
 			Effects:     func(args Args) Effects { return removeEffects(reminderTable, args.Str("reminder_id")) },
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Str("reminder_id"), "(St…")
 			},
 		},
@@ -82,7 +83,9 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				return inEarthRange(args)
 			},
 			Effects: raisesOn(),
-			Run:     func(w *session.World, args Args) (python.Value, error) { return reminderSearch().run(w, args) },
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
+				return reminderSearch().run(w, args)
+			},
 		},
 	}
 }
@@ -94,7 +97,7 @@ func inReminderRange(args Args) error {
 	return inEarthRange(args)
 }
 
-func addReminder(w *session.World, args Args) (python.Value, error) {
+func addReminder(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	id := python.Str(w.NewID())
 	now, err := currentTimestamp(w)
 	if err != nil {
@@ -125,7 +128,7 @@ func checkModifyReminder(args Args) error {
 	return nil
 }
 
-func modifyReminder(w *session.World, args Args) (python.Value, error) {
+func modifyReminder(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	now, err := currentTimestamp(w)
 	if err != nil {
 		return python.Value{}, err

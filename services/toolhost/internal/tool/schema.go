@@ -55,6 +55,11 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 			return nil, fmt.Errorf("%w: unknown tool %q", ErrSelection, name)
 		}
 	}
+	for _, text := range selection.GetDescriptions() {
+		if c.byName[text.GetTool()] == nil {
+			return nil, fmt.Errorf("%w: description of an unknown tool %q", ErrSelection, text.GetTool())
+		}
+	}
 	shown, allowed, err := c.augment(selection)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
 			continue
 		}
-		seen := t.shown(shown)
+		seen := t.described(selection.GetDescriptions()).shown(shown)
 		if t.User {
 			s.user[t.Name] = true
 			seen.Name = t.Name // the user's tools keep their names
@@ -132,6 +137,27 @@ func scramble(tools []*Tool) map[string]string {
 		next[t.Module]++
 	}
 	return names
+}
+
+// described returns the tool with the texts that a selection gives it instead of its own.
+func (t *Tool) described(texts []*setupv1.ToolDescription) *Tool {
+	at := slices.IndexFunc(texts, func(text *setupv1.ToolDescription) bool { return text.GetTool() == t.Name })
+	if at < 0 {
+		return t
+	}
+	own := *t
+	if texts[at].Description != nil {
+		own.Description = texts[at].GetDescription()
+	}
+	own.Params = slices.Clone(t.Params)
+	for _, argument := range texts[at].GetArguments() {
+		for i := range own.Params {
+			if own.Params[i].Name == argument.GetName() {
+				own.Params[i].Description = argument.GetDescription()
+			}
+		}
+	}
+	return &own
 }
 
 // Shown returns the tool with everything that is known about it.

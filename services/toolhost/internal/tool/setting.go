@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"context"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -38,7 +40,9 @@ func settingTools() []*Tool {
 			Name: name, Module: settingModule, ReadOnly: true,
 			Description: "Tells whether " + what + " is on.",
 			Effects:     raisesOn(),
-			Run:         func(w *session.World, _ Args) (python.Value, error) { return setting(w, column), nil },
+			Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
+				return setting(w, column), nil
+			},
 		}
 	}
 	setter := func(name, what string, s toggle) *Tool {
@@ -47,7 +51,9 @@ func settingTools() []*Tool {
 			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
 			Params:      on(what),
 			Effects:     func(args Args) Effects { return setEffects(args, s) },
-			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setService(w, args, s) },
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
+				return python.None(), setService(w, args, s)
+			},
 		}
 	}
 	known := services()
@@ -63,14 +69,16 @@ func settingTools() []*Tool {
 			Description: "Turns low battery mode of the phone on or off. Turning it on turns wifi, cellular and location service off.",
 			Params:      on("low battery mode"),
 			Effects:     setLowBatteryEffects,
-			Run:         func(w *session.World, args Args) (python.Value, error) { return python.None(), setLowBattery(w, args) },
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
+				return python.None(), setLowBattery(w, args)
+			},
 		},
 		getter("get_low_battery_mode_status", "low battery mode", lowBatteryColumn),
 		{
 			Name: "get_current_location", Module: settingModule, ReadOnly: true, Needs: []Need{NeedLocationService},
 			Description: "Returns the latitude and longitude at which the phone is.",
 			Effects:     raisesOn(settingPart("location_service")),
-			Run:         func(w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
+			Run:         func(_ context.Context, w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
 		},
 	}
 }

@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"context"
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -42,8 +43,9 @@ type Tool struct {
 	Description string
 	Params      []Param
 	// User says that the user may call it; otherwise the agent may.
-	User  bool
-	Needs []Need
+	User bool
+	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional arguments are left out.
+	Needs, DefaultNeeds []Need
 	// ReadOnly tools never change the world, whatever their arguments. The search for failing orders of a batch relies on it.
 	ReadOnly bool
 	// Unchecked tools leave type checks to what they do with their arguments.
@@ -58,8 +60,9 @@ type Tool struct {
 	// Effects declares what the call depends on and what it changes, for arguments that passed Check. A tool without it may
 	// depend on everything and, unless it is read-only, change everything. A read-only tool declares no changes.
 	Effects func(args Args) Effects
-	// Run executes the call. The text of an error is the last line of Python's traceback.
-	Run func(w *session.World, args Args) (python.Value, error)
+	// Run executes the call. The text of an error is the last line of Python's traceback. Once ctx has ended, what it returns means
+	// nothing: the caller must look.
+	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
 
 	signature python.Signature
 }

@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"context"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -13,7 +15,7 @@ func userTools() []*Tool {
 		Effects: func(Args) Effects {
 			return Effects{Raises: []Part{activePart()}, Changes: []Part{activePart()}}
 		},
-		Run: func(w *session.World, _ Args) (python.Value, error) {
+		Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
 			if !w.Active() {
 				return python.Value{}, raise("ValueError", "Conversation already ended")
 			}

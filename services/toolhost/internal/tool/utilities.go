@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -24,14 +25,14 @@ func timeTools() []*Tool {
 			Name: "get_current_timestamp", Module: utilityModule, ReadOnly: true,
 			Description: "Returns the time now in POSIX seconds.",
 			Effects:     raisesOn(clockPart()),
-			Run:         func(w *session.World, _ Args) (python.Value, error) { return currentTimestamp(w) },
+			Run:         func(_ context.Context, w *session.World, _ Args) (python.Value, error) { return currentTimestamp(w) },
 		},
 		{
 			Name: "timestamp_to_datetime_info", Module: utilityModule, ReadOnly: true,
 			Description: "Tells the date, the time of day and the day of the week, 1 for Monday to 7 for Sunday, at a time.",
 			Params:      []Param{{Name: "timestamp", Type: Float(), Description: "The time in POSIX seconds."}},
 			Effects:     raisesOn(),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).DatetimeInfo(args.Value("timestamp"))
 			},
 		},
@@ -43,7 +44,7 @@ func timeTools() []*Tool {
 				field("hour", "Hour from 0 to 23."), field("minute", "Minute from 0 to 59."), field("second", "Second from 0 to 59."),
 			},
 			Effects: raisesOn(),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Timestamp(clock.Fields{
 					Year: args.Value("year"), Month: args.Value("month"), Day: args.Value("day"),
 					Hour: args.Value("hour"), Minute: args.Value("minute"), Second: args.Value("second"),
@@ -67,7 +68,7 @@ func spanTools() []*Tool {
 				shift("weeks"), shift("days"), shift("hours"), shift("minutes"), shift("seconds"),
 			},
 			Effects: raisesOn(),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Shift(args.Value("timestamp"), clock.Delta{
 					Weeks: args.Value("weeks"), Days: args.Value("days"), Hours: args.Value("hours"),
 					Minutes: args.Value("minutes"), Seconds: args.Value("seconds"),
@@ -82,7 +83,7 @@ func spanTools() []*Tool {
 				{Name: "timestamp_1", Type: Float(), Description: "The time to go to in POSIX seconds."},
 			},
 			Effects: raisesOn(),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Diff(args.Value("timestamp_0"), args.Value("timestamp_1"))
 			},
 		},
@@ -91,7 +92,7 @@ func spanTools() []*Tool {
 			Description: "Tells the hour, minute and second of a number of seconds.",
 			Params:      []Param{{Name: "seconds", Type: Float(), Description: "Number of seconds."}},
 			Effects:     raisesOn(),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).HoursMinutesSeconds(args.Value("seconds"))
 			},
 		},
@@ -110,7 +111,7 @@ func measureTools() []*Tool {
 				{Name: "to_unit", Type: Str(), Description: "Name of the other unit."},
 			},
 			Effects: raisesOn(),
-			Run: func(_ *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, _ *session.World, args Args) (python.Value, error) {
 				return units.Convert(args.Value("amount"), args.Str("from_unit"), args.Str("to_unit"))
 			},
 		},
@@ -124,7 +125,7 @@ func measureTools() []*Tool {
 				{Name: "longitude_1", Type: Float(), Description: "Longitude of the other point in degrees."},
 			},
 			Effects: raisesOn(),
-			Run: func(_ *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, _ *session.World, args Args) (python.Value, error) {
 				return geodesic.Between(
 					geodesic.Point{Latitude: args.Value("latitude_0"), Longitude: args.Value("longitude_0")},
 					geodesic.Point{Latitude: args.Value("latitude_1"), Longitude: args.Value("longitude_1")},
@@ -139,7 +140,7 @@ func measureTools() []*Tool {
 				{Name: "year", Type: OptionalInt(), Optional: true, Description: "Year of the holiday, this year if left out."},
 			},
 			Effects: raisesOn(settingPart("wifi"), clockPart()),
-			Run: func(w *session.World, args Args) (python.Value, error) {
+			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				if err := needWifi(w); err != nil {
 					return python.Value{}, err
 				}

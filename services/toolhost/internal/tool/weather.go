@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"math/big"
 	"strconv"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ func metricKeys() [][2]string {
 	}
 }
 
-func searchWeather(w *session.World, args Args) (python.Value, error) {
+func searchWeather(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 	latitude, longitude, err := point(w, args)
 	if err != nil {
 		return python.Value{}, err
@@ -45,7 +46,7 @@ func searchWeather(w *session.World, args Args) (python.Value, error) {
 	if days.Sign() < 0 {
 		return python.Value{}, raise("ValueError", "Days must be positive integer, found days="+days.String()+".")
 	}
-	answer, err := request(w, service.WeatherURL,
+	answer, err := request(ctx, w, service.WeatherURL,
 		python.Item{Key: "q", Value: python.Str(python.Text(latitude) + ", " + python.Text(longitude))},
 		python.Item{Key: "days", Value: python.BigInt(new(big.Int).Add(days, big.NewInt(1)))},
 	)

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
+)
+
+const (
+	// The files of an imported pack.
+	packCatalogue   = "catalogue.binpb"
+	packDescription = "pack.yaml"
+	// maxMistakes is how many mistakes of a file are shown: one of the exporter is in every scenario.
+	maxMistakes = 20
+)
+
+// importOptions are the flags of scenario import.
+type importOptions struct {
+	out   string
+	name  string
+	force bool
+}
+
+func newScenarioImport() *cobra.Command {
+	options := &importOptions{}
+	cmd := &cobra.Command{
+		Use:   "import FILE --out DIR",
+		Short: "Make a pack of the original program's scenarios",
+		Long: `import reads a file that tools/exporter/export.py wrote inside an installed copy of the original program and makes a pack
+of all its scenarios and their variants. Every mistake in the file is reported as file:line:column: field: what is wrong.`,
+		Example: `  toolsandbox scenario import scenarios.json --out original
+  toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return launch.Usage("FILE: %d given, expected one file that tools/exporter wrote", len(args))
+			}
+			return options.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVarP(&options.out, "out", "o", "", "directory of the new pack")
+	cmd.Flags().StringVar(&options.name, "name", "original", "name of the new pack")
+	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that holds files already")
+	return cmd
+}
+
+func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
+	if o.out == "" {
+		return launch.Usage("--out: missing, expected the directory of the new pack")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return launch.Usage("FILE: %w", err)
+	}
+	if err := o.vacant(); err != nil {
+		return err
+	}
+	scenarios, err := readOriginal(path, data)
+	if err != nil {
+		return refuse(path, err, stderr)
+	}
+	all := scenarios.All()
+	if err := o.write(&scenariov1.Catalogue{Scenarios: all}, filepath.Base(path)); err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %d scenarios with their variants, %d in all\n", o.out, scenarios.Bases(), len(all))
+	return err
+}
+
+// readOriginal reads the file and checks that its scenarios can be played.
+func readOriginal(path string, data []byte) (*original.Scenarios, error) {
+	scenarios, err := original.Read(path, data)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := scenario.For(toolhost.Tools())
+	if err != nil {
+		return nil, err
+	}
+	tools.Impossible = true // one of the original's wants a call of a tool that it does not give
+	return scenarios, scenarios.Check(tools)
+}
+
+// refuse prints the mistakes of a file, a line each.
+func refuse(path string, err error, stderr io.Writer) error {
+	var mistakes scenario.Errors
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	for _, mistake := range mistakes[:min(maxMistakes, len(mistakes))] {
+		if _, err := fmt.Fprintln(stderr, mistake); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: nothing was written, mistakes: %d", path, len(mistakes))
+}
+
+// vacant refuses a directory that holds files.
+func (o *importOptions) vacant() error {
+	entries, err := os.ReadDir(o.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return launch.Usage("--out: %w", err)
+	case len(entries) > 0 && !o.force:
+		return launch.Usage("--out: %s holds files already: choose another directory, or --force", o.out)
+	}
+	return nil
+}
+
+// write writes the pack's files; the same scenarios give the same bytes.
+func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) error {
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(catalogue)
+	if err != nil {
+		return err
+	}
+	// A JSON text is a YAML text, whatever is in it.
+	name, err := json.Marshal(o.name)
+	if err != nil {
+		return err
+	}
+	description, err := json.Marshal("Imported from " + source + " by toolsandbox scenario import.")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	if err := replaceFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+}
+
+// replaceFile writes a file such that it is there as a whole or not at all.
+func replaceFile(path string, data []byte) error {
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

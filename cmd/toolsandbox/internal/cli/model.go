@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"math"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+)
+
+// modelOptions are the flags of players that are models. What is not given is left to the provider.
+type modelOptions struct {
+	baseURL, userBaseURL string
+	temperature          float64
+	maxTokens            int32
+}
+
+func (o *modelOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.baseURL, "base-url", "", "where models are asked, e.g. http://localhost:8000/v1 of a local server (default: their provider's own address)")
+	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
+	flags.Float64Var(&o.temperature, "temperature", math.NaN(), "sampling temperature of --agent, 0 to 2 (default: the provider's)")
+	flags.Int32Var(&o.maxTokens, "max-tokens", 0, "longest answer of --agent in tokens (default: the provider's)")
+	flags.Lookup("temperature").DefValue = ""
+	flags.Lookup("max-tokens").DefValue = ""
+}
+
+// apply gives the flags to the players that they are for. The error is a mistake on the command line.
+func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
+	if o.baseURL != "" {
+		if agent.GetModel() == nil && user.GetModel() == nil {
+			return launch.Usage("--base-url: given, but neither --agent nor --user is a model")
+		}
+		for _, p := range []*agentgwv1.Player{agent, user} {
+			if p.GetModel() == nil {
+				continue
+			}
+			if err := player.SetBaseURL(p, o.baseURL); err != nil {
+				return launch.Usage("--base-url: %w", err)
+			}
+		}
+	}
+	if o.userBaseURL != "" {
+		if err := player.SetBaseURL(user, o.userBaseURL); err != nil {
+			return launch.Usage("--user-base-url: %w", err)
+		}
+	}
+	model := agent.GetModel()
+	if model == nil && (!math.IsNaN(o.temperature) || o.maxTokens != 0) {
+		return launch.Usage("--temperature, --max-tokens: given, but --agent is no model")
+	}
+	if !math.IsNaN(o.temperature) {
+		if o.temperature < 0 || o.temperature > 2 {
+			return launch.Usage("--temperature: %v given, expected 0 to 2", o.temperature)
+		}
+		model.Temperature = &o.temperature
+	}
+	if o.maxTokens < 0 {
+		return launch.Usage("--max-tokens: %d given, expected 1 or more", o.maxTokens)
+	}
+	if o.maxTokens > 0 {
+		model.MaxTokens = o.maxTokens
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// proveOptions are the flags of scenario prove.
+type proveOptions struct {
+	from     catalogue
+	parallel int
+	verbose  bool
+	asJSON   bool
+}
+
+// proveSummary is the output for programs.
+type proveSummary struct {
+	Scenarios []*prove.Report `json:"scenarios"`
+	Proven    int             `json:"proven"`
+	Failed    int             `json:"failed"`
+	Rollouts  int             `json:"rollouts"`
+	Seconds   float64         `json:"seconds"`
+}
+
+func newScenarioProve() *cobra.Command {
+	options := &proveOptions{parallel: 64}
+	cmd := &cobra.Command{
+		Use:   "prove [NAME...]",
+		Short: "Show by playing that scenarios are sound",
+		Long: `prove plays each scenario many times through all services in this process: the oracle in every order and variant, agents that
+do not help, and the oracle with one fault in each rollout: a wrong argument or person, a call left out, a change that nobody
+asked for, a message without its facts. A sound scenario gives 1 to the oracle alone; its minefields are stepped on by their
+trips and by nothing else, and its categories are true. The exit code is 1 if any scenario is not proven.`,
+		Example: `  toolsandbox scenario prove
+  toolsandbox scenario prove which_mateo 'wifi_*' -v
+  toolsandbox scenario prove --scenario-dir mine --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.from.register(cmd.Flags())
+	cmd.Flags().IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
+	cmd.Flags().BoolVarP(&options.verbose, "verbose", "v", false, "list every rollout with its score")
+	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON; with --verbose also every rollout")
+	return cmd
+}
+
+func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if o.parallel < 1 || o.parallel > 10000 {
+		return launch.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
+	}
+	scenarios, err := o.from.load(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "toolsandbox-prove-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	services := engine.DefaultConfig()
+	services.Dir, services.Orchestrator.Parallel = dir, o.parallel
+	log := launch.DefaultLog()
+	log.Level = "error" // wrong calls are the point
+	running, err := engine.Start(ctx, services, mesh.Parts{Logger: log.New(stderr)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	began := time.Now()
+	reports, err := prove.Prove(ctx, prove.Services{
+		Orchestrator: running.Mesh().Conn(mesh.Orchestrator),
+		Evaluator:    running.Mesh().Conn(mesh.Evaluator),
+		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Mesh().Shard(mesh.ToolHost, session) },
+		Parallel:     o.parallel,
+	}, scenarios)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	return o.print(stdout, reports, time.Since(began))
+}
+
+// print writes the reports and fails if any scenario is not proven.
+func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Duration) error {
+	summary := proveSummary{Scenarios: reports, Seconds: took.Seconds()}
+	for _, r := range reports {
+		r.Place = o.from.places[r.Name]
+		summary.Rollouts += r.Rollouts
+		if r.Proven() {
+			summary.Proven++
+		} else {
+			summary.Failed++
+		}
+		if o.asJSON {
+			if !o.verbose {
+				r.Experiments = nil
+			}
+			continue
+		}
+		if err := r.WriteText(w, o.verbose); err != nil {
+			return err
+		}
+	}
+	var err error
+	if o.asJSON {
+		err = writeJSON(w, summary)
+	} else {
+		err = printf(w, "%d proven, %d failed (%d rollouts, %.1f s)", summary.Proven, summary.Failed, summary.Rollouts, summary.Seconds)
+	}
+	if err == nil && summary.Failed > 0 {
+		err = errors.New("not every scenario is proven: see the report")
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
+)
+
+// count is how many scenarios something has.
+type count struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// counts is the output of scenario list --counts.
+type counts struct {
+	// Base is the number of base scenarios, Scenarios that with all variants.
+	Base       int     `json:"base"`
+	Scenarios  int     `json:"scenarios"`
+	Categories []count `json:"categories"`
+	// Tools counts the base scenarios that list each tool; those that list none, and so get all, are AnyTool.
+	Tools   []count `json:"tools"`
+	AnyTool int     `json:"any_tool"`
+}
+
+// listCounts counts the chosen scenarios over all variants.
+func listCounts(w io.Writer, from *catalogue, args []string, asJSON bool) error {
+	from.variants = []string{allVariants}
+	chosen, err := from.loadExpanded(args)
+	if err != nil {
+		return err
+	}
+	counted := countScenarios(chosen)
+	if asJSON {
+		return writeJSON(w, counted)
+	}
+	tools := counted.Tools
+	if counted.AnyTool > 0 {
+		tools = append(slices.Clone(tools), count{"(any: none is listed)", counted.AnyTool})
+	}
+	sections := []struct {
+		title string
+		lines []count
+	}{
+		{"scenarios", []count{{"base scenarios", counted.Base}, {"with all variants", counted.Scenarios}}},
+		{"scenarios by category, over all variants", counted.Categories},
+		{"base scenarios by tool", tools},
+	}
+	for _, section := range sections {
+		if err := printf(w, "%s:", section.title); err != nil {
+			return err
+		}
+		for _, line := range section.lines {
+			if err := printf(w, "%6d  %s", line.Count, line.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func countScenarios(chosen []scenario.Expanded) *counts {
+	out := &counts{Scenarios: len(chosen)}
+	categories, tools := make(map[string]int), make(map[string]int)
+	for _, e := range chosen {
+		setup := e.Scenario.GetSetup()
+		for _, name := range results.CountedCategories(setup.GetCategories()) {
+			categories[name]++
+		}
+		if e.Suffix != "" {
+			continue
+		}
+		out.Base++
+		if len(setup.GetTools().GetAllow()) == 0 {
+			out.AnyTool++
+		}
+		for _, name := range setup.GetTools().GetAllow() {
+			tools[name]++
+		}
+	}
+	order := scenario.AuthorCategories()
+	for _, v := range scenario.AllVariants() {
+		for _, name := range scenario.AugmentationCategories(v.Augmentations) {
+			if !slices.Contains(order, name) {
+				order = append(order, name)
+			}
+		}
+	}
+	for _, name := range order {
+		out.Categories = append(out.Categories, count{name, categories[name]})
+	}
+	for _, info := range toolhost.Tools() {
+		out.Tools = append(out.Tools, count{info.GetTool().GetName(), tools[info.GetTool().GetName()]})
+	}
+	slices.SortStableFunc(out.Tools, func(a, b count) int { return cmp.Compare(b.Count, a.Count) })
+	return out
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// TestCountOriginal counts the original's own scenarios, whose numbers are known.
+func TestCountOriginal(t *testing.T) {
+	path := vectortest.Dir(t, "scenarios.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := original.Read(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := countScenarios(scenario.Expand(scenarios.All()))
+	want := []count{
+		{"STATE_DEPENDENCY", 192}, {"CANONICALIZATION", 472}, {"SINGLE_TOOL_CALL", 152}, {"MULTIPLE_TOOL_CALL", 656},
+		{"SINGLE_USER_TURN", 584}, {"MULTIPLE_USER_TURN", 224}, {"INSUFFICIENT_INFORMATION", 224}, {"COREFERENCE", 0}, {"DISAMBIGUATION", 0},
+		{"NO_DISTRACTION_TOOLS", 129}, {"THREE_DISTRACTION_TOOLS", 129}, {"TEN_DISTRACTION_TOOLS", 129}, {"ALL_TOOLS_AVAILABLE", 129},
+		{"TOOL_DESCRIPTION_SCRAMBLED", 129}, {"ARG_TYPE_SCRAMBLED", 129}, {"ARG_DESCRIPTION_SCRAMBLED", 129}, {"TOOL_NAME_SCRAMBLED", 129},
+	}
+	if diff := cmp.Diff(want, got.Categories); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
+	}
+	if got.Base != 129 || got.Scenarios != 1032 || got.AnyTool != 0 {
+		t.Errorf("got %d base scenarios, %d in all, %d with any tool, want 129, 1032, 0", got.Base, got.Scenarios, got.AnyTool)
+	}
+	if first := (count{"end_conversation", 129}); got.Tools[0] != first || len(got.Tools) != 34 {
+		t.Errorf("got %d tools, the first %v, want 34 and %v", len(got.Tools), got.Tools[0], first)
+	}
+}
+
+// TestChoose picks scenarios by patterns and variants.
+func TestChoose(t *testing.T) {
+	from := catalogue{packPaths: []string{"../describe/testdata/pack"}}
+	for _, c := range []struct {
+		name     string
+		variants []string
+		patterns []string
+		want     []string
+	}{
+		{"plain", []string{"plain"}, nil, []string{"described", "in_other_words"}},
+		{"by suffix", []string{"all_tools"}, nil, []string{"in_other_words_all_tools"}},
+		{"base and suffix", []string{"_all_tools", "plain"}, []string{"in_*"}, []string{"in_other_words", "in_other_words_all_tools"}},
+		{"name of a variant", []string{"plain"}, []string{"in_other_words_10_distraction_tools"}, []string{"in_other_words_10_distraction_tools"}},
+		{"pattern of variants", []string{"plain"}, []string{"*_name_scrambled"}, []string{"in_other_words_3_distraction_tools_tool_name_scrambled"}},
+		{"own augmentations", []string{"all_tools"}, []string{"described"}, []string{"described"}},
+		{"nothing", []string{"all"}, []string{"nothing"}, nil},
+		{"bad pattern", []string{"all"}, []string{"["}, nil},
+		{"bad variant", []string{"most"}, nil, nil},
+	} {
+		from.variants = c.variants
+		chosen, err := from.load(c.patterns)
+		var got []string
+		for _, s := range chosen {
+			got = append(got, s.GetSetup().GetName())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+func newScenarioFmt() *cobra.Command {
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "fmt FILE...",
+		Short: "Bring files of a pack into their canonical form",
+		Long: `fmt writes scenario, world and pack files with their fields in the usual order and two columns of indentation, and prints the
+names of those it changed. Comments stay, empty lines go; what a file says does not change.`,
+		Example: "  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return launch.Usage("FILE: missing, expected files to format")
+			}
+			changed := 0
+			for _, name := range args {
+				different, err := format(name, !check)
+				if err != nil {
+					return err
+				}
+				if different {
+					changed++
+					if err := printf(cmd.OutOrStdout(), "%s", name); err != nil {
+						return err
+					}
+				}
+			}
+			if check && changed > 0 {
+				return fmt.Errorf("%d files are not in canonical form: run toolsandbox scenario fmt", changed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if any file would change")
+	return cmd
+}
+
+// format says whether a file is not in its canonical form, and writes that if it is to.
+func format(name string, write bool) (different bool, err error) {
+	before, err := os.ReadFile(name)
+	if err != nil {
+		return false, launch.Usage("FILE: %w", err)
+	}
+	after, err := scenario.Format(name, before)
+	if err != nil || bytes.Equal(before, after) || !write {
+		return err == nil && !bytes.Equal(before, after), err
+	}
+	return true, replace(name, after)
+}
+
+// replace writes a file in one step, so that it is never half written.
+func replace(name string, content []byte) (err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	temporary := name + ".new"
+	if err := os.WriteFile(temporary, content, info.Mode().Perm()); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return os.Rename(temporary, name)
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/graph"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+func newScenarioShow() *cobra.Command {
+	var from catalogue
+	var asJSON, asProto bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Say what a scenario is",
+		Long: `show prints a scenario for people: its world, what its user wants and knows, its solution and how it is scored. --json prints the
+canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form. NAME may be a variant's.`,
+		Example: "  toolsandbox scenario show which_mateo\n  toolsandbox scenario show which_mateo_all_tools --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON && asProto {
+				return launch.Usage("--json and --proto: both given, expected one")
+			}
+			subject, err := from.subject(args)
+			if err != nil {
+				return err
+			}
+			switch w := cmd.OutOrStdout(); {
+			case asJSON:
+				return writeProtoJSON(w, subject.Scenario)
+			case asProto:
+				wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(subject.Scenario)
+				if err != nil {
+					return err
+				}
+				_, err = w.Write(wire)
+				return err
+			default:
+				return describe.Write(w, *subject)
+			}
+		},
+	}
+	from.registerSources(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print canonical protobuf JSON")
+	cmd.Flags().BoolVar(&asProto, "proto", false, "print the deterministic wire form")
+	return cmd
+}
+
+func newScenarioGraph() *cobra.Command {
+	var from catalogue
+	var asSVG, minefields bool
+	cmd := &cobra.Command{
+		Use:     "graph NAME",
+		Short:   "Draw the milestones of a scenario",
+		Long:    "graph draws the milestones of a scenario, or its minefields, in their order: what must come before stands above.",
+		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --svg > which_mateo.svg",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			subject, err := from.subject(args)
+			if err != nil {
+				return err
+			}
+			evaluation, kind := subject.Scenario.GetEvaluation().GetMilestones(), "milestones"
+			if minefields {
+				evaluation, kind = subject.Scenario.GetEvaluation().GetMinefields(), "minefields"
+			}
+			name := subject.Scenario.GetSetup().GetName()
+			if len(evaluation.GetNodes()) == 0 {
+				return launch.Usage("NAME: %s has no %s", name, kind)
+			}
+			drawn := drawing(evaluation, subject.Scenario)
+			text := drawn.Text()
+			if asSVG {
+				text = drawn.SVG(kind + " of " + name)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	from.registerSources(cmd.Flags())
+	cmd.Flags().BoolVar(&asSVG, "svg", false, "print an SVG document")
+	cmd.Flags().BoolVar(&minefields, "minefields", false, "draw the minefields instead")
+	return cmd
+}
+
+// widestLine is where the text in a drawn node is cut off.
+const widestLine = 72
+
+// drawing turns an evaluation's graph into one that can be drawn.
+func drawing(evaluation *evaluationv1.Graph, s *scenariov1.Scenario) *graph.Graph {
+	zone, err := time.LoadLocation(s.GetSetup().GetClock().GetTimeZone())
+	if err != nil {
+		zone = time.UTC
+	}
+	out := &graph.Graph{}
+	for i, node := range evaluation.GetNodes() {
+		lines := []string{describe.Title(evaluation, i)}
+		for _, line := range describe.Constraints(evaluation, node, zone) {
+			line = strings.Join(strings.Fields(line), " ")
+			if runes := []rune(line); len(runes) > widestLine {
+				line = string(runes[:widestLine-1]) + "…"
+			}
+			lines = append(lines, line)
+		}
+		out.Nodes = append(out.Nodes, lines)
+	}
+	for _, edge := range evaluation.GetEdges() {
+		out.Edges = append(out.Edges, [2]int{int(edge.GetBefore()), int(edge.GetAfter())})
+	}
+	return out
+}
+
+// subject returns the one scenario that the arguments name, with its place.
+func (c *catalogue) subject(args []string) (*describe.Subject, error) {
+	if len(args) != 1 {
+		return nil, launch.Usage("NAME: %d given, expected one scenario", len(args))
+	}
+	c.variants = []string{plainVariant}
+	chosen, err := c.loadExpanded(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(chosen) != 1 {
+		return nil, launch.Usage("NAME: %q names %d scenarios, expected one", args[0], len(chosen))
+	}
+	subject := &describe.Subject{Scenario: chosen[0].Scenario}
+	for _, name := range []string{chosen[0].Base, chosen[0].Scenario.GetSetup().GetName()} {
+		if written, ok := c.written[name]; ok { // a variant is written where its base is
+			subject.Place, subject.World, subject.Base = c.places[name], written.World, written.Base
+		}
+	}
+	return subject, nil
+}
+
+// writeProtoJSON writes a message as indented JSON. The encoder's own spacing varies from build to build.
+func writeProtoJSON(w io.Writer, message proto.Message) error {
+	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+	if err != nil {
+		return err
+	}
+	var compacted, out bytes.Buffer
+	if err := json.Compact(&compacted, raw); err != nil {
+		return err
+	}
+	if err := json.Indent(&out, compacted.Bytes(), "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err = out.WriteTo(w)
+	return err
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+func newScenarioValidate() *cobra.Command {
+	var from catalogue
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check scenarios",
+		Long: `validate reads packs, or the built-in catalogue, and checks everything that can be checked without playing: unknown fields,
+names that lead nowhere, calls that no tool takes, targets that cannot be reached. Every problem of every file is printed as
+file:line:column: field: what is wrong; the exit code is then 1.`,
+		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			packs, err := from.packs()
+			var mistakes scenario.Errors
+			if errors.As(err, &mistakes) {
+				for _, mistake := range mistakes {
+					if err := printf(cmd.OutOrStdout(), "%s", mistake); err != nil {
+						return err
+					}
+				}
+				return fmt.Errorf("%d problems in %s", len(mistakes), from.from())
+			}
+			if err != nil {
+				return err
+			}
+			count := 0
+			for _, pack := range packs {
+				count += len(pack.Scenarios)
+			}
+			return printf(cmd.OutOrStdout(), "ok: %d scenarios in %s", count, from.from())
+		},
+	}
+	from.registerSources(cmd.Flags())
+	return cmd
+}
+
+func newScenarioNew() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a new scenario to begin with",
+		Long: `new prints a scenario that can be played as it stands, with a comment at each field. With --out it writes the scenario to
+DIR/NAME.yaml and, unless it is there already, a world for it to DIR/worlds/plain.yaml: a pack.`,
+		Example: "  toolsandbox scenario new feed_the_cat --out mine\n  toolsandbox run --agent oracle --pack mine --out out",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return launch.Usage("NAME: %d given, expected the name of the new scenario", len(args))
+			}
+			text, world, err := scenario.Template(args[0])
+			if err != nil {
+				return launch.Usage("NAME: %w", err)
+			}
+			if out == "" {
+				_, err := cmd.OutOrStdout().Write(text)
+				return err
+			}
+			return writeTemplate(out, args[0], text, world)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "directory of the pack (default: print the scenario)")
+	return cmd
+}
+
+// writeTemplate writes a scenario, which must not be there, and its world.
+func writeTemplate(dir, name string, text, world []byte) error {
+	worlds := filepath.Join(dir, "worlds")
+	if err := os.MkdirAll(worlds, 0o755); err != nil {
+		return launch.Usage("--out: %w", err)
+	}
+	for file, content := range map[string][]byte{
+		filepath.Join(worlds, scenario.TemplateWorld+".yaml"): world, filepath.Join(dir, name+".yaml"): text,
+	} {
+		err := writeNew(file, content)
+		if errors.Is(err, os.ErrExist) && strings.HasPrefix(file, worlds) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("write scenario: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file that must not be there.
+func writeNew(name string, content []byte) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(content)
+	return err
+}
+
+func newScenarioSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of scenarios and worlds, for editors",
+		Long: `schema prints the JSON Schema (draft 2020-12) of scenario and world files. An editor with a YAML language server uses it after
+the first line # yaml-language-server: $schema=schema.json`,
+		Example: "  toolsandbox scenario schema > schema.json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := scenario.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}

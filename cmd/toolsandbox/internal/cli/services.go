@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// servicesOf reads what is to answer tools that ask hosted services; nothing leaves it to the scenario.
+func servicesOf(text string) (toolhostv1.HostedServices, error) {
+	switch text {
+	case "":
+		return toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED, nil
+	case "recorded":
+		return toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED, nil
+	case "offline":
+		return toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE, nil
+	case "live":
+		return toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, nil
+	case "record":
+		return toolhostv1.HostedServices_HOSTED_SERVICES_RECORD, nil
+	default:
+		return 0, launch.Usage("--services: %q given, expected recorded, offline, live or record", text)
+	}
+}

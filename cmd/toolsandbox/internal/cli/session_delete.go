@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+func newSessionDelete(from *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete ID...",
+		Short: "Delete sessions",
+		Long: `delete removes sessions with all their table versions and answers. Forks keep what they share with a session that is deleted. If
+one of the sessions does not exist, none is deleted. Logs, results and the files of the run stay.`,
+		Example: "  toolsandbox session delete before-the-call --out out\n  toolsandbox session delete nightly.17 nightly.18 --remote",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return launch.Usage("ID: missing, expected at least one session: see --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
+				var ids []string
+				for _, arg := range args {
+					found, err := client.Find(ctx, arg)
+					if err != nil {
+						return err
+					}
+					if !slices.Contains(ids, found.GetId()) {
+						ids = append(ids, found.GetId())
+					}
+				}
+				for _, id := range ids {
+					if err := client.Delete(ctx, id); err != nil {
+						return err
+					}
+					if err := printf(cmd.OutOrStdout(), "deleted %s", id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+const (
+	// listTimeout bounds asking for the tools.
+	listTimeout = 30 * time.Second
+	// widestArguments is where the arguments of a tool go on in the next line of a table for people.
+	widestArguments = 60
+)
+
+// toolsPreface begins the page that --markdown prints.
+const toolsPreface = `# Tools
+
+Every tool of the built-in catalogue, in the order in which agents see them. The tool host says what stands here; this page is what
+the following command prints, and a test compares both.
+
+` + "```sh\ntoolsandbox tools --markdown\n```" + `
+
+An argument with a question mark may be left out. Without the service that a tool needs, the call fails; *location_service by
+default* means that it is needed unless the optional arguments say where. Read-only tools never change the world.
+
+`
+
+// toolLine is one tool in the output for programs.
+type toolLine struct {
+	Name      string   `json:"name"`
+	Module    string   `json:"module"`
+	VisibleTo []string `json:"visible_to"`
+	// Needs must be on for every call, DefaultNeeds as well if the optional arguments are left out.
+	Needs        []string `json:"needs"`
+	DefaultNeeds []string `json:"default_needs"`
+	ReadOnly     bool     `json:"read_only"`
+	Description  string   `json:"description"`
+	// Parameters is the JSON Schema of the arguments.
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// toolsOptions are the flags of tools.
+type toolsOptions struct {
+	engine             engine.Config
+	network            *pflag.FlagSet
+	asJSON, asMarkdown bool
+}
+
+func newTools() *cobra.Command {
+	options := &toolsOptions{engine: engine.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "List the tools of the world",
+		Long: `tools lists every tool with its module, the roles that see it, the services of the phone that it needs, whether it leaves the
+world as it is, and its arguments. An argument with a question mark may be left out. With --remote it asks a running tool host.`,
+		Example: "  toolsandbox tools\n  toolsandbox tools --json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := launch.Environment(options.network, os.LookupEnv); err != nil {
+				return err
+			}
+			if options.asJSON && options.asMarkdown {
+				return launch.Usage("--json and --markdown: both given, expected one")
+			}
+			return options.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.register(cmd.Flags())
+	return cmd
+}
+
+func (o *toolsOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
+	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
+	o.network.SetNormalizeFunc(dashes)
+	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the tool host that runs at --toolhost-addr")
+	o.engine.Network.RegisterClientFlags(o.network)
+	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	flags.AddFlagSet(o.network)
+}
+
+func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	tools, err := o.list(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.asJSON:
+		return writeTools(stdout, tools)
+	case o.asMarkdown:
+		return printf(stdout, "%s%s", toolsPreface, toolTable(tools, true).RenderMarkdown())
+	default:
+		return printf(stdout, "%s", toolTable(tools, false).Render())
+	}
+}
+
+// list asks a tool host, one in this process with an empty directory unless it runs elsewhere.
+func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
+	if err := o.engine.Network.Validate(); err != nil {
+		return nil, launch.Usage("%w", err)
+	}
+	dir, err := os.MkdirTemp("", "toolsandbox-tools-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.engine.Dir, o.engine.Services = dir, onlyToolHost
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: log.New(stderr)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	client := toolhostv1.NewToolHostServiceClient(running.Mesh().Conn(mesh.ToolHost))
+	limited, stop := context.WithTimeout(ctx, listTimeout)
+	defer stop()
+	response, err := client.ListTools(limited, &toolhostv1.ListToolsRequest{})
+	if err != nil && o.engine.Network.Remote {
+		err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
+	}
+	return response.GetTools(), cause(ctx, err)
+}
+
+// writeTools prints tools for programs.
+func writeTools(w io.Writer, tools []*toolhostv1.ToolInfo) error {
+	lines := make([]toolLine, len(tools))
+	for i, info := range tools {
+		lines[i] = toolLine{
+			Name:         info.GetTool().GetName(),
+			Module:       info.GetModule(),
+			VisibleTo:    rolesOf(info),
+			Needs:        append([]string{}, info.GetNeeds()...),
+			DefaultNeeds: append([]string{}, info.GetDefaultNeeds()...),
+			ReadOnly:     info.GetReadOnly(),
+			Description:  info.GetTool().GetDescription(),
+			Parameters:   json.RawMessage(info.GetTool().GetParametersJson()),
+		}
+	}
+	return writeJSON(w, lines)
+}
+
+func rolesOf(info *toolhostv1.ToolInfo) []string {
+	roles := []string{}
+	for _, role := range info.GetVisibleTo() {
+		roles = append(roles, strings.ToLower(world.RoleText(role)))
+	}
+	return roles
+}
+
+// toolTable lays tools out for people, with what they do if described.
+func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.DrawBorder = false
+	t.Style().Options.SeparateColumns = false
+	header := table.Row{"tool", "module", "visible to", "needs", "read-only", "arguments"}
+	if described {
+		header = append(header, "what it does")
+	}
+	t.AppendHeader(header)
+	for _, info := range tools {
+		needs := append([]string{}, info.GetNeeds()...)
+		for _, need := range info.GetDefaultNeeds() {
+			needs = append(needs, need+" by default")
+		}
+		readOnly := "no"
+		if info.GetReadOnly() {
+			readOnly = "yes"
+		}
+		row := table.Row{
+			info.GetTool().GetName(), info.GetModule(), strings.Join(rolesOf(info), ", "), strings.Join(needs, ", "),
+			readOnly, wrap(arguments(info.GetTool().GetParametersJson()), widestArguments),
+		}
+		if described {
+			row[len(row)-1] = strings.Join(arguments(info.GetTool().GetParametersJson()), ", ")
+			row = append(row, info.GetTool().GetDescription())
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+// arguments reads a schema as "name: type" in its order, with a question mark behind the name of an optional one. What is no
+// schema has none.
+func arguments(schema string) []string {
+	read, err := python.ParseJSON(schema)
+	if err != nil {
+		return nil
+	}
+	properties, _ := fieldOf(read, "properties").AsDict()
+	if properties == nil {
+		return nil
+	}
+	required := make(map[string]bool)
+	names, _ := fieldOf(read, "required").AsList()
+	for _, name := range names {
+		text, _ := name.AsStr()
+		required[text] = true
+	}
+	var lines []string
+	for _, property := range properties.Items() {
+		kind, _ := fieldOf(property.Value, "type").AsStr()
+		mark := "?"
+		if required[property.Key] {
+			mark = ""
+		}
+		lines = append(lines, property.Key+mark+": "+kind)
+	}
+	return lines
+}
+
+// wrap joins texts with commas in lines of at most width, where that is possible.
+func wrap(texts []string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i, text := range texts {
+		switch {
+		case i > 0 && line+len(", ")+len(text)+len(",") > width:
+			b.WriteString(",\n")
+			line = 0
+		case i > 0:
+			b.WriteString(", ")
+			line += len(", ")
+		}
+		b.WriteString(text)
+		line += len(text)
+	}
+	return b.String()
+}
+
+// fieldOf returns a field of a JSON object, null if there is none.
+func fieldOf(v python.Value, name string) python.Value {
+	dict, ok := v.AsDict()
+	if !ok {
+		return python.None()
+	}
+	field, _ := dict.Get(name)
+	return field
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+var update = flag.Bool("update", false, "write golden files and the pages that commands print")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestToolsPage compares docs/tools.md with what the command prints.
+func TestToolsPage(t *testing.T) {
+	page := filepath.Join("..", "..", "..", "..", "docs", "tools.md")
+	var stdout, stderr strings.Builder
+	if code := Main([]string{"tools", "--markdown"}, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+		t.Fatalf("tools --markdown: got exit code %d and %q on standard error, want 0 and nothing", code, stderr.String())
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(stdout.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
+		t.Errorf("%s is not what tools --markdown prints: run go test ./cmd/toolsandbox/internal/cli -update (-page +printed):\n%s", page, diff)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	tests := []struct {
+		texts []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"longer than the line"}, "longer than the line"},
+		{[]string{"abc", "def"}, "abc, def"},
+		{[]string{"abcd", "efgh", "ij"}, "abcd,\nefgh, ij"},
+		{[]string{"a", "longer than the line", "b"}, "a,\nlonger than the line,\nb"},
+	}
+	for _, test := range tests {
+		if got := wrap(test.texts, 10); got != test.want {
+			t.Errorf("wrap(%q, 10): got %q, want %q", test.texts, got, test.want)
+		}
+	}
+}

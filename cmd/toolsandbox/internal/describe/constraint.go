@@ -1,0 +1,125 @@
+package describe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Title names a node of a graph: its number and, if it has one, its name.
+func Title(graph *evaluationv1.Graph, node int) string {
+	if name := graph.GetNodes()[node].GetName(); name != "" {
+		return strconv.Itoa(node) + " " + name
+	}
+	return strconv.Itoa(node)
+}
+
+// Constraints says what each constraint of a node of the graph wants, one text each. Times are those of the zone.
+func Constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.Location) []string {
+	p := &printer{zone: zone}
+	var out []string
+	for _, c := range node.GetConstraints() {
+		text := p.constraint(c)
+		if c.Reference != nil {
+			text += ", since " + reference(graph, int(c.GetReference()))
+		}
+		for _, override := range c.GetOverrides() {
+			text += ", " + override.GetColumn() + " by " + strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_"))
+			for _, tolerance := range override.GetTolerances() {
+				text += fmt.Sprintf(" (%s ±%s)", tolerance.GetName(), number(tolerance.GetAbsolute()))
+			}
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func reference(graph *evaluationv1.Graph, node int) string {
+	if node < 0 || node >= len(graph.GetNodes()) {
+		return "the first user message"
+	}
+	return Title(graph, node)
+}
+
+// constraint says what one constraint wants; the two common ones are said as authors write them.
+func (p *printer) constraint(c *evaluationv1.Constraint) string {
+	table := world.TableText(c.GetTable())
+	rows := p.rows(c)
+	switch c.GetMeasure() {
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT:
+		if text, ok := p.message(c); ok {
+			return text
+		}
+		return table + " is " + rows
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION:
+		return table + " gets " + rows
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL:
+		return table + " loses " + rows
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
+		return table + " is changed to " + rows
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL:
+		return table + " is as before"
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
+		by := c.GetExtractor()
+		if by == "" {
+			by = c.GetExtractorExpression()
+		}
+		return table + " has " + rows + ", " + c.GetFillTo() + " filled by " + by
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED:
+	}
+	return table + " " + rows
+}
+
+// message says a call or something said; ok is false for any other row of SANDBOX.
+func (p *printer) message(c *evaluationv1.Constraint) (text string, ok bool) {
+	if c.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX || len(c.GetTarget()) != 1 || len(c.GetTarget()[0].GetCells()) != 3 {
+		return "", false
+	}
+	cells := make(map[string]string)
+	for _, cell := range c.GetTarget()[0].GetCells() {
+		cells[cell.GetColumn()] = cell.GetValue().GetText()
+	}
+	switch {
+	case cells["tool_trace"] != "" && cells["recipient"] == world.RoleText(worldv1.Role_ROLE_AGENT):
+		return "the agent calls " + cells["tool_trace"], true
+	case cells["content"] != "" && cells["sender"] == world.RoleText(worldv1.Role_ROLE_AGENT) && cells["recipient"] == world.RoleText(worldv1.Role_ROLE_USER):
+		return "the agent says " + strconv.Quote(cells["content"]), true
+	}
+	return "", false
+}
+
+// rows writes wanted rows.
+func (p *printer) rows(c *evaluationv1.Constraint) string {
+	schema, _ := world.SchemaOf(c.GetTable())
+	var rows []string
+	for _, row := range c.GetTarget() {
+		var cells []string
+		for _, cell := range row.GetCells() {
+			cells = append(cells, cell.GetColumn()+": "+p.cell(schema, cell.GetColumn(), cell.GetValue()))
+		}
+		rows = append(rows, "{"+strings.Join(cells, ", ")+"}")
+	}
+	return strings.Join(rows, " and ")
+}
+
+// cell writes a cell; times are local.
+func (p *printer) cell(schema world.Schema, column string, v *worldv1.Value) string {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return strconv.FormatBool(kind.Boolean)
+	case *worldv1.Value_Number:
+		if schema.Column(column) >= 0 && strings.HasSuffix(column, "_timestamp") {
+			return p.time(kind.Number)
+		}
+		return number(kind.Number)
+	case *worldv1.Value_Text:
+		return strconv.Quote(kind.Text)
+	default:
+		return "null"
+	}
+}

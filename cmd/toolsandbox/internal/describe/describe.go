@@ -1,0 +1,220 @@
+// Package describe says in words what a scenario is: its world, what its user wants, how it is solved and how it is scored.
+package describe
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Subject is a scenario with what is known about where it comes from.
+type Subject struct {
+	// Scenario is what is described.
+	Scenario *scenariov1.Scenario
+	// Place is where it is written, file:line:column.
+	Place string
+	// World is the name of the world it starts from, and Base are that world's tables; empty if they are not known.
+	World string
+	Base  []*worldv1.Table
+}
+
+// Write writes the description. The error is that of w.
+func Write(w io.Writer, subject Subject) error {
+	setup := subject.Scenario.GetSetup()
+	p := &printer{zone: zone(setup)}
+	p.line("%s", setup.GetName())
+	p.pair("written at", subject.Place)
+	p.pair("categories", strings.Join(setup.GetCategories(), " "))
+	p.pair("notes", subject.Scenario.GetNotes())
+	clock := p.time(setup.GetClock().GetNow()) + " " + setup.GetClock().GetTimeZone()
+	if step := setup.GetClock().GetStep(); step > 0 {
+		clock += fmt.Sprintf(", %s s later with each message", number(step))
+	}
+	p.pair("clock", clock)
+	p.pair("limit", fmt.Sprintf("%d messages", setup.GetMaxMessages()))
+	p.tools(setup)
+	p.world(subject)
+	p.user(setup)
+	p.heading("Oracle")
+	p.turns("  ", setup.GetOracleScript())
+	p.graph("Milestones", subject.Scenario.GetEvaluation().GetMilestones(), nil)
+	p.graph("Minefields", subject.Scenario.GetEvaluation().GetMinefields(), subject.Scenario.GetProof().GetTrips())
+	p.proof(subject.Scenario)
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// printer collects lines.
+type printer struct {
+	out  strings.Builder
+	zone *time.Location
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
+
+// pair writes a fact, unless there is none.
+func (p *printer) pair(name, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		p.line("  %-12s%s", name, strings.ReplaceAll(text, "\n", "\n              "))
+	}
+}
+
+func (p *printer) heading(text string) { p.line("\n%s", text) }
+
+func zone(setup *setupv1.Setup) *time.Location {
+	found, err := time.LoadLocation(setup.GetClock().GetTimeZone())
+	if err != nil {
+		return time.UTC
+	}
+	return found
+}
+
+// time returns POSIX seconds as local time.
+func (p *printer) time(seconds float64) string {
+	return time.UnixMilli(int64(seconds * 1000)).In(p.zone).Format("2006-01-02 15:04:05")
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+func (p *printer) tools(setup *setupv1.Setup) {
+	tools := setup.GetTools()
+	given := strings.Join(tools.GetAllow(), ", ")
+	if given == "" {
+		given = "all"
+	}
+	p.pair("tools", given)
+	p.pair("without", strings.Join(tools.GetDeny(), ", "))
+	var shown []string
+	for _, a := range tools.GetAugmentations() {
+		shown = append(shown, strings.TrimPrefix(a.String(), "AUGMENTATION_"))
+	}
+	p.pair("shown with", strings.Join(shown, " "))
+	if count := len(tools.GetDescriptions()); count > 0 {
+		p.pair("texts", fmt.Sprintf("of %d tools, by the pack", count))
+	}
+	if count := len(setup.GetRecordings()); count > 0 {
+		p.pair("recordings", fmt.Sprintf("%d of external services", count))
+	}
+}
+
+// user writes what the user wants, knows and says, or the starting messages if they are given in other words.
+func (p *printer) user(setup *setupv1.Setup) {
+	goal, knowledge, ok := scenario.Wants(setup)
+	if ok {
+		p.heading("The user wants")
+		p.line("  %s", indented(goal))
+		if len(knowledge) > 0 {
+			p.heading("The user knows")
+		}
+		for _, item := range knowledge {
+			p.line("  - %s", indented(item))
+		}
+	}
+	p.heading("Starting messages")
+	for i, m := range setup.GetMessages() {
+		text := m.GetContent()
+		if ok && m.GetSender() == worldv1.Role_ROLE_SYSTEM {
+			continue // the goal is written above, the others are the same everywhere
+		}
+		p.line("  %d. %s to %s: %s", i, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), indented(text))
+	}
+	p.heading("The scripted user goes on")
+	p.turns("  ", setup.GetUserScript())
+}
+
+func indented(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+}
+
+// turns writes a script; a turn with several calls has a line for each.
+func (p *printer) turns(indent string, turns []*worldv1.Turn) {
+	if len(turns) == 0 {
+		p.line("%snothing", indent)
+	}
+	for i, turn := range turns {
+		if len(turn.GetCalls()) == 0 {
+			p.line("%s%d. %q", indent, i+1, turn.GetSay())
+		}
+		for j, call := range turn.GetCalls() {
+			mark := strconv.Itoa(i+1) + "."
+			if j > 0 {
+				mark = strings.Repeat(" ", len(mark))
+			}
+			p.line("%s%s %s %s", indent, mark, call.GetTool(), call.GetArgumentsJson())
+		}
+	}
+}
+
+// graph writes the nodes with what comes before each.
+func (p *printer) graph(title string, graph *evaluationv1.Graph, trips []*scenariov1.Trip) {
+	if len(graph.GetNodes()) == 0 {
+		return
+	}
+	p.heading(title)
+	for i, node := range graph.GetNodes() {
+		var before []string
+		for _, edge := range graph.GetEdges() {
+			if int(edge.GetAfter()) == i {
+				before = append(before, Title(graph, int(edge.GetBefore())))
+			}
+		}
+		text := Title(graph, i)
+		if len(before) > 0 {
+			text += ", after " + strings.Join(before, " and ")
+		}
+		p.line("  %s", text)
+		for _, line := range Constraints(graph, node, p.zone) {
+			p.line("      %s", line)
+		}
+		p.guardrails(node)
+		for _, trip := range trips {
+			if int(trip.GetMinefield()) == i {
+				p.line("      stepped on by")
+				p.turns("        ", trip.GetTurns())
+			}
+		}
+	}
+}
+
+func (p *printer) guardrails(node *evaluationv1.Node) {
+	names := func(tables []worldv1.TableName) string {
+		var out []string
+		for _, name := range tables {
+			out = append(out, world.TableText(name))
+		}
+		return strings.Join(out, ", ")
+	}
+	switch {
+	case node.GetRestrictGuardrails() && len(node.GetGuardrailTables()) == 0:
+		p.line("      guards no table")
+	case node.GetRestrictGuardrails():
+		p.line("      guards only %s", names(node.GetGuardrailTables()))
+	}
+	if len(node.GetUnguardedTables()) > 0 {
+		p.line("      does not guard %s", names(node.GetUnguardedTables()))
+	}
+}
+
+func (p *printer) proof(s *scenariov1.Scenario) {
+	if s.GetProof() == nil {
+		return
+	}
+	p.heading("Proof")
+	p.line("  an agent that does nothing useful gets at most %s", number(s.GetProof().GetFloor()))
+	for _, order := range s.GetProof().GetOrders() {
+		var turns []string
+		for _, turn := range order.GetTurns() {
+			turns = append(turns, strconv.Itoa(int(turn)+1))
+		}
+		p.line("  the oracle's turns may come in the order %s", strings.Join(turns, ", "))
+	}
+}

@@ -1,0 +1,85 @@
+package describe
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// world writes how the starting tables differ from those of the world, or all rows where the world is not known.
+func (p *printer) world(subject Subject) {
+	if subject.World != "" {
+		p.pair("world", subject.World)
+	}
+	for _, table := range subject.Scenario.GetSetup().GetTables() {
+		if table.GetIndex() > 0 {
+			p.heading("Later version of " + world.TableText(table.GetName()))
+			p.table(table, nil)
+			continue
+		}
+		var base *worldv1.Table
+		for _, other := range subject.Base {
+			if other.GetName() == table.GetName() {
+				base = other
+			}
+		}
+		if proto.Equal(base, table) && base != nil {
+			continue
+		}
+		p.heading("World: " + world.TableText(table.GetName()))
+		p.table(table, base)
+	}
+}
+
+// table writes rows that came (+), went (-) and changed (~), by their ids.
+func (p *printer) table(table, base *worldv1.Table) {
+	schema, ok := world.SchemaOf(table.GetName())
+	if !ok {
+		return
+	}
+	before := make(map[string]*worldv1.Row)
+	for _, row := range base.GetRows() {
+		before[rowID(row)] = row
+	}
+	after := make(map[string]bool)
+	if len(table.GetRows()) == 0 {
+		p.line("  empty")
+	}
+	for _, row := range table.GetRows() {
+		after[rowID(row)] = true
+		old, known := before[rowID(row)]
+		switch {
+		case !known:
+			p.line("  + %s", p.row(schema, row, nil))
+		case !proto.Equal(old, row):
+			p.line("  ~ %s: %s", p.row(schema, old, nil), p.row(schema, row, old))
+		}
+	}
+	for _, row := range base.GetRows() {
+		if !after[rowID(row)] {
+			p.line("  - %s", p.row(schema, row, nil))
+		}
+	}
+}
+
+func rowID(row *worldv1.Row) string {
+	if len(row.GetCells()) == 0 {
+		return ""
+	}
+	return row.GetCells()[0].GetText()
+}
+
+// row writes the cells that differ from those of another row, or that are not null.
+func (p *printer) row(schema world.Schema, row, other *worldv1.Row) string {
+	var cells []string
+	for i, cell := range row.GetCells() {
+		same := cell.GetKind() == nil && other == nil || other != nil && proto.Equal(cell, other.GetCells()[i])
+		if !same && i < len(schema.Columns) {
+			cells = append(cells, schema.Columns[i].Name+": "+p.cell(schema, schema.Columns[i].Name, cell))
+		}
+	}
+	return "{" + strings.Join(cells, ", ") + "}"
+}

@@ -1,0 +1,184 @@
+package human
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// errLeft says that the person left the conversation, or that there is no more input.
+var errLeft = errors.New("the person at the terminal left the conversation")
+
+// endTool is what a user calls to end a conversation.
+const endTool = "end_conversation"
+
+const help = `  TEXT          say it
+  tools         list the tools
+  call [NAME]   fill in a call
+  history       show the conversation again
+  end           end the conversation
+  help          show this list
+A text that is one of these words goes out with a ' before it.
+`
+
+// Console is where a person reads and writes. One turn at a time has it. Safe for concurrent use.
+type Console struct {
+	out   io.Writer
+	lines <-chan string
+	// free holds one token while no turn has the console.
+	free chan struct{}
+	// seen counts the messages of the last conversation that were shown.
+	seen map[string]int
+}
+
+// NewConsole returns a console on in and out. The goroutine that reads ends with in; a read of a terminal cannot be
+// interrupted, so it may outlive the console until the process ends.
+func NewConsole(in io.Reader, out io.Writer) *Console {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+	}()
+	c := &Console{out: out, lines: lines, free: make(chan struct{}, 1), seen: make(map[string]int)}
+	c.free <- struct{}{}
+	return c
+}
+
+// turn shows what is new and reads one turn. Errors: errLeft, or that of ctx.
+func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	select {
+	case <-c.free:
+		defer func() { c.free <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	key := role.String() + req.GetConversationId()
+	seen, known := c.seen[key]
+	if !known {
+		clear(c.seen)
+		c.printf("\n═══ a conversation, you are the %s ═══\n", roleName(role))
+	}
+	c.show(role, req.GetMessages()[min(seen, len(req.GetMessages())):])
+	if !known {
+		c.printf("(help lists what you can enter)\n")
+	}
+	c.seen[key] = len(req.GetMessages())
+	for {
+		line, err := c.ask(ctx, "> ")
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.enter(ctx, role, req, line)
+		if answer != nil || err != nil {
+			return answer, err
+		}
+	}
+}
+
+// enter does what a line says; nothing is answered yet after one that only shows something.
+func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest, line string) (*agentv1.ActResponse, error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch {
+	case word == "":
+		return nil, nil
+	case word == "help" && rest == "":
+		c.printf("%s", help)
+	case word == "tools" && rest == "":
+		c.showTools(req.GetTools())
+	case word == "history" && rest == "":
+		c.show(role, req.GetMessages())
+	case word == "call" && len(strings.Fields(rest)) < 2:
+		return c.calls(ctx, req.GetTools(), strings.TrimSpace(rest))
+	case word == "end" && rest == "":
+		return c.end(role, req.GetTools())
+	default:
+		return &agentv1.ActResponse{Text: strings.TrimPrefix(line, "'")}, nil
+	}
+	return nil, nil
+}
+
+// end ends the conversation as the role can: a user calls its tool, an agent leaves.
+func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActResponse, error) {
+	if role != worldv1.Role_ROLE_USER {
+		return nil, errLeft
+	}
+	for _, tool := range tools {
+		if tool.GetName() == endTool {
+			return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: endTool, ArgumentsJson: "{}"}}}, nil
+		}
+	}
+	c.printf("  this user has no tool to end the conversation\n")
+	return nil, nil
+}
+
+// ask reads a line.
+func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
+	c.printf("%s", prompt)
+	select {
+	case line, ok := <-c.lines:
+		if !ok {
+			return "", errLeft
+		}
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// printf writes to the terminal; one that is gone is noticed when it is read.
+func (c *Console) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
+func (c *Console) show(role worldv1.Role, messages []*agentv1.Message) {
+	for _, m := range messages {
+		switch m.GetSpeaker() {
+		case agentv1.Speaker_SPEAKER_SYSTEM:
+			c.block("instructions", m.GetText())
+		case agentv1.Speaker_SPEAKER_USER:
+			c.block(roleName(counterpart(role)), m.GetText())
+		case agentv1.Speaker_SPEAKER_AGENT:
+			if m.GetText() != "" || len(m.GetCalls()) == 0 {
+				c.block("you", m.GetText())
+			}
+			for _, call := range m.GetCalls() {
+				c.block("you", call.GetName()+" "+call.GetArgumentsJson())
+			}
+		case agentv1.Speaker_SPEAKER_TOOL:
+			outcome := "tool"
+			if m.GetFailed() {
+				outcome = "tool failed"
+			}
+			c.block(outcome, m.GetToolName()+" → "+m.GetText())
+		case agentv1.Speaker_SPEAKER_UNSPECIFIED:
+		default:
+		}
+	}
+}
+
+// block writes a message with its speaker before it and further lines indented.
+func (c *Console) block(speaker, text string) {
+	c.printf("%12s │ %s\n", speaker, strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n             │ "))
+}
+
+func roleName(role worldv1.Role) string {
+	if role == worldv1.Role_ROLE_USER {
+		return "user"
+	}
+	return "agent"
+}
+
+func counterpart(role worldv1.Role) worldv1.Role {
+	if role == worldv1.Role_ROLE_USER {
+		return worldv1.Role_ROLE_AGENT
+	}
+	return worldv1.Role_ROLE_USER
+}

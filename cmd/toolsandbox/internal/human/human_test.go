@@ -1,0 +1,140 @@
+package human_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"go.uber.org/goleak"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const schema = `{"type":"object","properties":{"name":{"type":"string","description":"Whose\nname."},"on":{"type":"boolean"},` +
+	`"days":{"type":"integer"},"at":{"type":"number"},"any":{"description":"Anything."}},"required":["name","on","bare"]}`
+
+func request() *agentv1.ActRequest {
+	return &agentv1.ActRequest{
+		ConversationId: "c",
+		Messages: []*agentv1.Message{
+			{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "help"},
+			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "hello\nyou"},
+			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{{Name: "lamp", ArgumentsJson: `{"on": true}`}}},
+			{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "ValueError: no", ToolName: "lamp", Failed: true},
+		},
+		Tools: []*agentv1.Tool{
+			{Name: "lamp", Description: "Switches a lamp.", ParametersJson: schema},
+			{Name: "lamp_off", ParametersJson: `{"type":"object","properties":{},"required":[]}`},
+			{Name: "end_conversation", ParametersJson: `{}`},
+		},
+	}
+}
+
+// play lets somebody who enters input play one turn and returns the answer and what was shown.
+func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActResponse, shown string, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	served, err := human.Serve(t.Context(), human.NewConsole(strings.NewReader(input), &out), role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(served.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err = agentv1.NewAgentServiceClient(conn).Act(t.Context(), request())
+	if closeErr := conn.Close(); closeErr != nil {
+		t.Error(closeErr)
+	}
+	if closeErr := served.Close(); closeErr != nil {
+		t.Error(closeErr)
+	}
+	return answer, out.String(), err
+}
+
+func TestTurns(t *testing.T) {
+	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
+	call := func(name, arguments string) *agentv1.ActResponse {
+		return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: name, ArgumentsJson: arguments}}}
+	}
+	tests := map[string]struct {
+		role  worldv1.Role
+		input string
+		want  *agentv1.ActResponse
+		code  codes.Code
+		shown string
+	}{
+		"says":                 {role: agent, input: "\nSure thing.\n", want: &agentv1.ActResponse{Text: "Sure thing."}, shown: "        user │ hello\n             │ you\n"},
+		"says a command":       {role: agent, input: "'end\n", want: &agentv1.ActResponse{Text: "end"}},
+		"says much":            {role: agent, input: "call me later please\n", want: &agentv1.ActResponse{Text: "call me later please"}},
+		"sees its own calls":   {role: agent, input: "ok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "you │ lamp {\"on\": true}\n tool failed │ lamp → ValueError: no\n"},
+		"lists tools":          {role: agent, input: "tools\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "lamp(name: string, on: boolean, [days: integer], [at: number], [any], bare)\n      Switches a lamp.\n"},
+		"asks for help":        {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "fill in a call"},
+		"calls":                {role: agent, input: "call lamp\nBo\nyes\n3\n1.5\n[1, 2]\nx\n\n", want: call("lamp", `{"name": "Bo", "on": true, "days": 3, "at": 1.5, "any": [1, 2], "bare": "x"}`), shown: "# Whose name."},
+		"leaves out":           {role: agent, input: "call lamp\n\"\"\noff\n\n\n\n7\n\n", want: call("lamp", `{"name": "", "on": false, "bare": 7}`)},
+		"is told what is off":  {role: agent, input: "call lamp\n\n5\nperhaps\non\n1.5\n\nmuch\n2\n\nx\n\n", want: call("lamp", `{"name": "5", "on": true, "at": 2, "bare": "x"}`), shown: `"perhaps" is neither true nor false`},
+		"begins a name":        {role: agent, input: "call lamp_\n\n", want: call("lamp_off", "{}")},
+		"chooses a tool":       {role: agent, input: "call\nla\nlamp_off\n\n", want: call("lamp_off", "{}"), shown: `2 tools begin with "la"`},
+		"gives up a call":      {role: agent, input: "call nothing\n\nok\n", want: &agentv1.ActResponse{Text: "ok"}},
+		"calls two":            {role: agent, input: "call lamp_off\nend_conversation\n\n", want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "lamp_off", ArgumentsJson: "{}"}, {Name: "end_conversation", ArgumentsJson: "{}"}}}},
+		"agent leaves":         {role: agent, input: "end\n", code: codes.Aborted},
+		"input ends":           {role: agent, input: "call lamp\nBo\n", code: codes.Aborted},
+		"user ends":            {role: user, input: "end\n", want: call("end_conversation", "{}")},
+		"user reads the agent": {role: user, input: "history\nThanks\n", want: &agentv1.ActResponse{Text: "Thanks"}, shown: "       agent │ hello\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, shown, err := play(t, test.role, test.input)
+			if status.Code(err) != test.code {
+				t.Fatalf("error: got %v, want %v; shown:\n%s", err, test.code, shown)
+			}
+			if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("answer (-want +got):\n%s\nshown:\n%s", diff, shown)
+			}
+			if !strings.Contains(shown, test.shown) {
+				t.Errorf("shown: got\n%s\nwant in it\n%s", shown, test.shown)
+			}
+		})
+	}
+}
+
+// TestTurnEnds ends a turn that waits for a person.
+func TestTurnEnds(t *testing.T) {
+	in, write := io.Pipe()
+	defer func() { _ = write.Close() }()
+	served, err := human.Serve(t.Context(), human.NewConsole(in, io.Discard), worldv1.Role_ROLE_AGENT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(served.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := agentv1.NewAgentServiceClient(conn).Act(ctx, request())
+		ended <- err
+	}()
+	cancel()
+	if err := <-ended; status.Code(err) != codes.Canceled {
+		t.Errorf("Act: got %v, want CANCELLED", err)
+	}
+	if err := served.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,160 @@
+package prove
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const tableSandbox = worldv1.TableName_TABLE_NAME_SANDBOX
+
+// nodeText names a milestone or minefield for people.
+func nodeText(node *evaluationv1.Node, number int) string {
+	if node.GetName() != "" {
+		return strconv.Quote(node.GetName())
+	}
+	return "number " + strconv.Itoa(number)
+}
+
+// onlyTables says whether a node looks at no message.
+func onlyTables(node *evaluationv1.Node) bool {
+	return !slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == tableSandbox })
+}
+
+// trace is a wanted call.
+type trace struct {
+	Tool      string                     `json:"tool_name"`
+	Arguments map[string]json.RawMessage `json:"arguments"`
+}
+
+// traces returns the calls that a constraint accepts.
+func traces(c *evaluationv1.Constraint) []trace {
+	var out []trace
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			if cell.GetColumn() != "tool_trace" {
+				continue
+			}
+			text := strings.TrimSpace(cell.GetValue().GetText())
+			if !strings.HasPrefix(text, "[") {
+				text = "[" + text + "]"
+			}
+			var list []trace
+			if json.Unmarshal([]byte(text), &list) == nil { // validated before: what is no trace wants nothing
+				out = append(out, list...)
+			}
+		}
+	}
+	return out
+}
+
+// goldenTools returns, for each tool that a milestone wants to be called, the arguments that it names.
+func (s *subject) goldenTools() map[string]map[string]bool {
+	golden := make(map[string]map[string]bool)
+	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
+		for _, c := range node.GetConstraints() {
+			for _, t := range traces(c) {
+				if golden[t.Tool] == nil {
+					golden[t.Tool] = make(map[string]bool)
+				}
+				for name := range t.Arguments {
+					golden[t.Tool][name] = true
+				}
+			}
+		}
+	}
+	return golden
+}
+
+// tolerance returns the largest tolerance that a milestone grants a column or argument of that name.
+func (s *subject) tolerance(name string) float64 {
+	largest := 0.0
+	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
+		for _, c := range node.GetConstraints() {
+			for _, o := range c.GetOverrides() {
+				for _, t := range o.GetTolerances() {
+					if t.GetName() == name {
+						largest = max(largest, t.GetAbsolute())
+					}
+				}
+			}
+		}
+	}
+	return largest
+}
+
+// texts returns the texts of messages that a node wants.
+func texts(node *evaluationv1.Node) []string {
+	var out []string
+	for _, c := range node.GetConstraints() {
+		if c.GetTable() != tableSandbox {
+			continue
+		}
+		for _, row := range c.GetTarget() {
+			for _, cell := range row.GetCells() {
+				if cell.GetColumn() == "content" {
+					out = append(out, cell.GetValue().GetText())
+				}
+			}
+		}
+	}
+	return out
+}
+
+// wants says whether a milestone that a step reaches wants a text of some sort to be said.
+func (s *subject) wants(st *step, sort func(wanted string) bool) bool {
+	for _, number := range st.milestones {
+		for _, wanted := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
+			if strings.Contains(wanted, "{") || sort(wanted) { // braces are the place of a value that a tool answered
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkConstraints finds constraints that hold whatever happens.
+func (s *subject) checkConstraints() {
+	for i, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
+		for j, c := range node.GetConstraints() {
+			if vacuous(c) {
+				s.fail(ruleMilestone, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+			}
+		}
+	}
+	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
+		for j, c := range node.GetConstraints() {
+			if vacuous(c) {
+				s.fail(ruleMinefield, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+			}
+		}
+	}
+}
+
+// vacuous says whether no column of a constraint can differ. Who speaks to whom counts for nothing: somebody always does.
+func vacuous(c *evaluationv1.Constraint) bool {
+	if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
+		return false
+	}
+	if c.GetTable() != tableSandbox && c.GetMeasure() != evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT {
+		return false // that a row came, went or changed is something
+	}
+	free := []string{"sender", "recipient", "openai_tool_call_id", "openai_function_name", "tool_call_exception"}
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			name := cell.GetColumn()
+			at := slices.IndexFunc(c.GetOverrides(), func(o *evaluationv1.ColumnOverride) bool { return o.GetColumn() == name })
+			switch {
+			case at >= 0 && c.GetOverrides()[at].GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
+			case at < 0 && c.GetTable() == tableSandbox && slices.Contains(free, name):
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package prove
+
+import (
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// whole is the score of a solution, but for rounding.
+	whole = 1 - 1e-9
+	// room is how many messages a fault may add without reaching the scenario's limit.
+	room = 10
+)
+
+// kind is what an experiment is to show.
+type kind int
+
+const (
+	// solves: the score is 1 and no minefield is near.
+	solves kind = iota
+	// helpless: the score is at most a limit.
+	helpless
+	// lower: the score is below 1.
+	lower
+	// trips: a minefield is stepped on; one of the experiments for it suffices.
+	trips
+	// observed: nothing is claimed, the outcome tells something else.
+	observed
+)
+
+// sameness is how an outcome must resemble the oracle's for the fault to be none.
+type sameness int
+
+const (
+	// never: the fault is what is said.
+	never sameness = iota
+	// sameWorld: the tables in the end.
+	sameWorld
+	// sameAnswers: the tables in the end and what the tools answered, but for the calls that were dropped.
+	sameAnswers
+)
+
+// experiment is one rollout and what it is to show.
+type experiment struct {
+	name, rule string
+	of         string // the scenario's name
+	kind       kind
+	scenario   *scenariov1.Scenario
+	unhelpful  bool    // the agent that never helps plays, not the script
+	limit      float64 // for helpless
+	minefield  int     // for trips
+	same       sameness
+	dropped    string // the id of the call that was dropped, if one was
+	fault      string // what is wrong in it, for people
+	remedy     string // what an author can do if it does not count, for people
+
+	result     *busv1.Result // nil until it is played
+	equivalent bool          // a mutant that changes nothing
+}
+
+// solved says whether the rollout counts as a solution.
+func (e *experiment) solved() bool {
+	return e.result.GetSimilarity() >= whole && e.result.GetMinefieldSimilarity() == 0
+}
+
+// tripped says whether the rollout stepped on the experiment's minefield.
+func (e *experiment) tripped() bool {
+	for _, match := range e.result.GetMinefields() {
+		if int(match.GetNode()) == e.minefield && match.GetSimilarity() > 0 {
+			return e.result.GetSimilarity() == 0
+		}
+	}
+	return false
+}
+
+// expectation says in words what is to be shown.
+func (e *experiment) expectation() string {
+	switch e.kind {
+	case solves:
+		return "1"
+	case helpless:
+		return "at most " + strconv.FormatFloat(e.limit, 'f', -1, 64)
+	case lower:
+		return "below 1"
+	case trips:
+		return "0 by the minefield"
+	case observed:
+		return "anything"
+	default:
+		return fmt.Sprintf("kind(%d)", int(e.kind))
+	}
+}
+
+// add plans an experiment with a scenario of its own.
+func (s *subject) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.Turn) *experiment {
+	e.of = s.name()
+	e.scenario = &scenariov1.Scenario{Setup: proto.CloneOf(played.GetSetup()), Evaluation: played.GetEvaluation()}
+	setup := e.scenario.GetSetup()
+	// Names tell rollouts apart. No player sees them.
+	setup.Name = "proof-" + strconv.Itoa(len(s.experiments)) + "." + s.report.digest()
+	setup.OracleScript = script
+	s.experiments = append(s.experiments, e)
+	return e
+}
+
+// addFault plans an experiment that differs from the oracle's solution in its script, unless there is the same already.
+func (s *subject) addFault(e *experiment, script []*worldv1.Turn) *experiment {
+	key := strconv.Itoa(int(e.kind))
+	for _, turn := range script {
+		key += "|" + turn.GetSay()
+		for _, call := range turn.GetCalls() {
+			key += "|" + call.GetId() + " " + call.GetTool() + call.GetArgumentsJson()
+		}
+	}
+	if s.known == nil {
+		s.known = make(map[string]bool)
+	}
+	if s.known[key] {
+		return nil
+	}
+	s.known[key] = true
+	s.add(e, s.scenario, script)
+	e.scenario.Setup.MaxMessages += room
+	return e
+}
+
+// planOracle plans what must be known before any fault can be made.
+func (s *subject) planOracle() {
+	script := s.scenario.GetSetup().GetOracleScript()
+	for _, variant := range s.variants {
+		s.add(&experiment{name: "oracle" + variant.GetSetup().GetName()[len(s.name()):], rule: ruleOracle, kind: solves}, variant, script)
+	}
+	for i, order := range s.scenario.GetProof().GetOrders() {
+		for _, variant := range s.variants {
+			name := fmt.Sprintf("oracle in order %d%s", i+1, variant.GetSetup().GetName()[len(s.name()):])
+			s.add(&experiment{name: name, rule: ruleOracle, kind: solves}, variant, permuted(script, order))
+		}
+	}
+	floor := s.scenario.GetProof().GetFloor()
+	s.add(&experiment{name: "unhelpful agent", rule: ruleFloor, kind: helpless, limit: floor, unhelpful: true}, s.scenario, nil)
+	s.add(&experiment{name: "agent that does nothing", rule: ruleFloor, kind: helpless, limit: floor}, s.scenario, nil)
+	s.add(&experiment{name: "agent that says nothing", rule: ruleFloor, kind: helpless, limit: floor}, s.scenario,
+		[]*worldv1.Turn{{Say: "…"}})
+}
+
+// permuted returns a script in another order.
+func permuted(script []*worldv1.Turn, order *scenariov1.Order) []*worldv1.Turn {
+	var turns []*worldv1.Turn
+	for _, at := range order.GetTurns() {
+		turns = append(turns, script[at])
+	}
+	return turns
+}

@@ -1,0 +1,179 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	tableSetting   = worldv1.TableName_TABLE_NAME_SETTING
+	tableContact   = worldv1.TableName_TABLE_NAME_CONTACT
+	tableMessaging = worldv1.TableName_TABLE_NAME_MESSAGING
+	tableReminder  = worldv1.TableName_TABLE_NAME_REMINDER
+
+	// strangeName, strangeNumber and strangeContent are in nobody's world.
+	strangeName    = "Quill Xanthe"
+	strangeNumber  = "+12025550136"
+	strangeContent = "Something nobody asked for"
+	// day is how far from now a time is that nobody asked for, in seconds.
+	day = 86400
+)
+
+// extra is a change of the world that nobody asked for.
+type extra struct {
+	name  string
+	table worldv1.TableName
+	call  *worldv1.ToolCall
+}
+
+func callOf(tool string, arguments ...argument) *worldv1.ToolCall {
+	return &worldv1.ToolCall{Id: "call_extra", Tool: tool, ArgumentsJson: encodeArguments(arguments)}
+}
+
+func text(name, value string) argument { return argument{name: name, value: quote(value)} }
+
+func boolean(name string, value bool) argument {
+	return argument{name: name, value: strconv.FormatBool(value)}
+}
+
+// planExtras plans the oracle with one change more, made before it speaks for the last time.
+func (s *subject) planExtras() {
+	at := s.oracle.lastSay()
+	script := s.scenario.GetSetup().GetOracleScript()
+	before := s.oracle.last()
+	if at < len(script) {
+		for _, st := range s.oracle.steps {
+			if st.turn == at {
+				before = st.index
+			}
+		}
+	}
+	for _, x := range s.extras(before) {
+		if s.unguarded(x.table) || s.tools[x.call.GetTool()] == nil {
+			continue
+		}
+		e := s.addFault(&experiment{
+			name: x.name, rule: ruleMutant, kind: lower, same: sameWorld,
+			fault:  fmt.Sprintf("a change that nobody asked for makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
+			remedy: fmt.Sprintf("let a milestone look at all that matters in %s, or leave the table out of the guardrails", world.TableText(x.table)),
+		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
+		if e != nil {
+			permit(e, x.call.GetTool())
+		}
+	}
+}
+
+// permit lets the agent of an experiment call a tool.
+func permit(e *experiment, tool string) {
+	selection := e.scenario.GetSetup().GetTools()
+	if selection == nil {
+		return
+	}
+	if len(selection.GetAllow()) > 0 && !slices.Contains(selection.GetAllow(), tool) {
+		selection.Allow = append(selection.GetAllow(), tool)
+	}
+	selection.Deny = slices.DeleteFunc(selection.GetDeny(), func(name string) bool { return name == tool })
+}
+
+// unguarded says whether a milestone's author lets a table change on purpose.
+func (s *subject) unguarded(table worldv1.TableName) bool {
+	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
+		if node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table) {
+			return true
+		}
+	}
+	return false
+}
+
+// extras returns changes that are possible right before a message and that the oracle does not make.
+func (s *subject) extras(index int) []extra {
+	var out []extra
+	if call := s.toggle(index); call != nil {
+		out = append(out, extra{"a setting changed", tableSetting, call})
+	}
+	out = append(out, extra{"a contact added", tableContact, callOf("add_contact", text("name", strangeName), text("phone_number", strangeNumber))})
+	if id := s.bystander(tableContact, "person_id", index); id != "" {
+		out = append(out, extra{"a contact removed", tableContact, callOf("remove_contact", text("person_id", id))})
+	}
+	later := strconv.FormatFloat(s.scenario.GetSetup().GetClock().GetNow()+day, 'f', 1, 64)
+	out = append(out, extra{"a reminder added", tableReminder,
+		callOf("add_reminder", text("content", strangeContent), argument{"reminder_timestamp", later})})
+	if id := s.bystander(tableReminder, "reminder_id", index); id != "" {
+		out = append(out, extra{"a reminder removed", tableReminder, callOf("remove_reminder", text("reminder_id", id))})
+	}
+	if s.setting("cellular", index) {
+		out = append(out, extra{"a message sent", tableMessaging,
+			callOf("send_message_with_phone_number", text("phone_number", strangeNumber), text("content", strangeContent))})
+	}
+	return out
+}
+
+// setting says whether a setting is on right before a message.
+func (s *subject) setting(column string, index int) bool {
+	records := s.oracle.records(tableSetting, index-1)
+	return len(records) > 0 && records[0][column].GetBoolean()
+}
+
+// toggle returns a change of a setting that the oracle leaves alone; nil if there is none.
+func (s *subject) toggle(index int) *worldv1.ToolCall {
+	saving := s.setting("low_battery_mode", index)
+	for _, on := range []bool{false, true} {
+		for _, column := range []string{"wifi", "cellular", "location_service"} {
+			if s.touched(column) || s.setting(column, index) == on || on && saving {
+				continue
+			}
+			return callOf(setter(column), boolean("on", on))
+		}
+	}
+	if s.touched("low_battery_mode") {
+		return nil
+	}
+	return callOf(setter("low_battery_mode"), boolean("on", !saving))
+}
+
+// setter returns the tool that changes a setting.
+func setter(column string) string {
+	if column == "cellular" {
+		column = "cellular_service"
+	}
+	return "set_" + column + "_status"
+}
+
+// touched says whether the oracle changes a setting.
+func (s *subject) touched(column string) bool {
+	first := s.setting(column, 1)
+	for index := range s.oracle.messages {
+		if s.setting(column, index+1) != first {
+			return true
+		}
+	}
+	return false
+}
+
+// bystander returns the id of a row that the oracle has nothing to do with; empty if there is none.
+func (s *subject) bystander(table worldv1.TableName, column string, index int) string {
+	for _, r := range s.oracle.records(table, index-1) {
+		id := r.text(column)
+		if id == "" || r["is_self"].GetBoolean() {
+			continue
+		}
+		if !slices.ContainsFunc(s.oracle.steps, func(st *step) bool { return strings.Contains(st.call.GetArgumentsJson(), id) }) {
+			return id
+		}
+	}
+	return ""
+}
+
+// renamed returns a call under another id.
+func renamed(call *worldv1.ToolCall, id string) *worldv1.ToolCall {
+	call = proto.CloneOf(call)
+	call.Id = id
+	return call
+}

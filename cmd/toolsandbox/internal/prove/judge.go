@@ -1,0 +1,279 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// checkTools checks that the oracle has its tools in a variant and that what is taken away is not there.
+func (s *subject) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
+	missing := make(map[string]bool)
+	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
+		for _, call := range turn.GetCalls() {
+			if name := call.GetTool(); !shown[name] && !missing[name] {
+				missing[name] = true
+				s.fail(ruleTool, "the oracle calls %s, which the agent of %s does not have", name, variant.GetSetup().GetName())
+			}
+		}
+	}
+	for _, name := range s.scenario.GetSetup().GetTools().GetDeny() {
+		if shown[name] {
+			s.fail(ruleTool, "%s is taken away, but the agent of %s has it", name, variant.GetSetup().GetName())
+		}
+	}
+}
+
+// checkStart checks that no milestone is reached and the floor is not passed before anything happens.
+func (s *subject) checkStart(ctx context.Context, p *player) error {
+	nodes := s.scenario.GetEvaluation().GetMilestones().GetNodes()
+	if len(nodes) == 0 {
+		return nil
+	}
+	floor := s.scenario.GetProof().GetFloor()
+	if floor >= whole {
+		s.fail(ruleFloor, "the floor is 1, so an agent that does nothing would pass: expected less")
+	}
+	start, err := p.start(ctx, s.scenario)
+	if err != nil {
+		return err
+	}
+	if start.GetSimilarity() > floor {
+		score := start.GetSimilarity()
+		s.report.Failures = append(s.report.Failures, &Failure{
+			Rule: ruleFloor, Reason: "it scores before anything has happened", Experiment: "the start", Score: &score,
+			Expected: (&experiment{kind: helpless, limit: floor}).expectation(),
+		})
+	}
+	for _, match := range start.GetMilestones() {
+		if match.GetSimilarity() >= whole {
+			s.fail(ruleMilestone, "%s holds before the agent has done anything", nodeText(nodes[match.GetNode()], int(match.GetNode())))
+		}
+	}
+	return nil
+}
+
+// judgeOracle says whether the oracle solves the scenario in every order and variant, and reports the first in which it does not.
+func (s *subject) judgeOracle() bool {
+	var wrong []*experiment
+	for _, e := range s.experiments {
+		if e.kind == solves && !e.solved() {
+			wrong = append(wrong, e)
+		}
+	}
+	if len(wrong) == 0 {
+		return true
+	}
+	reason := "the oracle does not solve it"
+	if len(wrong) > 1 {
+		reason = fmt.Sprintf("the oracle does not solve it, here and in %d other rollouts", len(wrong)-1)
+	}
+	s.failBy(wrong[0], "%s: %s", reason, s.marks(wrong[0]))
+	return false
+}
+
+// marks lists what became of each milestone, and the minefields that are near.
+func (s *subject) marks(e *experiment) string {
+	var parts []string
+	for _, match := range e.result.GetMilestones() {
+		node := s.scenario.GetEvaluation().GetMilestones().GetNodes()[match.GetNode()]
+		parts = append(parts, nodeText(node, int(match.GetNode()))+" "+number(match.GetSimilarity()))
+	}
+	for _, match := range e.result.GetMinefields() {
+		if match.GetSimilarity() > 0 {
+			node := s.scenario.GetEvaluation().GetMinefields().GetNodes()[match.GetNode()]
+			parts = append(parts, "minefield "+nodeText(node, int(match.GetNode()))+" "+number(match.GetSimilarity()))
+		}
+	}
+	if detail := e.result.GetEnd().GetDetail(); detail != "" {
+		parts = append(parts, detail)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// judge compares every outcome with what it was to show, and the scenario's claims about itself with what happened.
+func (s *subject) judge(ctx context.Context, p *player) error {
+	tripped := make(map[int]bool)
+	for _, e := range s.experiments {
+		switch e.kind {
+		case helpless:
+			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-whole) {
+				s.failBy(e, "an agent that does not help scores too much, raise the floor or word the milestones otherwise: %s", s.marks(e))
+			}
+		case lower:
+			if err := s.judgeFault(ctx, p, e); err != nil {
+				return err
+			}
+		case trips:
+			tripped[e.minefield] = tripped[e.minefield] || e.tripped()
+		case solves, observed:
+		}
+	}
+	s.judgeTrips(tripped)
+	if s.oracle == nil {
+		return nil
+	}
+	return s.checkCategories(ctx, p)
+}
+
+// judgeFault tells a fault that counts from one that makes no difference and from one that should count and does not.
+func (s *subject) judgeFault(ctx context.Context, p *player, e *experiment) error {
+	if e.result.GetSimilarity() < whole {
+		return nil
+	}
+	if e.same != never {
+		t, err := p.trajectory(ctx, e)
+		if err != nil {
+			return err
+		}
+		if e.equivalent = s.equivalent(e, t); e.equivalent {
+			return nil
+		}
+	}
+	s.failBy(e, "%s: %s", e.fault, e.remedy)
+	return nil
+}
+
+// equivalent says whether a fault made no difference.
+func (s *subject) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryResponse) bool {
+	return s.oracle.sameWorldAs(t) && (e.same != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
+}
+
+// judgeTrips reports minefields on which no trip stepped.
+func (s *subject) judgeTrips(tripped map[int]bool) {
+	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
+		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })
+		if at < 0 || tripped[i] {
+			continue // none planned: that was reported
+		}
+		if s.trip(i) != nil {
+			s.failBy(s.experiments[at], "the trip does not step on %s", nodeText(node, i))
+		} else {
+			s.fail(ruleMinefield, "state a trip for %s: those that its constraints suggest do not step on it", nodeText(node, i))
+		}
+	}
+}
+
+// checkCategories checks what a scenario's categories claim.
+func (s *subject) checkCategories(ctx context.Context, p *player) error {
+	has := func(category string) bool {
+		return slices.Contains(s.scenario.GetSetup().GetCategories(), category)
+	}
+	lacks := has("INSUFFICIENT_INFORMATION")
+	needed := s.needed()
+	s.checkCount("SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", !lacks, len(needed),
+		fmt.Sprintf("different calls that the oracle needs: %d (%s)", len(needed), strings.Join(needed, ", ")))
+	s.checkCount("SINGLE_USER_TURN", "MULTIPLE_USER_TURN", true, s.oracle.turns(), fmt.Sprintf("turns of the user: %d", s.oracle.turns()))
+	if has("STATE_DEPENDENCY") {
+		depends, err := s.dependsOnState(ctx, p)
+		if err != nil {
+			return err
+		}
+		if !depends {
+			s.fail(ruleCategory, "STATE_DEPENDENCY: no call of the oracle fails without an earlier change of a setting")
+		}
+	}
+	if lacks {
+		s.checkInsufficient()
+	}
+	return nil
+}
+
+// checkCount checks which of two categories a scenario has; wanted says that it must have one.
+func (s *subject) checkCount(single, multiple string, wanted bool, count int, why string) {
+	categories := s.scenario.GetSetup().GetCategories()
+	one, many := slices.Contains(categories, single), slices.Contains(categories, multiple)
+	switch {
+	case one && many:
+		s.fail(ruleCategory, "it is %s and %s at once", single, multiple)
+	case one && count != 1:
+		s.fail(ruleCategory, "%s: %s, expected 1", single, why)
+	case many && count < 2:
+		s.fail(ruleCategory, "%s: %s, expected 2 or more", multiple, why)
+	case wanted && !one && !many:
+		s.fail(ruleCategory, "it is neither %s nor %s: %s", single, multiple, why)
+	}
+}
+
+// dependsOnState says whether a call that succeeds for the oracle fails when an earlier change of a setting is left out.
+func (s *subject) dependsOnState(ctx context.Context, p *player) (bool, error) {
+	for _, st := range s.oracle.steps {
+		if st.call == nil || st.failed || st.readOnly || !strings.HasPrefix(st.call.GetTool(), "set_") {
+			continue
+		}
+		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.dropped == st.call.GetId() && e.dropped != "" })
+		if at < 0 {
+			continue
+		}
+		t, err := p.trajectory(ctx, s.experiments[at])
+		if err != nil {
+			return false, err
+		}
+		answers := answersOf(t)
+		for _, later := range s.oracle.steps {
+			if later.call != nil && later.index > st.index && !later.failed && answers[later.call.GetId()].GetException() != "" {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// checkInsufficient checks that a task cannot be solved and that guessing is worse than saying so.
+func (s *subject) checkInsufficient() {
+	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.withholds() {
+		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is taken away and the user knows everything: "+
+			"list the tool that would do it in without_tools, or say in user.knowledge what the user does not know")
+	}
+	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < whole })
+	if len(s.scenario.GetEvaluation().GetMinefields().GetNodes()) == 0 && !guarded {
+		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: guessing costs nothing: add a minefield for what an agent might guess")
+	}
+}
+
+// withholds says whether the user's instruction says that there is something that the user does not know.
+func (s *subject) withholds() bool {
+	for _, m := range s.scenario.GetSetup().GetMessages() {
+		if m.GetRecipient() != roleUser || world.VisibleTo(m, roleAgent) {
+			continue
+		}
+		_, own, found := strings.Cut(m.GetContent(), "What you want:")
+		if !found {
+			own = m.GetContent()
+		}
+		own = strings.ToLower(own)
+		for _, word := range []string{"do not", "don't", "not know", "forgot", "no idea", "cannot", "can't", "nobody", "unknown", "not sure", "never"} {
+			if strings.Contains(own, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finish completes the report.
+func (s *subject) finish() *Report {
+	r := s.report
+	r.Rollouts = len(s.experiments)
+	for _, e := range s.experiments {
+		if e.kind == lower {
+			r.Mutants++
+			switch {
+			case e.equivalent:
+				r.Equivalent++
+			case e.result.GetSimilarity() < whole:
+				r.Killed++
+			}
+		}
+		r.Experiments = append(r.Experiments, Outcome{
+			Name: e.name, Rule: e.rule, Expected: e.expectation(), Score: e.result.GetSimilarity(),
+			Minefields: e.result.GetMinefieldSimilarity(), Equivalent: e.equivalent,
+		})
+	}
+	return r
+}

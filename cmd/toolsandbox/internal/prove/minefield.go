@@ -1,0 +1,189 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// mostTrips bounds how many ways to step on a minefield are tried.
+const mostTrips = 16
+
+// planTrips plans stepping on each minefield.
+func (s *subject) planTrips() {
+	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
+		scripts := s.trip(i)
+		if scripts == nil {
+			scripts = s.derivedTrips(node)
+		}
+		if len(scripts) == 0 {
+			s.fail(ruleMinefield, "state a trip for %s: none can be told from its constraints", nodeText(node, i))
+		}
+		for n, script := range scripts[:min(len(scripts), mostTrips)] {
+			e := s.add(&experiment{
+				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: trips, minefield: i,
+			}, s.scenario, script)
+			setup := e.scenario.GetSetup()
+			setup.MaxMessages += room
+			// A trap may lie in a tool that only some variants add.
+			if setup.GetTools() != nil {
+				setup.Tools.Augmentations = []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_ALL_TOOLS}
+			}
+		}
+	}
+}
+
+// trip returns the script that the author states for a minefield; nil if there is none.
+func (s *subject) trip(minefield int) [][]*worldv1.Turn {
+	for _, trip := range s.scenario.GetProof().GetTrips() {
+		if int(trip.GetMinefield()) == minefield {
+			return [][]*worldv1.Turn{trip.GetTurns()}
+		}
+	}
+	return nil
+}
+
+// derivedTrips returns the oracle's script with something more that a minefield's constraints ask for: at the beginning, or
+// before the oracle speaks for the last time.
+func (s *subject) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
+	script := s.scenario.GetSetup().GetOracleScript()
+	var out [][]*worldv1.Turn
+	for _, c := range node.GetConstraints() {
+		for n, turn := range s.steps(c) {
+			for i := range turn.GetCalls() {
+				turn.Calls[i] = renamed(turn.GetCalls()[i], "call_trip_"+strconv.Itoa(n)+"_"+strconv.Itoa(i))
+			}
+			out = append(out, slices.Insert(slices.Clone(script), 0, turn))
+			if at := s.oracle.lastSay(); at > 0 {
+				out = append(out, slices.Insert(slices.Clone(script), at, turn))
+			}
+		}
+	}
+	return out
+}
+
+// steps returns turns that may meet a constraint.
+func (s *subject) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
+	var calls []*worldv1.ToolCall
+	if c.GetTable() == tableSandbox {
+		var out []*worldv1.Turn
+		for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
+			out = append(out, &worldv1.Turn{Say: text})
+		}
+		for _, t := range traces(c) {
+			var given []argument
+			if info := s.tools[t.Tool]; info != nil {
+				for _, p := range info.parameters {
+					if value, ok := t.Arguments[p.name]; ok {
+						given = append(given, argument{p.name, string(value)})
+					}
+				}
+			}
+			calls = append(calls, s.filled(t.Tool, given)...)
+		}
+		for _, call := range calls {
+			out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
+		}
+		return out
+	}
+	for _, row := range c.GetTarget() {
+		calls = append(calls, s.changes(c, row)...)
+	}
+	var out []*worldv1.Turn
+	for _, call := range calls {
+		out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
+	}
+	return out
+}
+
+// changes returns calls that may bring a row about, or make it go.
+func (s *subject) changes(c *evaluationv1.Constraint, row *evaluationv1.TargetRow) []*worldv1.ToolCall {
+	if c.GetTable() == tableSetting {
+		var calls []*worldv1.ToolCall
+		for _, cell := range row.GetCells() {
+			if on, ok := cell.GetValue().GetKind().(*worldv1.Value_Boolean); ok {
+				calls = append(calls, callOf(setter(cell.GetColumn()), boolean("on", on.Boolean)))
+			}
+		}
+		return calls
+	}
+	verbs := map[evaluationv1.SnapshotMeasure]string{
+		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION: "add", evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL: "remove",
+		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE: "modify",
+	}
+	verb := verbs[c.GetMeasure()]
+	var tool string
+	switch {
+	case verb == "":
+		return nil
+	case c.GetTable() == tableContact:
+		tool = verb + "_contact"
+	case c.GetTable() == tableReminder:
+		tool = verb + "_reminder"
+	case c.GetTable() == tableMessaging && verb == "add":
+		tool = "send_message_with_phone_number"
+	default:
+		return nil
+	}
+	given := s.given(tool, row)
+	if verb == "add" {
+		return s.filled(tool, given)
+	}
+	id := "person_id"
+	if c.GetTable() == tableReminder {
+		id = "reminder_id"
+	}
+	given = slices.DeleteFunc(given, func(a argument) bool { return a.name == id || verb == "remove" })
+	var calls []*worldv1.ToolCall
+	for _, r := range s.oracle.records(c.GetTable(), 0) {
+		if resembles(r, row, verb == "remove") {
+			calls = append(calls, s.filled(tool, append([]argument{text(id, r.text(id))}, given...))...)
+		}
+	}
+	return calls
+}
+
+// given returns the cells of a wanted row as arguments of a tool.
+func (s *subject) given(tool string, row *evaluationv1.TargetRow) []argument {
+	var out []argument
+	info := s.tools[tool]
+	if info == nil {
+		return nil
+	}
+	for _, cell := range row.GetCells() {
+		name := cell.GetColumn()
+		if name == "recipient_phone_number" {
+			name = "phone_number"
+		}
+		if !slices.ContainsFunc(info.parameters, func(p parameter) bool { return p.name == name }) {
+			continue
+		}
+		switch v := cell.GetValue().GetKind().(type) {
+		case *worldv1.Value_Text:
+			out = append(out, text(name, v.Text))
+		case *worldv1.Value_Number:
+			out = append(out, argument{name, strconv.FormatFloat(v.Number, 'f', -1, 64)})
+		case *worldv1.Value_Boolean:
+			out = append(out, boolean(name, v.Boolean))
+		}
+	}
+	return out
+}
+
+// resembles says whether a row may be the one that is wanted: ids are equal and, if all cells are to stay, so are the others.
+func resembles(r record, row *evaluationv1.TargetRow, all bool) bool {
+	for _, cell := range row.GetCells() {
+		name := cell.GetColumn()
+		if (all || name == "person_id" || name == "reminder_id") && name != "content" && name != "relationship" &&
+			!proto.Equal(r[name], cell.GetValue()) {
+			return false
+		}
+	}
+	return true
+}

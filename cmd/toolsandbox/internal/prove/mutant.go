@@ -1,0 +1,179 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// blank is what an agent says that withholds every fact.
+const blank = "All right, that is done."
+
+// planFaults plans solutions with one fault each.
+func (s *subject) planFaults() {
+	for node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
+		s.planWithout(node)
+	}
+	golden := s.goldenTools()
+	for _, st := range s.oracle.steps {
+		switch {
+		case st.call == nil:
+			s.planTexts(st)
+		case st.failed: // what failed had no effect: another way to fail, or none, is no fault
+		case st.readOnly:
+			s.planArguments(st, golden[st.call.GetTool()])
+			s.addFault(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.without(st))
+		default:
+			s.planArguments(st, nil)
+			s.addFault(&experiment{
+				name: "without " + st.text(), rule: ruleMutant, kind: lower, same: sameAnswers, dropped: st.call.GetId(),
+				fault: fmt.Sprintf("the oracle scores as much without its call of %s", st.call.GetTool()), remedy: "let a milestone check what it does",
+			}, s.without(st))
+		}
+	}
+	s.planExtras()
+}
+
+// text names a step for people.
+func (st *step) text() string {
+	if st.call == nil {
+		return fmt.Sprintf("the text of turn %d", st.turn+1)
+	}
+	return fmt.Sprintf("%s of turn %d", st.call.GetTool(), st.turn+1)
+}
+
+// planWithout plans the oracle without the step that reaches a milestone: the call or text, or all calls of the turn if a table
+// shows it.
+func (s *subject) planWithout(node int) {
+	milestone := s.scenario.GetEvaluation().GetMilestones().GetNodes()[node]
+	st := s.oracle.at(s.oracle.matched[node])
+	if st == nil {
+		return // it holds at the start, which checkStart says
+	}
+	script, dropped := s.without(st), st.call.GetId()
+	if turns := s.scenario.GetSetup().GetOracleScript(); onlyTables(milestone) && len(turns[st.turn].GetCalls()) > 1 {
+		script, dropped = slices.Delete(slices.Clone(turns), st.turn, st.turn+1), ""
+	}
+	s.addFault(&experiment{
+		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped,
+		fault:  fmt.Sprintf("%s is not needed: the oracle without %s scores as much", nodeText(milestone, node), st.text()),
+		remedy: "let it ask for what only this step reaches, or leave it out",
+	}, script)
+}
+
+// without returns the oracle's script without a step.
+func (s *subject) without(st *step) []*worldv1.Turn {
+	return s.with(st, nil)
+}
+
+// with returns the oracle's script with another call or text in place of a step, nothing if it is nil.
+func (s *subject) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
+	script := slices.Clone(s.scenario.GetSetup().GetOracleScript())
+	if st.call == nil || len(script[st.turn].GetCalls()) == 1 {
+		if turn == nil {
+			return slices.Delete(script, st.turn, st.turn+1)
+		}
+		script[st.turn] = turn
+		return script
+	}
+	script[st.turn] = &worldv1.Turn{Calls: slices.Replace(slices.Clone(script[st.turn].GetCalls()), st.number, st.number+1, turn.GetCalls()...)}
+	return script
+}
+
+// planArguments plans a call with each of its arguments wrong in turn. Of a call that only reads these are the arguments that a
+// milestone names; of any other call, all of them.
+func (s *subject) planArguments(st *step, named map[string]bool) {
+	arguments, err := decodeArguments(st.call.GetArgumentsJson())
+	if err != nil {
+		s.fail(ruleOracle, "%v", err)
+		return
+	}
+	for i, a := range arguments {
+		if st.readOnly && !named[a.name] {
+			continue
+		}
+		wrong := append(a.wrong(s.tolerance(a.name)), s.others(a, st.index)...)
+		for _, w := range wrong {
+			call := proto.CloneOf(st.call)
+			call.ArgumentsJson = replaced(arguments, i, w.value)
+			s.addFault(&experiment{
+				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, same: sameAnswers,
+				fault:  fmt.Sprintf("%s may have a wrong %s, %s instead of %s", st.text(), a.name, w.value, a.value),
+				remedy: "let a milestone check it",
+			}, s.with(st, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}}))
+		}
+	}
+}
+
+// others returns the ids and numbers of others than the one that an argument names.
+func (s *subject) others(a argument, index int) []argument {
+	text, ok := a.unquote()
+	if !ok {
+		return nil
+	}
+	for _, key := range []struct {
+		table  worldv1.TableName
+		column string
+		name   string
+	}{
+		{worldv1.TableName_TABLE_NAME_CONTACT, "person_id", "another person"},
+		{worldv1.TableName_TABLE_NAME_CONTACT, "phone_number", "another person's number"},
+		{worldv1.TableName_TABLE_NAME_REMINDER, "reminder_id", "another reminder"},
+		{worldv1.TableName_TABLE_NAME_MESSAGING, "message_id", "another message"},
+	} {
+		records := s.oracle.records(key.table, index-1)
+		if !slices.ContainsFunc(records, func(r record) bool { return r.text(key.column) == text }) {
+			continue
+		}
+		var out []argument
+		for _, r := range records {
+			if other := r.text(key.column); other != "" && other != text {
+				out = append(out, argument{name: key.name, value: quote(other)})
+			}
+		}
+		return out[:min(len(out), 2)]
+	}
+	return nil
+}
+
+// planTexts plans a text that a milestone wants, without its facts and with wrong ones.
+func (s *subject) planTexts(st *step) {
+	if len(st.milestones) == 0 {
+		return
+	}
+	remedy := "let the milestone's text hold the fact, compared by rouge_l or exact"
+	s.addFault(&experiment{
+		name: st.text() + " without facts", rule: ruleMutant, kind: lower,
+		fault: fmt.Sprintf("the agent may say %q instead of %s", blank, st.text()), remedy: remedy,
+	}, s.with(st, &worldv1.Turn{Say: blank}))
+	for _, wrong := range s.wrongTexts(st) {
+		s.addFault(&experiment{
+			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower,
+			fault: fmt.Sprintf("the agent may say %q", wrong.value), remedy: remedy,
+		}, s.with(st, &worldv1.Turn{Say: wrong.value}))
+	}
+}
+
+// wrongTexts returns a text with other numbers and with other names, if a milestone that it reaches wants any.
+func (s *subject) wrongTexts(st *step) []argument {
+	var out []argument
+	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {
+		out = append(out, argument{name: "other numbers", value: text})
+	}
+	contacts := s.oracle.records(worldv1.TableName_TABLE_NAME_CONTACT, 0)
+	for i, r := range contacts {
+		name := r.text("name")
+		if name == "" || !s.wants(st, func(wanted string) bool { return strings.Contains(wanted, name) }) {
+			continue
+		}
+		other := contacts[(i+1)%len(contacts)].text("name")
+		if text := strings.ReplaceAll(st.say, name, other); text != st.say {
+			return append(out, argument{name: "another name", value: text})
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package prove
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// needed returns the different calls of the oracle that matter: without them the score is lower, or something later that
+// matters rests on what they answer.
+func (s *subject) needed() []string {
+	matters := make([]bool, len(s.oracle.steps))
+	for i, st := range slices.Backward(s.oracle.steps) {
+		if st.call == nil {
+			matters[i] = len(st.milestones) > 0
+			continue
+		}
+		if st.failed {
+			continue
+		}
+		matters[i] = s.missed(st)
+		for j := i + 1; j < len(matters) && !matters[i]; j++ {
+			matters[i] = matters[j] && s.feeds(st, s.oracle.steps[j])
+		}
+	}
+	seen := make(map[string]bool)
+	var names []string
+	for i, st := range s.oracle.steps {
+		if key := st.call.GetTool() + st.call.GetArgumentsJson(); st.call != nil && matters[i] && !seen[key] {
+			seen[key] = true
+			names = append(names, st.call.GetTool())
+		}
+	}
+	return names
+}
+
+// missed says whether the oracle scores lower without a call.
+func (s *subject) missed(st *step) bool {
+	for _, e := range s.experiments {
+		if e.dropped == st.call.GetId() {
+			return e.result.GetSimilarity() < whole
+		}
+	}
+	// Every call that succeeds has such an experiment, its own or that of a milestone.
+	return true
+}
+
+// feeds says whether a later step uses something that only a call's answer told.
+func (s *subject) feeds(st, later *step) bool {
+	if later.index <= st.index {
+		return false
+	}
+	heard := s.oracle.heard(later.index)
+	for _, fact := range later.facts() {
+		if contains(st.answer, fact) && !contains(heard, fact) {
+			return true
+		}
+	}
+	return false
+}
+
+// facts returns what a step states: the values of its arguments, or the numbers and names of its text.
+func (st *step) facts() []string {
+	if st.call == nil {
+		return regexp.MustCompile(`[+]?[0-9][0-9.:]*[0-9]|[A-Z][\p{L}'-]{2,}`).FindAllString(st.say, -1)
+	}
+	arguments, err := decodeArguments(st.call.GetArgumentsJson())
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, a := range arguments {
+		if text, ok := a.unquote(); ok && len(text) > 2 {
+			out = append(out, text)
+		} else if _, ok := a.number(); ok {
+			out = append(out, a.value)
+		}
+	}
+	return out
+}
+
+// contains says whether a text holds a fact; numbers are equal however they are written.
+func contains(text, fact string) bool {
+	if wanted, err := strconv.ParseFloat(fact, 64); err == nil && !strings.HasPrefix(fact, "+") {
+		for _, found := range regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?`).FindAllString(text, -1) {
+			if value, err := strconv.ParseFloat(found, 64); err == nil && math.Abs(value-wanted) < 1e-9 {
+				return true
+			}
+		}
+		return false
+	}
+	return strings.Contains(text, fact)
+}

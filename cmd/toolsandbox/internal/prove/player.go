@@ -1,0 +1,174 @@
+package prove
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	// callTimeout bounds one request.
+	callTimeout = time.Minute
+	// batch is how many rollouts one sweep has.
+	batch = 256
+	// sweeps is how many sweeps run at once: one is prepared while the other plays.
+	sweeps = 2
+)
+
+// Services are the connections that rollouts are played through.
+type Services struct {
+	Orchestrator, Evaluator grpc.ClientConnInterface
+	// ToolHost returns the connection to the host of a session.
+	ToolHost func(session string) grpc.ClientConnInterface
+	// Parallel is how many rollouts of a sweep run at once.
+	Parallel int
+}
+
+// player plays experiments on an installation. It is safe for concurrent use.
+type player struct{ services Services }
+
+// play plays experiments to their end and sets their results.
+func (p *player) play(ctx context.Context, experiments []*experiment) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var scripted, unhelpful []*experiment
+	for _, e := range experiments {
+		if e.unhelpful {
+			unhelpful = append(unhelpful, e)
+		} else {
+			scripted = append(scripted, e)
+		}
+	}
+	limit := make(chan struct{}, sweeps)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	for _, list := range [][]*experiment{scripted, unhelpful} {
+		for part := range slices.Chunk(list, batch) {
+			limit <- struct{}{}
+			group.Go(func() {
+				defer func() { <-limit }()
+				if err := p.sweep(ctx, part); err != nil {
+					cancel()
+					mu.Lock()
+					first = cmp.Or(first, err)
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	group.Wait()
+	return first
+}
+
+// sweep plays experiments of one kind of agent in one sweep.
+func (p *player) sweep(ctx context.Context, experiments []*experiment) error {
+	agent := &agentgwv1.Player{Name: "oracle", Kind: scripted()}
+	if experiments[0].unhelpful {
+		agent = &agentgwv1.Player{Name: "unhelpful", Kind: &agentgwv1.Player_Unhelpful{Unhelpful: &agentgwv1.Unhelpful{}}}
+	}
+	spec := sweep.Spec{
+		Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{{Name: "scripted", Kind: scripted()}},
+		Trials: 1, Parallel: p.services.Parallel,
+	}
+	byName := make(map[string]*experiment, len(experiments))
+	for _, e := range experiments {
+		spec.Scenarios = append(spec.Scenarios, e.scenario)
+		byName[e.scenario.GetSetup().GetName()] = e
+	}
+	prepared, err := sweep.Prepare(ctx, p.services.Orchestrator, p.services.Evaluator, spec)
+	if err != nil {
+		return err
+	}
+	if _, err := prepared.Create(ctx); err != nil {
+		return err
+	}
+	return prepared.Watch(ctx, func(result *busv1.Result) error {
+		e := byName[result.GetRollout().GetScenario()]
+		if result.GetEnd().GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
+			return fmt.Errorf("rollout %q of %s could not be played: %s", e.name, e.of, result.GetEnd().GetDetail())
+		}
+		e.result = result
+		return nil
+	})
+}
+
+func scripted() *agentgwv1.Player_Scripted {
+	return &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}}
+}
+
+// trajectory returns what happened in an experiment.
+func (p *player) trajectory(ctx context.Context, e *experiment) (*orchestratorv1.GetTrajectoryResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	trajectory, err := orchestratorv1.NewOrchestratorServiceClient(p.services.Orchestrator).GetTrajectory(ctx,
+		&orchestratorv1.GetTrajectoryRequest{RolloutId: e.result.GetRollout().GetId()})
+	if err != nil {
+		return nil, fmt.Errorf("read rollout %q: %w", e.name, err)
+	}
+	return trajectory, nil
+}
+
+// shown returns the real names of the tools that the agent of an experiment saw.
+func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	id := e.result.GetRollout().GetId()
+	session, err := toolhostv1.NewToolHostServiceClient(p.services.ToolHost(id)).CreateSession(ctx,
+		&toolhostv1.CreateSessionRequest{SessionId: id, Setup: e.scenario.GetSetup()})
+	if err != nil {
+		return nil, fmt.Errorf("read the tools of rollout %q: %w", e.name, err)
+	}
+	shown := make(map[string]bool)
+	for _, tool := range session.GetAgentTools() {
+		shown[tool.GetExecutionName()] = true
+	}
+	return shown, nil
+}
+
+// start returns the score of a scenario in which nothing has happened yet.
+func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	response, err := evaluatorv1.NewEvaluatorServiceClient(p.services.Evaluator).ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
+		Evaluation: s.GetEvaluation(), Messages: s.GetSetup().GetMessages(), Tables: s.GetSetup().GetTables(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("score the start: %w", err)
+	}
+	return response.GetResult(), nil
+}
+
+// tools returns what is known about every tool, by its real name.
+func (p *player) tools(ctx context.Context) (map[string]*toolInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	list, err := toolhostv1.NewToolHostServiceClient(p.services.ToolHost("")).ListTools(ctx, &toolhostv1.ListToolsRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list tools: %w", err)
+	}
+	tools := make(map[string]*toolInfo)
+	for _, info := range list.GetTools() {
+		known := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
+			agent: slices.Contains(info.GetVisibleTo(), worldv1.Role_ROLE_AGENT)}
+		if known.parameters, err = decodeParameters(info.GetTool().GetParametersJson()); err != nil {
+			return nil, fmt.Errorf("tool %s: %w", known.name, err)
+		}
+		tools[known.name] = known
+	}
+	return tools, nil
+}

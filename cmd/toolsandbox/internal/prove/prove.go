@@ -1,0 +1,134 @@
+// Package prove shows by playing that scenarios are sound: their oracles solve them in every variant, nothing but a solution
+// does, each milestone and minefield counts, and what they claim about themselves is true.
+//
+// A scenario is proven in two rounds. The first plays the oracle in all variants and orders. What it did says which faults
+// can be made; the second plays those, one in each rollout.
+package prove
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// The rules, as they are named in reports.
+const (
+	ruleOracle    = "oracle"
+	ruleFloor     = "floor"
+	ruleMilestone = "milestone"
+	ruleMutant    = "mutant"
+	ruleMinefield = "minefield"
+	ruleTool      = "tool"
+	ruleCategory  = "category"
+)
+
+// Prove proves scenarios, which must have passed scenario.Validate, on an installation that runs. It returns one report for each
+// in the given order. The error says that a rollout could not be played; that a scenario is not sound is in its report.
+func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scenario) ([]*Report, error) {
+	player := &player{services: services}
+	tools, err := player.tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subjects := make([]*subject, len(scenarios))
+	for i, s := range scenarios {
+		subjects[i] = &subject{scenario: s, variants: scenario.Variants(s), tools: tools, report: &Report{Name: s.GetSetup().GetName()}}
+		subjects[i].planOracle()
+	}
+	if err := player.play(ctx, planned(subjects)); err != nil {
+		return nil, err
+	}
+	for _, s := range subjects {
+		if err := s.observeOracle(ctx, player); err != nil {
+			return nil, fmt.Errorf("prove %s: %w", s.name(), err)
+		}
+	}
+	if err := player.play(ctx, planned(subjects)); err != nil {
+		return nil, err
+	}
+	reports := make([]*Report, len(subjects))
+	for i, s := range subjects {
+		if err := s.judge(ctx, player); err != nil {
+			return nil, fmt.Errorf("prove %s: %w", s.name(), err)
+		}
+		reports[i] = s.finish()
+	}
+	return reports, nil
+}
+
+// planned returns the experiments of all subjects that have not been played.
+func planned(subjects []*subject) []*experiment {
+	var open []*experiment
+	for _, s := range subjects {
+		for _, e := range s.experiments {
+			if e.result == nil {
+				open = append(open, e)
+			}
+		}
+	}
+	return open
+}
+
+// subject is one scenario on its way to being proven.
+type subject struct {
+	scenario *scenariov1.Scenario
+	variants []*scenariov1.Scenario
+	tools    map[string]*toolInfo
+	report   *Report
+
+	experiments []*experiment
+	known       map[string]bool // faults that are planned already
+	oracle      *run            // nil unless the oracle's solution counts in full
+}
+
+// name returns the scenario's name.
+func (s *subject) name() string { return s.scenario.GetSetup().GetName() }
+
+// fail records that a rule is broken.
+func (s *subject) fail(rule, format string, args ...any) {
+	s.report.Failures = append(s.report.Failures, &Failure{Rule: rule, Reason: fmt.Sprintf(format, args...)})
+}
+
+// failBy records that an experiment broke its rule.
+func (s *subject) failBy(e *experiment, format string, args ...any) {
+	score := e.result.GetSimilarity()
+	s.report.Failures = append(s.report.Failures, &Failure{
+		Rule: e.rule, Reason: fmt.Sprintf(format, args...), Experiment: e.name, Score: &score, Expected: e.expectation(),
+	})
+}
+
+// observeOracle judges the first round and plans the second if it went well.
+func (s *subject) observeOracle(ctx context.Context, p *player) error {
+	solved := s.judgeOracle()
+	for i, variant := range s.variants {
+		shown, err := p.shown(ctx, s.experiments[i])
+		if err != nil {
+			return err
+		}
+		s.checkTools(variant, shown)
+	}
+	if err := s.checkStart(ctx, p); err != nil {
+		return err
+	}
+	if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) == 0 {
+		s.fail(ruleFloor, "there is no milestone, so an agent that does nothing scores 1: say what the agent has to do or say")
+		return nil
+	}
+	if !solved {
+		return nil
+	}
+	trajectory, err := p.trajectory(ctx, s.experiments[0])
+	if err != nil {
+		return err
+	}
+	if s.oracle, err = newRun(s.scenario, trajectory, s.experiments[0].result, s.tools); err != nil {
+		s.fail(ruleOracle, "%v", err)
+		return nil
+	}
+	s.checkConstraints()
+	s.planFaults()
+	s.planTrips()
+	return nil
+}

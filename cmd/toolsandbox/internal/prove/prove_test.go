@@ -1,0 +1,175 @@
+package prove
+
+import (
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// services starts all services in this process.
+func services(t *testing.T) Services {
+	t.Helper()
+	cfg := engine.DefaultConfig()
+	cfg.Dir, cfg.Network.Grace = t.TempDir(), 100*time.Millisecond
+	running, err := engine.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Errorf("Close: got %v, want nil", err)
+		}
+	})
+	return Services{
+		Orchestrator: running.Mesh().Conn(mesh.Orchestrator),
+		Evaluator:    running.Mesh().Conn(mesh.Evaluator),
+		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Mesh().Shard(mesh.ToolHost, session) },
+		Parallel:     32,
+	}
+}
+
+// load reads the scenarios of a directory by name.
+func load(t *testing.T, dir string) []*scenariov1.Scenario {
+	t.Helper()
+	loaded, err := scenario.LoadDir(dir, scenario.Options{})
+	var mistakes scenario.Errors
+	if errors.As(err, &mistakes) {
+		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*scenariov1.Scenario
+	for _, l := range loaded {
+		out = append(out, l.Scenario)
+	}
+	return out
+}
+
+// TestRight proves sound scenarios.
+func TestRight(t *testing.T) {
+	reports, err := Prove(t.Context(), services(t), load(t, "testdata/right"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reports {
+		if !r.Proven() {
+			t.Errorf("%s: got failures, want none:\n%s", r.Name, printed(t, r, false))
+		}
+		if r.Killed == 0 || r.Killed+r.Equivalent != r.Mutants || r.Rollouts != len(r.Experiments) {
+			t.Errorf("%s: got %d killed and %d equivalent of %d mutants, %d rollouts and %d outcomes", r.Name, r.Killed, r.Equivalent,
+				r.Mutants, r.Rollouts, len(r.Experiments))
+		}
+	}
+	if len(reports) != 3 {
+		t.Errorf("reports: got %d, want 3", len(reports))
+	}
+}
+
+// TestWrong proves scenarios that each break a rule, and compares what is said about them with the golden file.
+func TestWrong(t *testing.T) {
+	scenarios := load(t, "testdata/wrong")
+	reports, err := Prove(t.Context(), services(t), scenarios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, r := range reports {
+		if r.Proven() {
+			t.Errorf("%s: got proven, want a failure", r.Name)
+		}
+		got.WriteString(printed(t, r, false))
+	}
+	const golden = "testdata/wrong.golden.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(scenarios) != len(reports) || len(reports) < 20 {
+		t.Errorf("reports: got %d for %d scenarios, want as many and at least 20", len(reports), len(scenarios))
+	}
+}
+
+// TestTools takes a tool away from an agent whose oracle calls it, which no scenario that was loaded does.
+func TestTools(t *testing.T) {
+	scenarios := load(t, "testdata/right")[1:2]
+	scenarios[0].Setup.Tools.Deny = []string{"add_reminder"}
+	reports, err := Prove(t.Context(), services(t), scenarios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "FAIL  reminder_for_tomorrow: tool: the oracle calls add_reminder, which the agent of reminder_for_tomorrow_all_tools does not have\n"
+	if got := printed(t, reports[0], false); !strings.Contains(got, want) {
+		t.Errorf("got\n%swant a line\n%s", got, want)
+	}
+}
+
+// printed returns a report as people read it.
+func printed(t *testing.T, r *Report, verbose bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err := r.WriteText(&b, verbose); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestWriteText prints a report in full.
+func TestWriteText(t *testing.T) {
+	score := 0.25
+	r := &Report{
+		Name: "fern", Place: "mine/fern.yaml:3", Rollouts: 2,
+		Failures: []*Failure{
+			{Rule: ruleFloor, Reason: "too much", Experiment: "unhelpful agent", Score: &score, Expected: "at most 0.2"},
+			{Rule: ruleCategory, Reason: "not true"},
+		},
+		Experiments: []Outcome{
+			{Name: "oracle", Rule: ruleOracle, Expected: "1", Score: 1},
+			{Name: "without it", Rule: ruleMutant, Expected: "below 1", Score: 1, Equivalent: true},
+		},
+	}
+	want := `FAIL  mine/fern.yaml:3: fern: floor: too much (unhelpful agent: score 0.25, expected at most 0.2)
+FAIL  mine/fern.yaml:3: fern: category: not true
+      oracle    oracle: 1, expected 1
+      mutant    without it: 1, expected below 1; equivalent
+`
+	if diff := cmp.Diff(want, printed(t, r, true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	proven := &Report{Name: "fern", Rollouts: 30, Mutants: 12, Killed: 11, Equivalent: 1}
+	if got, want := printed(t, proven, false), "ok    fern: 30 rollouts, 11 mutants killed, 1 equivalent\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,102 @@
+package prove
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Report says whether a scenario is proven and by what.
+type Report struct {
+	// Name is the scenario's.
+	Name string `json:"name"`
+	// Place is file, line and column of the scenario, if the caller knows it.
+	Place string `json:"place,omitempty"`
+	// Rollouts is how many were played.
+	Rollouts int `json:"rollouts"`
+	// Mutants is how many of them had one fault; Equivalent is how many of those made no difference and are not counted.
+	Mutants    int `json:"mutants"`
+	Equivalent int `json:"equivalent"`
+	// Killed is how many of the others scored lower than 1.
+	Killed int `json:"killed"`
+	// Failures are the broken rules; none means proven.
+	Failures []*Failure `json:"failures,omitempty"`
+	// Experiments are all rollouts, in their order.
+	Experiments []Outcome `json:"experiments,omitempty"`
+}
+
+// Failure is one broken rule.
+type Failure struct {
+	// Rule is oracle, floor, milestone, mutant, minefield, tool or category.
+	Rule string `json:"rule"`
+	// Reason says what is wrong.
+	Reason string `json:"reason"`
+	// Experiment is the rollout that shows it, with its Score and what was Expected; empty if no single one does.
+	Experiment string   `json:"experiment,omitempty"`
+	Score      *float64 `json:"score,omitempty"`
+	Expected   string   `json:"expected,omitempty"`
+}
+
+// Outcome is one rollout.
+type Outcome struct {
+	Name     string  `json:"name"`
+	Rule     string  `json:"rule"`
+	Expected string  `json:"expected"`
+	Score    float64 `json:"score"`
+	// Minefields is the similarity of the minefields.
+	Minefields float64 `json:"minefields"`
+	// Equivalent says that the rollout's fault made no difference.
+	Equivalent bool `json:"equivalent,omitempty"`
+}
+
+// Proven says whether no rule is broken.
+func (r *Report) Proven() bool { return len(r.Failures) == 0 }
+
+// digest names the scenario in few letters that may stand in a name.
+func (r *Report) digest() string {
+	sum := sha256.Sum256([]byte(r.Name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// WriteText writes a line for the scenario, or one for each broken rule; verbose adds a line for each rollout.
+func (r *Report) WriteText(w io.Writer, verbose bool) error {
+	var text strings.Builder
+	if r.Proven() {
+		fmt.Fprintf(&text, "ok    %s: %d rollouts, %d mutants killed", r.Name, r.Rollouts, r.Killed)
+		if r.Equivalent > 0 {
+			fmt.Fprintf(&text, ", %d equivalent", r.Equivalent)
+		}
+		text.WriteString("\n")
+	}
+	for _, f := range r.Failures {
+		text.WriteString("FAIL  ")
+		if r.Place != "" {
+			text.WriteString(r.Place + ": ")
+		}
+		fmt.Fprintf(&text, "%s: %s: %s", r.Name, f.Rule, f.Reason)
+		if f.Score != nil {
+			fmt.Fprintf(&text, " (%s: score %s, expected %s)", f.Experiment, number(*f.Score), f.Expected)
+		}
+		text.WriteString("\n")
+	}
+	if verbose {
+		for _, o := range r.Experiments {
+			fmt.Fprintf(&text, "      %-9s %s: %s, expected %s", o.Rule, o.Name, number(o.Score), o.Expected)
+			if o.Equivalent {
+				text.WriteString("; equivalent")
+			}
+			text.WriteString("\n")
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// number prints a score with up to six decimals.
+func number(score float64) string {
+	text := strconv.FormatFloat(score, 'f', 6, 64)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}

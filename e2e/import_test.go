@@ -1,0 +1,47 @@
+package e2e_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// TestImport imports all scenarios of the original: recorded trajectories that find their scenarios in the pack differ in
+// nothing, and every variant can be run.
+func TestImport(t *testing.T) {
+	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)
+	for _, flags := range [][]string{nil, {"--score-only"}} {
+		if got := conform(t, append([]string{"--pack", pack, vectortest.Dir(t, "trajectories")}, flags...)...); got.Failed > 0 {
+			t.Errorf("failed trajectories with %v: got %d, want 0", flags, got.Failed)
+		}
+	}
+	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--out", out)
+	summary, err := results.ReadSummary(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(summary.Scenarios) != 1032 {
+		t.Errorf("results: got %d, want 1032", len(summary.Scenarios))
+	}
+}
+
+// TestExporter runs the tests of the exporter, which need nothing but Python.
+func TestExporter(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("there is no python3 to run tools/exporter with")
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", "discover", "-s", "tools/exporter", "-p", "*_test.py")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "UPDATE=")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "\nOK") {
+		t.Errorf("tests of the exporter: %v\n%s", err, out)
+	}
+}

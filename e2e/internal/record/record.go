@@ -1,0 +1,125 @@
+// Package record stands between the processes of a test and counts where texts pass: in gRPC requests, answers, metadata and
+// errors, and in plain TCP streams.
+package record
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"sync"
+)
+
+// Recorder counts the occurrences of some texts on named wires: as they are, in hexadecimal and in base64. It keeps no data.
+// Its methods may be called concurrently. Close it after everything that uses it.
+type Recorder struct {
+	patterns map[string][][]byte
+	longest  int
+
+	mu     sync.Mutex
+	hits   map[string]map[string]int // text → wire → number
+	bytes  map[string]int64
+	closed []func() error
+}
+
+// New returns a recorder of texts.
+func New(texts ...string) *Recorder {
+	r := &Recorder{patterns: make(map[string][][]byte), hits: make(map[string]map[string]int), bytes: make(map[string]int64)}
+	for _, text := range texts {
+		r.patterns[text] = patterns(text)
+		r.hits[text] = make(map[string]int)
+		for _, pattern := range r.patterns[text] {
+			r.longest = max(r.longest, len(pattern))
+		}
+	}
+	return r
+}
+
+// patterns returns a text in the forms in which it may travel.
+func patterns(text string) [][]byte {
+	forms := [][]byte{[]byte(text), []byte(hex.EncodeToString([]byte(text))), bytes.ToUpper([]byte(hex.EncodeToString([]byte(text))))}
+	for shift := range 3 {
+		// Three bytes make four digits; those that also depend on the neighbours are left out.
+		padded := append(bytes.Repeat([]byte{0}, shift), text...)
+		whole := len(padded) / 3 * 3
+		first := 0
+		if shift > 0 {
+			first = 4
+		}
+		digits := base64.RawStdEncoding.EncodeToString(padded[:whole])[first:]
+		forms = append(forms, []byte(digits))
+		if url := base64.RawURLEncoding.EncodeToString(padded[:whole])[first:]; url != digits {
+			forms = append(forms, []byte(url))
+		}
+	}
+	return forms
+}
+
+// Add counts in one piece of data.
+func (r *Recorder) Add(wire string, data []byte) { r.count(wire, data, 0, len(data)) }
+
+// count counts the occurrences that end behind the first overlap bytes; fresh is how many bytes are new.
+func (r *Recorder) count(wire string, data []byte, overlap, fresh int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes[wire] += int64(fresh)
+	for text, forms := range r.patterns {
+		for _, form := range forms {
+			if n := bytes.Count(data, form) - bytes.Count(data[:overlap], form); n > 0 {
+				r.hits[text][wire] += n
+			}
+		}
+	}
+}
+
+// Hits returns how often a text passed, by wire; wires without any are left out.
+func (r *Recorder) Hits(text string) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.hits[text])
+}
+
+// Bytes returns how much passed, by wire.
+func (r *Recorder) Bytes() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.bytes)
+}
+
+// stream is one direction of a connection: a text may be cut anywhere.
+type stream struct {
+	recorder *Recorder
+	wire     string
+	tail     []byte
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(data []byte) (int, error) {
+	overlap := len(s.tail)
+	s.tail = append(s.tail, data...)
+	s.recorder.count(s.wire, s.tail, overlap, len(data))
+	s.tail = append([]byte(nil), s.tail[max(0, len(s.tail)-s.recorder.longest+1):]...)
+	return len(data), nil
+}
+
+// onClose keeps what is to be done at the end.
+func (r *Recorder) onClose(closing func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = append(r.closed, closing)
+}
+
+// Close ends all that stands between processes and waits for it.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	closing := r.closed
+	r.closed = nil
+	r.mu.Unlock()
+	var first error
+	for _, done := range closing {
+		if err := done(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,116 @@
+package e2e_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// serviceKey is what the hosted services want to see.
+const serviceKey = "not-to-be-seen-anywhere"
+
+// exchange is a scenario that asks two hosted services, one of them twice.
+const exchange = `name: exchange
+categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+tables:
+  SETTING:
+    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
+user:
+  goal: Know what a share of the company costs in euros.
+  says: What is a share of Acme in euros?
+tools: [search_stock, convert_currency]
+oracle:
+  - calls:
+      - {tool: search_stock, arguments: {query: Acme}}
+      - {tool: search_stock, arguments: {query: Acme}}
+  - calls: [{tool: convert_currency, arguments: {amount: 20, from_currency_code: USD, to_currency_code: EUR}}]
+  - say: A share of Acme is 18.40 euros.
+milestones:
+  - name: told
+    says: A share of Acme is 18.40 euros.
+`
+
+// startServices stands for the hosted services. The n-th request gets an answer with n in it.
+func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) {
+	t.Helper()
+	asked = &atomic.Int32{}
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		if got := r.Header.Get("X-RapidAPI-Key"); got != serviceKey {
+			t.Errorf("key: got %q, want %q", got, serviceKey)
+		}
+		if r.Header.Get("X-RapidAPI-Host") == "real-time-finance-data.p.rapidapi.com" {
+			_, _ = fmt.Fprintf(w, `{"data": {"stock": [{"symbol": "ACME:NYSE", "price": %d}]}}`, n)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"result": {"convertedAmount": %d.4}}`, n)
+	}))
+	t.Cleanup(server.Close)
+	return server, asked
+}
+
+// writePack makes a directory with one scenario.
+func writePack(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "exchange.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestHostedServices plays a scenario with live services, replays it without them, and plays it again from what it recorded.
+func TestHostedServices(t *testing.T) {
+	server, asked := startServices(t)
+	t.Setenv("RAPID_API_KEY", serviceKey)
+	t.Setenv("TOOLSANDBOX_TOOLHOST_SERVICE_URL", server.URL)
+	pack, dir := writePack(t, exchange), t.TempDir()
+	play := func(name, services, from string) string {
+		t.Helper()
+		out := filepath.Join(dir, name)
+		toolsandbox(t, "run", "--agent", "oracle", "--services", services, "--pack", from, "--out", out)
+		return out
+	}
+	lived := play("live", "live", pack)
+	if got := asked.Load(); got != 2 {
+		t.Errorf("requests of the live run: got %d, want 2: the batch asks the same thing twice", got)
+	}
+	server.Close()
+	replayed := toolsandbox(t, "session", "replay", "exchange", "--out", lived)
+	if !strings.Contains(replayed, " 4 answers ") {
+		t.Errorf("replay: got %q, want 4 identical answers", replayed)
+	}
+	recordings := toolsandbox(t, "session", "recordings", "exchange", "--out", lived)
+	for _, want := range []string{"recordings:\n", `"price": 1`, `"convertedAmount": 2.4`} {
+		if !strings.Contains(recordings, want) {
+			t.Errorf("recordings: got\n%s\nwant %q in it", recordings, want)
+		}
+	}
+	pack = writePack(t, exchange+recordings)
+	for _, services := range []string{"recorded", "record"} {
+		equalRuns(t, lived, play(services, services, pack))
+	}
+	if got := asked.Load(); got != 2 {
+		t.Errorf("requests: got %d, want none after the live run", got-2)
+	}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(raw), serviceKey) {
+			t.Errorf("%s holds the key", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

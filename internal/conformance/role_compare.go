@@ -1,0 +1,239 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// keyHeader says whether a header holds a key, which is the installation's own.
+func keyHeader(name string) bool {
+	return name == "authorization" || name == "x-api-key" || name == "x-goog-api-key"
+}
+
+// request compares the first request with the recorded one; without one there must be none. The sampling parameters, headers and the
+// path's query are compared in compatible mode only.
+func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, compat bool) {
+	if want == nil || len(got) == 0 {
+		if (want == nil) != (len(got) == 0) {
+			c.add("request", requestText(want), strconv.Itoa(len(got))+" requests")
+		}
+		return
+	}
+	first := got[0]
+	c.text("request method", want.Method, first.Method)
+	wantPath, gotPath := want.Path, first.Path
+	if !compat {
+		wantPath, _, _ = strings.Cut(wantPath, "?")
+		gotPath, _, _ = strings.Cut(gotPath, "?")
+	}
+	c.text("request path", wantPath, gotPath)
+	if compat {
+		for _, name := range slices.Sorted(maps.Keys(want.Headers)) {
+			if !keyHeader(name) {
+				c.text("request header "+name, want.Headers[name], first.Headers[name])
+			}
+		}
+	}
+	wantBody, err := decodeJSON(want.Body)
+	if err != nil {
+		c.add("request body", "JSON", "error in the vector: "+err.Error())
+		return
+	}
+	gotBody, err := decodeJSON(first.Body)
+	if err != nil {
+		c.add("request body", "JSON", err.Error())
+		return
+	}
+	wantFields, _ := wantBody.(map[string]any)
+	gotFields, _ := gotBody.(map[string]any)
+	if !compat {
+		for _, name := range k.sampling {
+			delete(wantFields, name)
+			delete(gotFields, name)
+		}
+	}
+	c.structure("request", wantBody, gotBody)
+}
+
+func requestText(r *roleRequest) string {
+	if r == nil {
+		return "no request"
+	}
+	return "a request"
+}
+
+func decodeJSON(raw []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// structure compares JSON values. A description of prose by its hash matches any text.
+func (c *comparison) structure(at string, want, got any) {
+	switch want := want.(type) {
+	case map[string]any:
+		if _, ok := got.(string); ok && isProse(want) {
+			return
+		}
+		fields, ok := got.(map[string]any)
+		if !ok {
+			c.add(at, jsonText(want), jsonText(got))
+			return
+		}
+		all := maps.Clone(want)
+		maps.Copy(all, fields)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			w, wanted := want[name]
+			g, found := fields[name]
+			if wanted != found {
+				c.add(at+"."+name, presence(w, wanted), presence(g, found))
+				continue
+			}
+			c.structure(at+"."+name, w, g)
+		}
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			c.add(at, jsonText(want), jsonText(got))
+			return
+		}
+		for i := range want {
+			c.structure(fmt.Sprintf("%s[%d]", at, i), want[i], list[i])
+		}
+	case string:
+		text, ok := got.(string)
+		if !ok || !matches(want, text) {
+			c.add(at, jsonText(want), jsonText(got))
+		}
+	default:
+		if !sameScalar(want, got) {
+			c.add(at, jsonText(want), jsonText(got))
+		}
+	}
+}
+
+func presence(value any, there bool) string {
+	if !there {
+		return "nothing"
+	}
+	return jsonText(value)
+}
+
+func jsonText(value any) string {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(raw)
+}
+
+// isProse recognises what stands for prose of the original.
+func isProse(value map[string]any) bool {
+	_, hash := value["sha256"]
+	_, chars := value["chars"]
+	return hash && chars && len(value) == 2
+}
+
+// matches compares texts; «prose:N» matches any text.
+func matches(want, got string) bool {
+	if !strings.Contains(want, "«prose:") {
+		return want == got
+	}
+	pieces := regexp.MustCompile(`«prose:\d+»`).Split(want, -1)
+	for i := range pieces {
+		pieces[i] = regexp.QuoteMeta(pieces[i])
+	}
+	return regexp.MustCompile(`(?s)^` + strings.Join(pieces, `.*`) + `$`).MatchString(got)
+}
+
+// sameScalar compares numbers by value, everything else as it is.
+func sameScalar(want, got any) bool {
+	w, wantNumber := want.(json.Number)
+	g, gotNumber := got.(json.Number)
+	if !wantNumber || !gotNumber {
+		return want == got
+	}
+	a, errA := w.Float64()
+	b, errB := g.Float64()
+	return w == g || errA == nil && errB == nil && a == b
+}
+
+// roleMessages compares the messages of a role, or of the environment after it. Where the order of mappings and drawn ids say nothing,
+// they are taken from the recorded messages.
+func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
+	if k.unordered {
+		got = aligned(want, got)
+	}
+	c.messages(want, got)
+}
+
+// aligned returns copies with the recorded ids where both are drawn ones, and with the recorded source where it is the same call.
+func aligned(want, got []*worldv1.Message) []*worldv1.Message {
+	list := make([]*worldv1.Message, len(got))
+	for i := range got {
+		m, ok := proto.Clone(got[i]).(*worldv1.Message)
+		if !ok || i >= len(want) {
+			list[i] = got[i]
+			continue
+		}
+		if drawn(want[i].GetToolCallId()) && drawn(m.GetToolCallId()) {
+			m.ToolCallId = want[i].ToolCallId
+		}
+		if sameCall(want[i].GetContent(), m.GetContent()) {
+			m.Content = want[i].Content
+		}
+		list[i] = m
+	}
+	return list
+}
+
+func drawn(id string) bool {
+	_, err := uuid.Parse(id)
+	return err == nil
+}
+
+// sameCall says whether two sources make the same call, with the arguments in any order.
+func sameCall(want, got string) bool {
+	wantID, wantTool, wantArguments, ok := python.ParseCall(want)
+	if !ok {
+		return false
+	}
+	gotID, gotTool, gotArguments, ok := python.ParseCall(got)
+	return ok && wantID == gotID && wantTool == gotTool && sameKinds(wantArguments, gotArguments)
+}
+
+// sameKinds is python's == for values whose numbers have the same types.
+func sameKinds(want, got python.Value) bool {
+	if want.Kind() != got.Kind() {
+		return false
+	}
+	if list, ok := want.AsList(); ok {
+		other, _ := got.AsList()
+		return slices.EqualFunc(list, other, sameKinds)
+	}
+	dict, ok := want.AsDict()
+	if !ok {
+		return want.Equal(got)
+	}
+	other, _ := got.AsDict()
+	for _, item := range dict.Items() {
+		value, found := other.Get(item.Key)
+		if !found || !sameKinds(item.Value, value) {
+			return false
+		}
+	}
+	return dict.Len() == other.Len()
+}

@@ -1,0 +1,159 @@
+package scenario
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// anchor lets the last milestones ask that no table has changed since the milestone before them that names it, or since the
+// start if none does. Without that, a change that nobody asked for would go unseen after the last milestone that looks at the
+// table, and anywhere if a snapshot holds both before and after it. Left out are tables that the author leaves unguarded, those
+// that the oracle may change without a milestone that names them, and those of which it depends on the order of the
+// milestones when they change.
+func anchor(graph *evaluationv1.Graph, oracle []*worldv1.Turn) {
+	nodes := graph.GetNodes()
+	next := make([][]int, len(nodes))
+	for _, edge := range graph.GetEdges() {
+		next[edge.GetBefore()] = append(next[edge.GetBefore()], int(edge.GetAfter()))
+	}
+	if findCircle(next) != nil {
+		return // Validate says so
+	}
+	comes := make([][]int, len(nodes)) // what comes after each
+	for i := range nodes {
+		comes[i] = reachable(next, i)
+	}
+	for i, node := range nodes {
+		if len(next[i]) > 0 || len(node.GetConstraints()) == 0 {
+			continue
+		}
+		var anchors []*evaluationv1.Constraint
+		loose := false
+		for _, schema := range world.Schemas() {
+			table := schema.Name
+			if !guardable(node, table) || compares(node, table) || calls(node, table) {
+				continue
+			}
+			changes := changes(oracle, table)
+			reference, ok := lastNaming(nodes, comes, i, table, changes)
+			loose = loose || changes > 0 && !(ok && reference != startNode && compares(nodes[reference], table))
+			if ok {
+				anchors = append(anchors, &evaluationv1.Constraint{
+					Table: table, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL, Reference: proto.Int32(int32(reference)),
+				})
+			}
+		}
+		for _, c := range anchors {
+			// A reference to the start brings automatic guardrails since the start with it, for a loose table too.
+			if c.GetReference() != startNode || !loose {
+				node.Constraints = append(node.Constraints, c)
+			}
+		}
+	}
+}
+
+// guardable says whether automatic guardrails of a node may guard a table.
+func guardable(node *evaluationv1.Node, table worldv1.TableName) bool {
+	return table != worldv1.TableName_TABLE_NAME_SANDBOX && !slices.Contains(node.GetUnguardedTables(), table) &&
+		(!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), table))
+}
+
+// compares says whether a constraint of a node looks at a table.
+func compares(node *evaluationv1.Node, table worldv1.TableName) bool {
+	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == table })
+}
+
+// calls says whether a constraint of a node wants a call that changes a table.
+func calls(node *evaluationv1.Node, table worldv1.TableName) bool {
+	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
+		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changed(tool) == table })
+	})
+}
+
+// changes returns how many calls of a script may change a table.
+func changes(script []*worldv1.Turn, table worldv1.TableName) int {
+	count := 0
+	for _, turn := range script {
+		for _, call := range turn.GetCalls() {
+			if changed(call.GetTool()) == table {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// changed returns the table that a tool changes, going by its name; the zero value if it changes none.
+func changed(tool string) worldv1.TableName {
+	switch verb, object, _ := strings.Cut(tool, "_"); {
+	case verb == "set":
+		return worldv1.TableName_TABLE_NAME_SETTING
+	case verb == "send":
+		return worldv1.TableName_TABLE_NAME_MESSAGING
+	case verb != "add" && verb != "modify" && verb != "remove":
+		return worldv1.TableName_TABLE_NAME_UNSPECIFIED
+	case object == "contact":
+		return worldv1.TableName_TABLE_NAME_CONTACT
+	case object == "reminder":
+		return worldv1.TableName_TABLE_NAME_REMINDER
+	default:
+		return worldv1.TableName_TABLE_NAME_UNSPECIFIED
+	}
+}
+
+// lastNaming returns the node that names a table and comes before node i and after all others that name it, or the start if
+// none does and nothing changes the table. Not ok means that it cannot be told when the table changes last.
+func lastNaming(nodes []*evaluationv1.Node, comes [][]int, i int, table worldv1.TableName, changes int) (reference int, ok bool) {
+	var naming []int
+	for n := range nodes {
+		if n != i && (compares(nodes[n], table) || calls(nodes[n], table)) {
+			naming = append(naming, n)
+		}
+	}
+	if len(naming) == 0 {
+		return startNode, changes == 0
+	}
+	for _, n := range naming {
+		last := slices.Contains(comes[n], i)
+		for _, other := range naming {
+			last = last && (other == n || slices.Contains(comes[other], n))
+		}
+		if last {
+			return n, compares(nodes[n], table) || changes <= len(naming)
+		}
+	}
+	return 0, false
+}
+
+// wantedTools returns the tools whose calls a constraint accepts.
+func wantedTools(c *evaluationv1.Constraint) []string {
+	var tools []string
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			text := strings.TrimSpace(cell.GetValue().GetText())
+			if cell.GetColumn() != "tool_trace" {
+				continue
+			}
+			if !strings.HasPrefix(text, "[") {
+				text = "[" + text + "]"
+			}
+			var traces []struct {
+				Tool string `json:"tool_name"`
+			}
+			if err := json.Unmarshal([]byte(text), &traces); err != nil {
+				continue // Validate says so
+			}
+			for _, trace := range traces {
+				tools = append(tools, trace.Tool)
+			}
+		}
+	}
+	return tools
+}

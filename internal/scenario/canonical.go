@@ -1,0 +1,191 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ErrFormat says that a file cannot be brought into its canonical form without loss.
+var ErrFormat = errors.New("cannot be formatted")
+
+// Format returns the canonical form of a file of a pack: fields in the usual order, two columns of indentation, one newline at
+// the end. Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go. The canonical form
+// of a canonical form is itself. A file that is not readable is of type Errors, one whose comments or content would not
+// survive is ErrFormat.
+func Format(name string, data []byte) ([]byte, error) {
+	r := &reader{file: name}
+	before := r.documents(data)
+	if len(r.errors) > 0 {
+		return nil, r.errors
+	}
+	nodes, err := parseNodes(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
+	}
+	all := forms()
+	for _, node := range nodes {
+		if root := node.Content[0]; root.Kind == yaml.MappingNode {
+			arrange(root, fitting(root, all, "pack", "world", "scenario"), all)
+		}
+	}
+	out, err := encodeNodes(nodes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
+	}
+	after := (&reader{file: name}).documents(out)
+	written, err := parseNodes(out)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
+	case !slices.EqualFunc(before, after, sameValue):
+		return nil, fmt.Errorf("%s: %w: its content would change", name, ErrFormat)
+	case !slices.Equal(comments(nodes), comments(written)):
+		return nil, fmt.Errorf("%s: %w: a comment would be lost; put it on a line of its own above a field", name, ErrFormat)
+	}
+	return out, nil
+}
+
+// parseNodes returns the documents of a file that hold something.
+func parseNodes(data []byte) ([]*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var nodes []*yaml.Node
+	for {
+		node := &yaml.Node{}
+		err := decoder.Decode(node)
+		if errors.Is(err, io.EOF) {
+			return nodes, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(node.Content) == 1 {
+			nodes = append(nodes, node)
+		}
+	}
+}
+
+func encodeNodes(nodes []*yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	for _, node := range nodes {
+		hideColons(node)
+		if err := encoder.Encode(node); err != nil {
+			return nil, err
+		}
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(out.Bytes(), []byte(hiddenColon), []byte(":")), nil
+}
+
+// hiddenColon stands for a colon in a plain text, e.g. a local time, which the encoder would quote in flow style.
+const hiddenColon = "\ue000"
+
+func hideColons(node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode && node.Style == 0 {
+		node.Value = strings.ReplaceAll(node.Value, ":", hiddenColon)
+	}
+	for _, child := range node.Content {
+		hideColons(child)
+	}
+}
+
+// fitting returns the first of the named forms that has all fields of a mapping; the zero form if none has.
+func fitting(node *yaml.Node, all map[string]form, names ...string) form {
+	for _, name := range names {
+		known := all[name].names()
+		fits := len(known) > 0
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			fits = fits && slices.Contains(known, node.Content[i].Value)
+		}
+		if fits {
+			return all[name]
+		}
+	}
+	return form{}
+}
+
+// arrange puts the fields of a mapping, and of the mappings in it, into the order of their forms.
+func arrange(node *yaml.Node, f form, all map[string]form) {
+	if len(f.fields) == 0 {
+		return
+	}
+	type entry struct {
+		at         int
+		key, value *yaml.Node
+	}
+	names := f.names()
+	var entries []entry
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		at := slices.Index(names, node.Content[i].Value)
+		entries = append(entries, entry{at, node.Content[i], node.Content[i+1]})
+		arrangeField(node.Content[i+1], f.fields[at].holds, all)
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return a.at - b.at })
+	node.Content = node.Content[:0]
+	for _, e := range entries {
+		node.Content = append(node.Content, e.key, e.value)
+	}
+}
+
+// arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's rows have in common.
+func arrangeField(node *yaml.Node, holds string, all map[string]form) {
+	var single, items []string
+	for name := range strings.SplitSeq(holds, "|") {
+		if item, isList := strings.CutPrefix(name, "["); isList {
+			items = append(items, strings.TrimSuffix(item, "]"))
+		} else {
+			single = append(single, name)
+		}
+	}
+	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }
+	switch node.Kind { //nolint:exhaustive // the others hold nothing
+	case yaml.MappingNode:
+		arrange(node, fitting(node, all, slices.DeleteFunc(single, isRow)...), all)
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			if item.Kind == yaml.MappingNode {
+				arrange(item, fitting(item, all, slices.DeleteFunc(slices.Clone(items), isRow)...), all)
+			}
+		}
+	}
+}
+
+// sameValue says whether two values hold the same, whatever the order of fields.
+func sameValue(a, b *value) bool {
+	if a.shape != b.shape || a.text != b.text || a.boolean != b.boolean || len(a.fields) != len(b.fields) {
+		return false
+	}
+	for i := range a.fields {
+		other := b.get(a.fields[i].key)
+		if other == nil || !sameValue(a.fields[i].value, other) {
+			return false
+		}
+	}
+	return slices.EqualFunc(a.list, b.list, sameValue)
+}
+
+// comments returns the lines of all comments, sorted.
+func comments(nodes []*yaml.Node) []string {
+	var out []string
+	for _, node := range nodes {
+		for _, text := range []string{node.HeadComment, node.LineComment, node.FootComment} {
+			for line := range strings.SplitSeq(text, "\n") {
+				if line = strings.TrimSpace(line); line != "" {
+					out = append(out, line)
+				}
+			}
+		}
+		out = append(out, comments(node.Content)...)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,113 @@
+package scenario
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"order", "says: x\nmilestones: []\n# who\nname: a # b\n", "says: x\nmilestones: []\n# who\nname: a # b\n"}, // says is no field of a scenario
+		{"scenario",
+			"# top\n\nuser:\n    says: Hi\n    # why\n    goal: G\n\n\ncategories:   [COREFERENCE]\nname: a # b\nmilestones:\n- call: {arguments: {b: 1.50, a: 2}, tool: t}\n  name: n\n",
+			"# top\n\nname: a # b\ncategories: [COREFERENCE]\nuser:\n  # why\n  goal: G\n  says: Hi\nmilestones:\n  - name: n\n    call: {tool: t, arguments: {b: 1.50, a: 2}}\n"},
+		{"world", "tables:\n  CONTACT: {add: [{phone_number: \"+49\", name: A}], remove: []}\nclock: {time_zone: UTC, now: 2025-01-02T03:04:05}\n",
+			"clock: {now: 2025-01-02T03:04:05, time_zone: UTC}\ntables:\n  CONTACT: {remove: [], add: [{phone_number: \"+49\", name: A}]}\n"},
+		{"several", "name: a\nworld: b\n---\nworld: c\nname: d\n", "name: a\nworld: b\n---\nname: d\nworld: c\n"},
+		{"pack", "description: d\nname: a\n", "name: a\ndescription: d\n"},
+		{"other file", "- url: a\n", "- url: a\n"},
+		{"block text", "notes: |\n    a\n\n    b\nname: x\nfloor: 0.20\n", "name: x\nnotes: |\n  a\n\n  b\nfloor: 0.20\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Format("a.yaml", []byte(c.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			again, err := Format("a.yaml", got)
+			if err != nil || string(again) != string(got) {
+				t.Errorf("again: got %q and %v, want no change", again, err)
+			}
+		})
+	}
+}
+
+func TestFormatErrors(t *testing.T) {
+	var mistakes Errors
+	if _, err := Format("a.yaml", []byte("name: [\n")); !errors.As(err, &mistakes) || mistakes[0].File != "a.yaml" {
+		t.Errorf("not YAML: got %v, want Errors about a.yaml", err)
+	}
+}
+
+// TestFormatCatalogue formats the built-in catalogue: what is loaded from it stays the same.
+func TestFormatCatalogue(t *testing.T) {
+	for _, pattern := range []string{"*.yaml", "worlds/*.yaml"} {
+		names, err := fs.Glob(os.DirFS(catalogueDir), pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: got %d files and %v, want some", pattern, len(names), err)
+		}
+		for _, name := range names {
+			data, err := fs.ReadFile(os.DirFS(catalogueDir), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Format(name, data); err != nil {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+}
+
+// TestTemplate loads what new scenarios begin with.
+func TestTemplate(t *testing.T) {
+	text, world, err := Template("feed_the_cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := files(string(text), "")
+	fsys["worlds/"+TemplateWorld+".yaml"] = fsys["worlds/base.yaml"]
+	delete(fsys, "worlds/base.yaml")
+	fsys["worlds/"+TemplateWorld+".yaml"].Data = world
+	loaded, err := Load(fsys, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := loaded[0].Scenario.GetSetup().GetName(); got != "feed_the_cat" {
+		t.Errorf("name: got %q, want feed_the_cat", got)
+	}
+	for _, data := range [][]byte{text, world} {
+		formatted, err := Format("a.yaml", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(formatted), string(data)); diff != "" {
+			t.Errorf("not canonical (-canonical +template):\n%s", diff)
+		}
+	}
+	if _, _, err := Template("a/b"); err == nil {
+		t.Error("a/b: got no error")
+	}
+}
+
+// FuzzFormat must not panic; what it writes is canonical and says the same.
+func FuzzFormat(f *testing.F) {
+	for _, seed := range []string{testScenario, testWorld, "a: [", "name: a # b\n# c\n", "a: {b: 'c:d', e: f:g}", "- - a\n", "x: |+\n  a\n\n\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Format("a.yaml", data)
+		if err != nil {
+			return
+		}
+		before, after := (&reader{}).documents(data), (&reader{}).documents(got)
+		if len(before) != len(after) {
+			t.Errorf("%d documents became %d", len(before), len(after))
+		}
+	})
+}

@@ -1,0 +1,278 @@
+package scenario
+
+import "github.com/toolsandbox/toolsandbox/internal/world"
+
+// form describes a mapping of the format: what the reader accepts and what Schema tells editors.
+type form struct {
+	fields []formField
+	// one says that exactly one of the fields is given.
+	one bool
+}
+
+// formField is one field of a mapping.
+type formField struct {
+	name string
+	// holds names the form of the content, or a primitive one of the schema: "a|b" is either, "[a]" a list of it.
+	holds string
+	// doc says what the field means, in one sentence.
+	doc      string
+	required bool
+}
+
+// names returns the fields' names, in the order in which authors write them.
+func (f form) names() []string {
+	names := make([]string, len(f.fields))
+	for i := range f.fields {
+		names[i] = f.fields[i].name
+	}
+	return names
+}
+
+// forms returns every form by its name.
+func forms() map[string]form {
+	all := map[string]form{
+		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
+		"demonstration": demonstrationForm(), "message": messageForm(), "turn": turnForm(), "call": callForm(),
+		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
+		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
+		"override": overrideForm(), "tables": tablesForm(), "pack": packForm(), "toolText": toolTextForm(),
+		"expression": expressionForm(),
+	}
+	for _, schema := range world.Schemas() {
+		name := world.TableText(schema.Name)
+		all[rowPrefix+name] = rowForm(schema)
+		if !isSandbox(schema) {
+			all[editPrefix+name] = editForm(name)
+			all[changePrefix+name] = changeForm(name)
+		}
+	}
+	return all
+}
+
+// scenarioForm is a document of a scenario file.
+func scenarioForm() form {
+	return form{fields: []formField{
+		{"name", "name", "Unique name of the scenario; also the name of its result folder.", true},
+		{"notes", "text", "For other authors; no role ever sees it.", false},
+		{"floor", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
+		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
+		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
+		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
+		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
+		{"categories", "[category]", "What the task is about; those of variants are added by themselves.", true},
+		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
+		{"tools", "[text]", "Real names of the tools that the agent gets; none listed means all.", false},
+		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},
+		{"augmentations", "[augmentation]", "How tools are shown, for a scenario that has no variants.", false},
+		{"system", "text", "What the agent is told first, instead of the default.", false},
+		{"user", "user", "What the simulated user wants, knows and says.", false},
+		{"messages", "[message]", "The starting messages, instead of system, user.goal and user.says.", false},
+		{"oracle", "[turn]", "A solution, turn by turn; it should score 1.", false},
+		{"orders", "[order]", "Other orders of the oracle's turns that solve the task as well, as their numbers from 1.", false},
+		{"recordings", "[anyRecording]", "Answers of external services.", false},
+		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
+		{"milestones", "[milestone]", "What must happen.", false},
+		{"minefields", "[minefield]", "What must not happen.", false},
+	}}
+}
+
+// worldForm is the document of a world file.
+func worldForm() form {
+	return form{fields: []formField{
+		{"notes", "text", "For other authors; no role ever sees it.", false},
+		{"extends", "text", "Name of the world that this one changes.", false},
+		{"clock", "clock", "The time at the first message.", false},
+		{"tables", "tables", "The rows of each table.", false},
+	}}
+}
+
+func clockForm() form {
+	return form{fields: []formField{
+		{"now", "time", "Local time like 2025-03-14T09:15:00, or POSIX seconds.", false},
+		{"time_zone", "text", "IANA name, e.g. America/Los_Angeles.", false},
+		{"step", "amount", "Seconds by which each message advances the clock.", false},
+	}}
+}
+
+func userForm() form {
+	return form{fields: []formField{
+		{"goal", "text", "What the simulated user wants.", false},
+		{"knowledge", "[text]", "What the user may tell when asked.", false},
+		{"demonstrations", "[demonstration]", "An example conversation that only a simulated user sees.", false},
+		{"says", "text", "The first message.", false},
+		{"script", "[turn]", "What the scripted user says after the first message.", false},
+	}}
+}
+
+func demonstrationForm() form {
+	return form{one: true, fields: []formField{
+		{"user", "text", "What the user says.", false},
+		{"agent", "text", "What the agent says.", false},
+		{"end", "yes", "The user ends the conversation.", false},
+	}}
+}
+
+func messageForm() form {
+	return form{fields: []formField{
+		{"from", "role", "Who speaks.", true},
+		{"to", "role", "Who is spoken to.", true},
+		{"content", "text", "What is said.", true},
+		{"visible_to", "[role]", "Who may read it; sender and recipient if left out.", false},
+	}}
+}
+
+func turnForm() form {
+	return form{one: true, fields: []formField{
+		{"say", "text", "A text for the other side.", false},
+		{"calls", "[call]", "Calls; more than one are one parallel batch.", false},
+		{"end", "yes", "The user ends the conversation.", false},
+	}}
+}
+
+func callForm() form {
+	return form{fields: []formField{
+		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
+		{"tool", "text", "The tool's real name.", true},
+		{"arguments", "object", "The arguments as a model would write them.", false},
+	}}
+}
+
+func recordingForm() form {
+	return form{fields: []formField{
+		{"url", "text", "Full URL of the request, without parameters.", true},
+		{"params", "object", "The request's parameters.", true},
+		{"response", "anything", "The body of the answer.", true},
+	}}
+}
+
+func sharedRecordingForm() form {
+	return form{fields: []formField{
+		{"file", "text", "Name of a file in recordings/ whose answers are used, without .yaml.", true},
+	}}
+}
+
+func guardrailsForm() form {
+	return form{fields: []formField{
+		{"only", "[table]", "Guard these tables only; none listed guards none.", false},
+		{"except", "[table]", "Guard all tables but these.", false},
+	}}
+}
+
+// nodeForm is a milestone: one constraint in place, or several.
+func nodeForm() form {
+	return form{fields: append([]formField{
+		{"name", "text", "For people and for after and reference; unique in the list.", false},
+		{"after", "[text]", "Names of those that come before; the one written before it if left out.", false},
+		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
+		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
+	}, constraintForm().fields...)}
+}
+
+func minefieldForm() form {
+	return form{fields: append(nodeForm().fields,
+		formField{"trip", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false})}
+}
+
+func constraintForm() form {
+	return form{fields: []formField{
+		{"says", "text", "The agent tells the user something like it.", false},
+		{"call", "wantedCall|[wantedCall]", "A call that succeeded, or any of several.", false},
+		{"table", "table", "The table that is compared.", false},
+		{"measure", "measure", "How it is compared; snapshot if left out.", false},
+		{"reference", "text", "Name of one that comes before, or start.", false},
+		{"expect", "row|[row]", "The wanted row or rows; columns left out do not matter.", false},
+		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
+		{"fill_to", "fillTo", "For tool_trace_dependant: the column that extracted values fill.", false},
+		{"extractor", "text|expression", "For tool_trace_dependant: the name of the extractor, or one in CEL.", false},
+	}}
+}
+
+// expressionForm stands for what an expression gives.
+func expressionForm() form {
+	return form{fields: []formField{
+		{expressionKey, "text", "A time relative to now, or an extractor, in CEL.", true},
+	}}
+}
+
+func wantedCallForm() form {
+	return form{fields: []formField{
+		{"tool", "text", "The tool's real name.", true},
+		{"arguments", "object", "Arguments that the call has at least.", false},
+		{"tolerances", "tolerances", "Largest accepted difference, by argument.", false},
+	}}
+}
+
+func overrideForm() form {
+	return form{fields: []formField{
+		{"measure", "columnMeasure", "How the column is compared.", true},
+		{"tolerances", "tolerances", "Largest accepted difference, by column or argument.", false},
+	}}
+}
+
+const (
+	rowPrefix    = "row_"
+	editPrefix   = "edit_"
+	changePrefix = "change_"
+)
+
+func isSandbox(schema world.Schema) bool { return schema.Name == world.Sandbox().Name }
+
+// tablesForm holds rows, or changes to rows, by table.
+func tablesForm() form {
+	var f form
+	for _, schema := range world.Schemas() {
+		if name := world.TableText(schema.Name); !isSandbox(schema) {
+			f.fields = append(f.fields, formField{
+				name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
+			})
+		}
+	}
+	return f
+}
+
+// editForm changes a table.
+func editForm(table string) form {
+	row := rowPrefix + table
+	return form{fields: []formField{
+		{"remove", "[" + row + "]", "Rows with these cells go.", false},
+		{"change", "[" + changePrefix + table + "]", "Rows with some cells get others.", false},
+		{"set", row, "Cells of every row.", false},
+		{"add", "[" + row + "]", "New rows.", false},
+	}}
+}
+
+func changeForm(table string) form {
+	row := rowPrefix + table
+	return form{fields: []formField{
+		{"where", row, "Cells that the rows have.", true},
+		{"set", row, "Cells that they get.", true},
+	}}
+}
+
+// rowForm is a row of a table; columns left out are null.
+func rowForm(schema world.Schema) form {
+	var f form
+	for _, column := range schema.Columns {
+		holds := map[world.Kind]string{
+			world.KindText: "textCell", world.KindNumber: "numberCell", world.KindBool: "booleanCell", world.KindTexts: "anything",
+		}[column.Kind]
+		f.fields = append(f.fields, formField{column.Name, holds, "A " + column.Kind.String() + ".", false})
+	}
+	return f
+}
+
+// packForm is the document of pack.yaml.
+func packForm() form {
+	return form{fields: []formField{
+		{"name", "name", "What the pack is called.", true},
+		{"description", "text", "What it is about.", false},
+	}}
+}
+
+// toolTextForm is an entry of tools.yaml.
+func toolTextForm() form {
+	return form{fields: []formField{
+		{"description", "text", "What agents are told that the tool does.", false},
+		{"arguments", "texts", "What agents are told about arguments, by name.", false},
+	}}
+}

@@ -1,0 +1,249 @@
+package scenario
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// testPack has everything that a pack may have.
+func testPack(t *testing.T) fstest.MapFS {
+	t.Helper()
+	recorded := edit(t, testScenario, "name: one",
+		"name: recorded\nrecordings: [{file: rates}, {url: u, params: {}, response: 3}]")
+	other := proto.CloneOf(loadOne(t, testScenario))
+	other.Setup.Name = "canonical"
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(&scenariov1.Catalogue{Scenarios: []*scenariov1.Scenario{other}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Setup.Name = "canonical_json"
+	text, err := protojson.Marshal(&scenariov1.Catalogue{Scenarios: []*scenariov1.Scenario{other}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for name, content := range map[string]string{
+		"pack.yaml":             "name: kitchen\ndescription: For tests.\n",
+		"tools.yaml":            "set_wifi_status:\n  description: Radio.\n  arguments: {on: Whether it shall be on.}\n",
+		"recordings/rates.yaml": "- {url: a, params: {}, response: 1}\n- {url: b, params: {}, response: 2}\n",
+		"a.yaml":                testScenario, "b.yaml": recorded, "worlds/base.yaml": testWorld,
+		"catalogue.binpb": string(wire), "catalogue.json": string(text), "schema.json": "{}", "notes.txt": "Not read.",
+	} {
+		fsys[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return fsys
+}
+
+func TestPack(t *testing.T) {
+	pack, err := LoadPack(testPack(t), testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := []string{pack.Name, pack.Description}, []string{"kitchen", "For tests."}; !slices.Equal(got, want) {
+		t.Errorf("pack: got %q, want %q", got, want)
+	}
+	want := &setupv1.ToolDescription{
+		Tool: "set_wifi_status", Description: proto.String("Radio."),
+		Arguments: []*setupv1.ArgumentDescription{{Name: "on", Description: "Whether it shall be on."}},
+	}
+	var names []string
+	for _, l := range pack.Scenarios {
+		name := l.Scenario.GetSetup().GetName()
+		names = append(names, name)
+		if diff := cmp.Diff([]*setupv1.ToolDescription{want}, l.Scenario.GetSetup().GetTools().GetDescriptions(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s: descriptions (-want +got):\n%s", name, diff)
+		}
+		if name == "recorded" {
+			var urls []string
+			for _, answer := range l.Scenario.GetSetup().GetRecordings() {
+				urls = append(urls, answer.GetUrl()+answer.GetResponseJson())
+			}
+			if want := []string{"a1", "b2", "u3"}; !slices.Equal(urls, want) {
+				t.Errorf("recordings: got %v, want %v", urls, want)
+			}
+		}
+	}
+	if want := []string{"canonical", "canonical_json", "one", "recorded"}; !slices.Equal(names, want) {
+		t.Errorf("scenarios: got %v, want %v", names, want)
+	}
+}
+
+func TestPackErrors(t *testing.T) {
+	noMilestone := loadOne(t, testScenario)
+	noMilestone.Setup.Name = "canonical"
+	noMilestone.Setup.Tools.Deny = []string{"no_tool"}
+	wire, err := proto.Marshal(&scenariov1.Catalogue{Scenarios: []*scenariov1.Scenario{noMilestone, noMilestone}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, file, content, want string }{
+		{"unknown field of the pack", "pack.yaml", "name: a\nversion: 1", "pack.yaml:2:1: version: unknown field; expected one of name, description"},
+		{"two packs", "pack.yaml", "name: a\n---\nname: b", "pack.yaml:1:1: document: has 2 documents, expected one description of the pack"},
+		{"unknown tool", "tools.yaml", "set_wify_status: {}", `tools.yaml:1:1: set_wify_status: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
+		{"unknown field of a tool", "tools.yaml", "add_contact: {text: x}", "tools.yaml:1:15: add_contact.text: unknown field; expected one of description, arguments"},
+		{"text that is none", "tools.yaml", "add_contact: {arguments: {name: 5}}", "tools.yaml:1:33: add_contact.arguments.name: is a number, expected a text (quote it)"},
+		{"recordings no list", "recordings/rates.yaml", "url: a", "recordings/rates.yaml:1:1: document: is a mapping, expected a list"},
+		{"recording without answer", "recordings/rates.yaml", "- {url: a, params: {}}",
+			`recordings/rates.yaml:1:3: [0]: has no "response", which is required`},
+		{"no such recordings", "b.yaml", edit(t, testScenario, "name: one", "name: two\nrecordings: [{file: rate}]"),
+			`b.yaml:2:21: recordings[0].file: there is no recordings/rate.yaml; did you mean "rates"?`},
+		{"broken catalogue", "catalogue.json", `{"scenario": []}`, `catalogue.json:1:1: document: is no toolsandbox.scenario.v1.Catalogue: `},
+		{"bad scenario", "catalogue.binpb", string(wire), `catalogue.binpb:1:1: name: another scenario is called "canonical" too, at catalogue.binpb:1:1; names must be unique` +
+			"\n" + `catalogue.binpb:1:1: scenarios[0].setup.tools.deny[0]: canonical: unknown tool "no_tool"; expected one of set_wifi_status, add_contact, end_conversation` +
+			"\n" + `catalogue.binpb:1:1: scenarios[1].setup.tools.deny[0]: canonical: unknown tool "no_tool"; expected one of set_wifi_status, add_contact, end_conversation`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fsys := testPack(t)
+			fsys[c.file] = &fstest.MapFile{Data: []byte(c.content)}
+			_, err := LoadPack(fsys, testOptions())
+			if got := errorText(err); got != c.want && !(strings.HasSuffix(c.want, ": ") && strings.HasPrefix(got, c.want)) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// zipped returns an archive of files, each below a folder.
+func zipped(t *testing.T, fsys fstest.MapFS, folder string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(fsys)) {
+		file, err := w.Create(folder + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write(fsys[name].Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestOpenPack(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, path := range []string{
+		write("flat.zip", zipped(t, testPack(t), "")), write("folder.ZIP", zipped(t, testPack(t), "kitchen/")),
+	} {
+		files, err := OpenPack(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pack, err := LoadPack(files, testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pack.Scenarios) != 4 || pack.Name != "kitchen" {
+			t.Errorf("%s: got %d scenarios of %q, want 4 of kitchen", path, len(pack.Scenarios), pack.Name)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "worlds"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("a.yaml", []byte(testScenario))
+	write("worlds/base.yaml", []byte(testWorld))
+	files, err := OpenPack(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err := Load(files, testOptions()); err != nil || len(loaded) != 1 {
+		t.Errorf("directory: got %d scenarios and %v, want 1", len(loaded), err)
+	}
+	if _, err := OpenPack(write("a.tar", nil)); !errors.Is(err, ErrPack) {
+		t.Errorf("another file: got %v, want ErrPack", err)
+	}
+	if _, err := OpenPack(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: got %v, want fs.ErrNotExist", err)
+	}
+}
+
+// TestOpenPackRefuses feeds archives that lead elsewhere or are too big.
+func TestOpenPackRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		header zip.FileHeader
+		want   string
+	}{
+		{"above", zip.FileHeader{Name: "../a.yaml"}, "leads out of the archive"},
+		{"above, later", zip.FileHeader{Name: "a/../../b.yaml"}, "leads out of the archive"},
+		{"root", zip.FileHeader{Name: "/a.yaml"}, "leads out of the archive"},
+		{"other system", zip.FileHeader{Name: `..\a.yaml`}, "leads out of the archive"},
+		{"drive", zip.FileHeader{Name: "c:a.yaml"}, "leads out of the archive"},
+		{"link", linkHeader(), "neither a file nor a directory"},
+	} {
+		var out bytes.Buffer
+		w := zip.NewWriter(&out)
+		if _, err := w.CreateHeader(&c.header); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "a.zip")
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenPack(path); !errors.Is(err, ErrPack) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want ErrPack that %s", c.name, err, c.want)
+		}
+	}
+}
+
+func linkHeader() zip.FileHeader {
+	header := zip.FileHeader{Name: "a.yaml"}
+	header.SetMode(fs.ModeSymlink | 0o777)
+	return header
+}
+
+// FuzzUnzip must not panic, and what it accepts must be readable within its bounds.
+func FuzzUnzip(f *testing.F) {
+	var empty bytes.Buffer
+	if err := zip.NewWriter(&empty).Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(empty.Bytes())
+	f.Add([]byte("PK\x05\x06"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		files, err := unzip(data)
+		if err != nil {
+			return
+		}
+		if _, err := LoadPack(files, testOptions()); err == nil && len(data) == 0 {
+			t.Error("nothing is a pack")
+		}
+	})
+}

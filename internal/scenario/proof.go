@@ -1,0 +1,102 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+const (
+	// DefaultFloor is the highest similarity that an unhelpful agent may reach in a scenario that states no floor.
+	DefaultFloor = 0.35
+
+	milestonesPath = "evaluation.milestones"
+	minefieldsPath = "evaluation.minefields"
+)
+
+// proof reads what the author claims beyond the oracle's solution. Turns are written from 1 and kept from 0.
+func (b *builder) proof(v *value) *scenariov1.Proof {
+	proof := &scenariov1.Proof{Floor: DefaultFloor}
+	if floor := v.get("floor"); b.want(floor, shapeNumber) {
+		proof.Floor = floor.number
+	}
+	for _, item := range b.items(v.get("orders")) {
+		order := &scenariov1.Order{}
+		b.mark("proof.orders["+strconv.Itoa(len(proof.GetOrders()))+"]", item)
+		for _, turn := range b.items(item) {
+			if b.want(turn, shapeNumber) {
+				order.Turns = append(order.Turns, int32(b.integer(turn, 1, maxTurns))-1)
+			}
+		}
+		proof.Orders = append(proof.Orders, order)
+	}
+	minefields := v.get("minefields")
+	if minefields == nil || minefields.shape != shapeList {
+		return proof // evaluation has recorded what is wrong
+	}
+	for i, item := range minefields.list {
+		if item.shape != shapeMapping || item.get("trip") == nil {
+			continue
+		}
+		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"
+		b.mark(at, item.get("trip"))
+		proof.Trips = append(proof.Trips, &scenariov1.Trip{
+			Minefield: int32(i), Turns: b.script(item.get("trip"), at+".turns"),
+		})
+	}
+	return proof
+}
+
+// maxTurns bounds the number of a turn.
+const maxTurns = 10000
+
+// proof checks the claims about a scenario. A scenario without any makes none.
+func (c *checker) proof(s *scenariov1.Scenario) {
+	proof := s.GetProof()
+	if !(proof.GetFloor() >= 0 && proof.GetFloor() <= 1) {
+		c.fail("proof.floor", "is %v, expected a similarity from 0 to 1", proof.GetFloor())
+	}
+	for i, order := range proof.GetOrders() {
+		path := fmt.Sprintf("proof.orders[%d]", i)
+		c.permutation(path, order.GetTurns(), len(s.GetSetup().GetOracleScript()))
+		for j := range i {
+			if slices.Equal(proof.GetOrders()[j].GetTurns(), order.GetTurns()) {
+				c.fail(path, "is the same order as number %d", j+1)
+			}
+		}
+	}
+	nodes := s.GetEvaluation().GetMinefields().GetNodes()
+	tripped := map[int32]bool{}
+	for i, trip := range proof.GetTrips() {
+		path := fmt.Sprintf("proof.trips[%d]", i)
+		switch number := trip.GetMinefield(); {
+		case number < 0 || int(number) >= len(nodes):
+			c.fail(path, "is about minefield %d, expected a number below %d", number, len(nodes))
+		case tripped[number]:
+			c.fail(path, "minefield %d has two", number)
+		default:
+			tripped[number] = true
+		}
+		if len(trip.GetTurns()) == 0 {
+			c.fail(path, "is empty, expected the turns that step on the minefield")
+		}
+		c.script(path+".turns", trip.GetTurns(), func(tool string) string { return takenAway(s.GetSetup().GetTools(), tool) })
+	}
+}
+
+// permutation checks another order of a script's turns.
+func (c *checker) permutation(path string, order []int32, count int) {
+	sorted := slices.Sorted(slices.Values(order))
+	identity := make([]int32, count)
+	for i := range identity {
+		identity[i] = int32(i)
+	}
+	switch {
+	case !slices.Equal(sorted, identity):
+		c.fail(path, "is no order of the oracle's %d turns, expected each number from 1 to %d once", count, count)
+	case slices.Equal(order, identity):
+		c.fail(path, "is the order in which the oracle is written; leave it out")
+	}
+}

@@ -1,0 +1,188 @@
+package scenario
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// expressionKey is the only field of a mapping that stands for the value of an expression.
+const expressionKey = "cel"
+
+// inside is where the first character of a text stands in its file; no line means that it cannot be told.
+type inside struct {
+	line, column int
+}
+
+// insideScalar returns where a plain or quoted text begins, if it is written on one line as it is.
+func insideScalar(t *token.Token) inside {
+	written := strings.TrimSpace(t.Origin)
+	switch {
+	case t.Position == nil || t.Value == "":
+	case written == t.Value:
+		return inside{t.Position.Line, t.Position.Column}
+	case written == `"`+t.Value+`"` || written == `'`+t.Value+`'`:
+		return inside{t.Position.Line, t.Position.Column + 1}
+	}
+	return inside{}
+}
+
+// insideBlock returns where a text in a block that keeps its lines begins.
+func insideBlock(node *ast.LiteralNode) inside {
+	header, text := node.GetToken(), node.Value.GetToken()
+	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
+		return inside{}
+	}
+	indent := len(text.Origin) - len(strings.TrimLeft(text.Origin, " "))
+	return inside{header.Position.Line + 1, indent + 1}
+}
+
+// failInside records the mistake of an expression at its place in the file, as far as that can be told.
+func (r *reader) failInside(v *value, err error) {
+	at := *v
+	var mistake *expression.Error
+	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
+		at.line, at.column = v.inside.line+mistake.Line-1, v.inside.column+mistake.Column-1
+	}
+	r.fail(&at, "%v", err)
+}
+
+// expression returns the expression that a mapping stands for, nil if it is none.
+func (v *value) expression() *value {
+	if v == nil || v.shape != shapeMapping || len(v.fields) != 1 {
+		return nil
+	}
+	return v.get(expressionKey)
+}
+
+// what returns the word for a value that is used in messages to people.
+func (v *value) what() string {
+	if v.time != nil {
+		return "a time"
+	}
+	return v.shape.String()
+}
+
+// resolve turns the expressions in a value, {cel: …}, into the times that they give. Extractors are expressions of another
+// kind and left alone.
+func (r *reader) resolve(v *value, clock *setupv1.Clock) {
+	if v == nil {
+		return
+	}
+	if source := v.expression(); source != nil {
+		r.resolveTime(v, source, clock)
+		return
+	}
+	for _, item := range v.list {
+		r.resolve(item, clock)
+	}
+	for i := range v.fields {
+		if v.fields[i].key != "extractor" {
+			r.resolve(v.fields[i].value, clock)
+		}
+	}
+}
+
+// resolveTimes turns the expressions in a scenario, outside its tables, into times.
+func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
+	for _, key := range []string{"oracle", "recordings", "milestones", "minefields"} {
+		r.resolve(v.get(key), clock)
+	}
+	if user := v.get("user"); user != nil {
+		r.resolve(user.get("script"), clock)
+	}
+}
+
+// resolveTime turns one expression into a number. Without a clock, which is a mistake elsewhere or is still to come, the
+// number is 0.
+func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
+	if !r.want(source, shapeText) {
+		v.shape = shapeBroken
+		return
+	}
+	compiled, err := expression.CompileTime(source.text)
+	if err != nil {
+		r.failInside(source, err)
+		v.shape = shapeBroken
+		return
+	}
+	seconds, err := secondsAt(compiled, clock)
+	if err != nil {
+		r.failInside(source, err)
+		v.shape = shapeBroken
+		return
+	}
+	v.shape, v.fields, v.time, v.number = shapeNumber, nil, compiled, seconds
+	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
+	if seconds == math.Trunc(seconds) {
+		v.text += ".0"
+	}
+}
+
+// secondsAt returns the time that an expression gives by a clock, 0 if the clock has none.
+func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
+	zone, err := time.LoadLocation(clock.GetTimeZone())
+	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
+		return 0, nil //nolint:nilerr // a clock with mistakes is reported where it is written
+	}
+	return t.Seconds(clock.GetNow(), zone)
+}
+
+// relativeCells are the cells of a world that depend on its clock, by row and column.
+type relativeCells map[*worldv1.Row]map[int]*expression.Time
+
+// note remembers whether a cell depends on the clock.
+func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
+	if v.time == nil {
+		delete(c[row], column)
+		return
+	}
+	if c[row] == nil {
+		c[row] = map[int]*expression.Time{}
+	}
+	c[row][column] = v.time
+}
+
+// copyTo remembers for a copy of a row what is remembered for the row.
+func (c relativeCells) copyTo(into relativeCells, row, copied *worldv1.Row) {
+	for column, t := range c[row] {
+		if into[copied] == nil {
+			into[copied] = map[int]*expression.Time{}
+		}
+		into[copied][column] = t
+	}
+}
+
+// move computes the cells of a world that depend on the clock again, after it has got another one. at is where that is
+// written.
+func (r *reader) move(w *startWorld, at *value) {
+	if at == nil {
+		return
+	}
+	for _, schema := range world.Schemas() {
+		for _, row := range w.tables[schema.Name] {
+			for column := range schema.Columns {
+				t, ok := w.relative[row][column]
+				if !ok {
+					continue
+				}
+				seconds, err := secondsAt(t, w.clock)
+				if err != nil {
+					r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
+						world.TableText(schema.Name), schema.Columns[column].Name, err)
+				}
+				row.Cells[column] = world.Number(seconds)
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package scenario
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// relativeScenario says everything that can be said relative to now.
+const relativeScenario = `name: one
+world: later
+categories: [SINGLE_TOOL_CALL]
+user:
+  goal: Be reminded.
+  says: Remind me tomorrow at nine.
+  script:
+    - calls: [{tool: end_conversation, arguments: {}}]
+oracle:
+  - calls: [{tool: add_reminder, arguments: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}]
+  - say: Done.
+recordings:
+  - {url: "https://example.org/news", params: {since: {cel: now}}, response: {at: [{cel: 'now + duration("90m")'}]}}
+milestones:
+  - name: called
+    call:
+      - {tool: add_reminder, arguments: {reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}
+  - table: REMINDER
+    measure: addition
+    reference: start
+    expect: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}
+  - table: SANDBOX
+    expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: {cel: 'local("2025-01-03T09:00")'}}}}
+  - table: SANDBOX
+    measure: tool_trace_dependant
+    reference: called
+    fill_to: content
+    extractor:
+      cel: >-
+        [{"id": string(trace.result)}]
+    expect: {content: "Its id is {id}."}
+`
+
+// earlyWorld has rows that move with the clock.
+const earlyWorld = `clock: {now: 2024-06-01T12:00:00, time_zone: Europe/Berlin}
+tables:
+  SETTING:
+    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}
+  REMINDER:
+    - {content: moves, reminder_timestamp: {cel: 'shift(now, {"hours": -1})'}}
+    - {content: stays, reminder_timestamp: 2024-06-01T11:00:00}
+    - {content: fixed later, reminder_timestamp: {cel: now}}
+`
+
+// laterWorld has another clock.
+const laterWorld = `extends: early
+clock: {now: 2025-01-02T12:00:00}
+tables:
+  REMINDER:
+    change:
+      - {where: {content: fixed later}, set: {reminder_timestamp: 5}}
+`
+
+func TestRelativeTimes(t *testing.T) {
+	fsys := files(relativeScenario, earlyWorld)
+	fsys["worlds/early.yaml"], fsys["worlds/later.yaml"] = fsys["worlds/base.yaml"], files("", laterWorld)["worlds/base.yaml"]
+	moved := strings.Replace(relativeScenario, "name: one", "name: moved\nclock: {now: 2025-01-02T12:30:00}", 1)
+	fsys["b.yaml"] = files(moved, "")["a.yaml"]
+	loaded, err := Load(fsys, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Nine o'clock on the next day in Berlin.
+	const nine = "1735891200.0"
+	for i, name := range []string{"moved", "one"} {
+		now := time.Date(2025, 1, 2, 11, 0, 0, 0, time.UTC).Add(time.Duration(1-i) * 30 * time.Minute).Unix()
+		setup := loaded[i].Scenario.GetSetup()
+		if setup.GetName() != name {
+			t.Fatalf("scenario %d: got %s, want %s", i, setup.GetName(), name)
+		}
+		var times []float64
+		for _, table := range setup.GetTables() {
+			if table.GetName() == worldv1.TableName_TABLE_NAME_REMINDER {
+				for _, row := range table.GetRows() {
+					times = append(times, row.GetCells()[3].GetNumber())
+				}
+			}
+		}
+		if diff := cmp.Diff([]float64{float64(now - 3600), 1717232400, 5}, times); diff != "" {
+			t.Errorf("%s: reminders (-want +got):\n%s", name, diff)
+		}
+		arguments := `{"content": "Tea", "reminder_timestamp": ` + nine + `}`
+		if got := setup.GetOracleScript()[0].GetCalls()[0].GetArgumentsJson(); got != arguments {
+			t.Errorf("%s: arguments of the oracle: got %s, want %s", name, got, arguments)
+		}
+		seconds := time.Unix(now, 0).UTC()
+		recorded := setup.GetRecordings()[0].GetParamsJson() + setup.GetRecordings()[0].GetResponseJson()
+		if want := `{"since": ` + decimal(seconds) + `}{"at": [` + decimal(seconds.Add(90*time.Minute)) + `]}`; recorded != want {
+			t.Errorf("%s: recording: got %s, want %s", name, recorded, want)
+		}
+		nodes := loaded[i].Scenario.GetEvaluation().GetMilestones().GetNodes()
+		trace := `{"tool_name": "add_reminder", "arguments": {"reminder_timestamp": ` + nine + `}}`
+		if got := nodes[0].GetConstraints()[0].GetTarget()[0].GetCells()[2].GetValue().GetText(); got != "["+trace+"]" {
+			t.Errorf("%s: wanted call: got %s, want [%s]", name, got, trace)
+		}
+		if got := nodes[1].GetConstraints()[0].GetTarget()[0].GetCells()[1].GetValue().GetNumber(); got != 1735891200 {
+			t.Errorf("%s: wanted reminder: got %v, want %s", name, got, nine)
+		}
+		if got := nodes[2].GetConstraints()[0].GetTarget()[0].GetCells()[0].GetValue().GetText(); got != trace {
+			t.Errorf("%s: wanted trace: got %s, want %s", name, got, trace)
+		}
+		if got := nodes[3].GetConstraints()[0]; got.GetExtractor() != "" || got.GetExtractorExpression() != `[{"id": string(trace.result)}]` {
+			t.Errorf("%s: extractor: got %v, want the expression", name, got)
+		}
+	}
+}
+
+// decimal writes a time as it stands in arguments.
+func decimal(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) + ".0" }
+
+func TestExpressionErrors(t *testing.T) {
+	extracting := func(extractor, rest string) string {
+		return "table: SANDBOX\n    measure: tool_trace_dependant\n    reference: off\n    extractor: " + extractor + "\n    " + rest
+	}
+	const text = "fill_to: content\n    expect: {content: 'It is {a}'}"
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"syntax", "expect: {wifi: false}", "expect: {latitude: {cel: 'now +'}}",
+			"a.yaml:14:36: milestones[0].expect.latitude.cel: column 6 of the expression: Syntax error: it ends too early"},
+		{"plain", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: now + nine",
+			"a.yaml:16:20: milestones[0].expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
+		{"block", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: |\n          now +\n            nine",
+			"a.yaml:18:13: milestones[0].expect.latitude.cel: line 2, column 3 of the expression: undeclared reference to 'nine'"},
+		{"folded", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: >-\n          now +\n          nine",
+			"a.yaml:16:14: milestones[0].expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
+		{"evaluation", "expect: {wifi: false}", "expect: {latitude: {cel: 'at(now, \"noon\")'}}",
+			`a.yaml:14:30: milestones[0].expect.latitude.cel: at: "noon" is no time of day, expected one like 10:00 or 10:00:30`},
+		{"no text", "expect: {wifi: false}", "expect: {latitude: {cel: 5}}",
+			"a.yaml:14:30: milestones[0].expect.latitude.cel: is a number, expected a text (quote it)"},
+		{"a time for a text", "expect: {wifi: false}", "expect: {device_id: {cel: now}}",
+			"a.yaml:14:25: milestones[0].expect.device_id: is a time, expected a text"},
+		{"extractor of the wrong kind", "says: Done.", extracting("{cel: now}", text),
+			"a.yaml:19:22: milestones[1].extractor.cel: column 1 of the expression: undeclared reference to 'now'"},
+		{"extractor without alternatives", "says: Done.", extracting(`{cel: "trace.result"}`, text),
+			`a.yaml:19:28: milestones[1].extractor.cel: column 6 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`},
+		{"unknown extractor", "says: Done.", extracting("day_extractor", text),
+			`a.yaml:19:16: milestones[1].extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
+		{"unknown place", "says: Done.", extracting("days_extractor", text),
+			"a.yaml:21:23: milestones[1].expect.content: has a place for a, but the extractor gives days"},
+		{"no place", "says: Done.", extracting("days_extractor", "fill_to: content\n    expect: {content: It is late}"),
+			"a.yaml:21:23: milestones[1].expect.content: has no place for what the extractor gives, which is days; write {days}"},
+		{"unpaired brace", "says: Done.", extracting("days_extractor", "fill_to: content\n    expect: {content: 'It is {days'}"),
+			"a.yaml:21:23: milestones[1].expect.content: has an unpaired brace; write {{ or }} for a brace itself"},
+		{"nothing to fill", "says: Done.", extracting("days_extractor", "fill_to: tool_trace\n    expect: {content: It is late}"),
+			"a.yaml:21:13: milestones[1].expect: has no tool_trace, which fill_to says is to be filled"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := c.old
+			if old == "says: Done." { // the oracle says it too
+				old = "    says: Done."
+				c.replacement = "    " + c.replacement
+			}
+			checkErrors(t, files(edit(t, testScenario, old, c.replacement), testWorld), strings.Split(c.want, "\n"))
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// object is a JSON object of the schema.
+type object map[string]any
+
+// Schema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors. A scenario or a world fits the
+// whole; pack.yaml, tools.yaml and recordings/*.yaml fit the definitions pack, tools and recordings. The text is always the
+// same, indented, and ends with a newline.
+func Schema() ([]byte, error) {
+	definitions := primitives()
+	for name, f := range forms() {
+		definitions[name] = f.schema()
+	}
+	definitions["row"] = anyOf(rowNames())
+	definitions["anyRecording"] = anyOf([]string{"recording", "sharedRecording"})
+	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
+	definitions["recordings"] = holding("[recording]")
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(object{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "ToolSandbox scenario or world",
+		"anyOf":   []object{reference("scenario"), reference("world")},
+		"$defs":   definitions,
+	}); err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
+
+func anyOf(names []string) object {
+	var out []object
+	for _, name := range names {
+		out = append(out, holding(name))
+	}
+	return object{"anyOf": out}
+}
+
+// holding returns the schema of what a field holds.
+func holding(holds string) object {
+	if parts := strings.Split(holds, "|"); len(parts) > 1 {
+		return anyOf(parts)
+	}
+	if item, isList := strings.CutPrefix(holds, "["); isList {
+		return object{"type": "array", "items": reference(strings.TrimSuffix(item, "]"))}
+	}
+	return reference(holds)
+}
+
+// schema returns the JSON Schema of a mapping.
+func (f form) schema() object {
+	properties, required := object{}, []string{}
+	for _, field := range f.fields {
+		described := object{"description": field.doc}
+		maps.Copy(described, holding(field.holds))
+		properties[field.name] = described
+		if field.required {
+			required = append(required, field.name)
+		}
+	}
+	out := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if f.one {
+		out["minProperties"], out["maxProperties"] = 1, 1
+	}
+	return out
+}
+
+func rowNames() []string {
+	var names []string
+	for _, name := range tableNames() {
+		names = append(names, rowPrefix+name)
+	}
+	return names
+}
+
+// primitives returns the definitions that are no mappings with named fields.
+func primitives() map[string]object {
+	const localTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$`
+	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
+	amount := object{"type": "number", "minimum": 0}
+	return map[string]object{
+		"text": {"type": "string"}, "name": {"type": "string", "pattern": namePattern},
+		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": maxTurns},
+		"amount": amount, "similarity": {"type": "number", "minimum": 0, "maximum": 1},
+		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},
+		"time":  {"anyOf": time}, "yes": {"const": true}, "object": {"type": "object"}, "anything": {},
+		"textCell": {"type": []string{"string", "null"}}, "booleanCell": {"type": []string{"boolean", "null"}},
+		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, reference("expression"))},
+		"tolerances": {"type": "object", "additionalProperties": amount},
+		"texts":      {"type": "object", "additionalProperties": object{"type": "string"}},
+		"overrides":  {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
+		"category":   {"enum": AuthorCategories()}, "augmentation": {"enum": augmentationNames()},
+		"role": {"enum": roleNames()}, "table": {"enum": tableNames()},
+		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
+		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
+		"fillTo":        {"enum": []string{"content", "tool_trace"}},
+	}
+}
+
+// measureNames returns how authors write the measures of an enumeration, in alphabetical order.
+func measureNames(prefix string, numbers map[string]int32) []string {
+	var names []string
+	for name, number := range numbers {
+		if number != 0 {
+			names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
+		}
+	}
+	return sorted(names)
+}

@@ -1,0 +1,157 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func schemaText(t *testing.T) []byte {
+	t.Helper()
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// compiled returns one definition of the schema, or the whole.
+func compiled(t *testing.T, definition string) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaText(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	if definition != "" {
+		definition = "#/$defs/" + definition
+	}
+	schema, err := compiler.Compile("schema.json" + definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// documentsOf returns the documents of a file as a JSON validator takes them.
+func documentsOf(t *testing.T, name string, data []byte) []any {
+	t.Helper()
+	r := &reader{file: name}
+	var out []any
+	for _, doc := range r.documents(data) {
+		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(doc)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out = append(out, plain)
+	}
+	if r.errors != nil {
+		t.Fatal(r.errors)
+	}
+	return out
+}
+
+// TestSchemaFresh compares the schema that editors load with the format.
+func TestSchemaFresh(t *testing.T) {
+	golden, got := filepath.Join(catalogueDir, "schema.json"), schemaText(t)
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("write it with toolsandbox scenario schema (-committed +format):\n%s", diff)
+	}
+}
+
+// TestSchemaFits checks every file of the catalogue and of the test data against the schema.
+func TestSchemaFits(t *testing.T) {
+	scenarios, worlds := compiled(t, "scenario"), compiled(t, "world")
+	count := 0
+	for _, dir := range []string{catalogueDir, filepath.Join("testdata", "everything")} {
+		for pattern, schema := range map[string]*jsonschema.Schema{"*.yaml": scenarios, "worlds/*.yaml": worlds} {
+			names, err := fs.Glob(os.DirFS(dir), pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range names {
+				data, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, doc := range documentsOf(t, name, data) {
+					count++
+					if err := schema.Validate(doc); err != nil {
+						t.Errorf("%s/%s: %v", dir, name, err)
+					}
+				}
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("checked %d documents, want at least 20", count)
+	}
+}
+
+// TestSchemaRefuses checks mistakes that an editor can show.
+func TestSchemaRefuses(t *testing.T) {
+	schema := compiled(t, "")
+	for _, c := range []struct{ name, old, replacement string }{
+		{"nothing", "name: one", "name: one"},
+		{"unknown field", "world: base", "wrld: base"},
+		{"missing field", "categories: [SINGLE_TOOL_CALL]\n", ""},
+		{"wrong type", "[SINGLE_TOOL_CALL]", "SINGLE_TOOL_CALL"},
+		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE]"},
+		{"two in a turn", "- say: Done.\nmilestones", "- {say: Done., end: true}\nmilestones"},
+		{"unknown column", "expect: {wifi: false}", "expect: {wify: false}"},
+		{"floor", "name: one", "name: one\nfloor: 2"},
+		{"trip of a milestone", "- name: told", "- name: told\n    trip: []"},
+	} {
+		doc := documentsOf(t, c.name, []byte(edit(t, testScenario, c.old, c.replacement)))[0]
+		if err := schema.Validate(doc); (err == nil) != (c.name == "nothing") {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+	}
+}
+
+// TestSchemaFields compares the fields that the reader knows with those of the schema.
+func TestSchemaFields(t *testing.T) {
+	var file struct {
+		Definitions map[string]struct {
+			Properties map[string]json.RawMessage
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(schemaText(t), &file); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range forms() {
+		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), sorted(f.names())
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-reader +schema):\n%s", name, diff)
+		}
+		if len(slices.Compact(want)) != len(f.fields) {
+			t.Errorf("%s: a field is described twice: %v", name, f.names())
+		}
+		for _, field := range f.fields {
+			if field.doc == "" || !strings.HasSuffix(field.doc, ".") {
+				t.Errorf("%s.%s: described as %q, want a sentence", name, field.name, field.doc)
+			}
+		}
+	}
+}

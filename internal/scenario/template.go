@@ -1,0 +1,61 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// TemplateWorld is the name of the world that a template starts from.
+const TemplateWorld = "plain"
+
+// templateText is a scenario that is sound as it stands. NAME stands for its name.
+const templateText = `# yaml-language-server: $schema=schema.json
+# A scenario: toolsandbox scenario validate checks it, scenario show explains it, scenario prove shows that it is sound.
+name: NAME
+# For other authors; no role ever sees it.
+notes: The number is in the address book under the person's job.
+# A file in worlds/. Change its tables for this scenario alone with tables.
+world: plain
+# STATE_DEPENDENCY, CANONICALIZATION, SINGLE_TOOL_CALL or MULTIPLE_TOOL_CALL, SINGLE_USER_TURN or MULTIPLE_USER_TURN,
+# INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION.
+categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+# The tools that the task needs; distraction tools are added in the variants.
+tools: [search_contacts]
+user:
+  # What a simulated user wants, and what it may tell when asked.
+  goal: Find out the phone number of your plumber.
+  knowledge:
+    - The pipe below the kitchen sink leaks.
+  # The first message.
+  says: What's my plumber's number?
+# A solution, turn by turn. It scores 1.
+oracle:
+  - calls: [{tool: search_contacts, arguments: {relationship: plumber}}]
+  - say: Your plumber Ada Quist has the number +493023125099.
+# What must happen, in this order unless after says otherwise.
+milestones:
+  - name: searched
+    call: {tool: search_contacts, arguments: {relationship: plumber}}
+  - name: told
+    says: Your plumber Ada Quist has the number +493023125099.
+`
+
+const templateWorldText = `# yaml-language-server: $schema=../schema.json
+clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+tables:
+  SETTING:
+    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
+  CONTACT:
+    - {name: Juno Falk, phone_number: "+493023125040", relationship: self, is_self: true}
+    - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}
+`
+
+// Template returns a scenario of that name to begin with, and the world that it starts from. Both are canonical, and the
+// scenario can be played and scored. The error is about the name.
+func Template(name string) (scenario, world []byte, err error) {
+	if !regexp.MustCompile(namePattern).MatchString(name) {
+		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)
+	}
+	return []byte(strings.Replace(templateText, "NAME", name, 1)), []byte(templateWorldText), nil
+}

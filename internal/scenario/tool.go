@@ -1,0 +1,191 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// toolShape is what a scenario is checked against.
+type toolShape struct {
+	// types holds the JSON Schema type of each argument.
+	types    map[string]string
+	names    []string
+	required []string
+	readOnly bool
+}
+
+// For returns options that check scenarios against tools: their names, their arguments and whether they can change the
+// world. The error is about a tool whose parameters are no JSON Schema.
+func For(tools []*toolhostv1.ToolInfo) (Options, error) {
+	shapes := make(map[string]*toolShape, len(tools))
+	opts := Options{shapes: shapes, Known: func(tool string) bool { return shapes[tool] != nil }}
+	for _, info := range tools {
+		var parameters struct {
+			Properties map[string]struct{ Type string }
+			Required   []string
+		}
+		name := info.GetTool().GetName()
+		if err := json.Unmarshal([]byte(info.GetTool().GetParametersJson()), &parameters); err != nil {
+			return Options{}, fmt.Errorf("parameters of tool %s: %w", name, err)
+		}
+		shape := &toolShape{types: map[string]string{}, required: parameters.Required, readOnly: info.GetReadOnly()}
+		for argument, property := range parameters.Properties {
+			shape.types[argument] = property.Type
+			shape.names = append(shape.names, argument)
+		}
+		slices.Sort(shape.names)
+		shapes[name] = shape
+		opts.Tools = append(opts.Tools, name)
+	}
+	return opts, nil
+}
+
+// arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of a tool that is not
+// described.
+func (c *checker) arguments(path, tool string, arguments map[string]json.RawMessage, whole bool) {
+	shape := c.opts.shapes[tool]
+	if shape == nil {
+		return
+	}
+	for name, raw := range sortedArguments(arguments) {
+		kind, ok := shape.types[name]
+		switch {
+		case !ok && len(shape.names) == 0:
+			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
+		case !ok:
+			c.fail(path, "%s has no argument %q%s", tool, name, hint(name, shape.names))
+		case !fitsType(raw, kind):
+			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, brief(string(raw)), article(kind))
+		}
+	}
+	for _, name := range shape.required {
+		if _, ok := arguments[name]; whole && !ok {
+			c.fail(path, "%s needs the argument %q", tool, name)
+		}
+	}
+}
+
+// descriptions checks texts that replace those of tools.
+func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
+	seen := map[string]bool{}
+	for i, text := range texts {
+		path := fmt.Sprintf("setup.tools.descriptions[%d]", i)
+		c.tool(path, text.GetTool())
+		if seen[text.GetTool()] {
+			c.fail(path, "%s is described twice", text.GetTool())
+		}
+		seen[text.GetTool()] = true
+		shape := c.opts.shapes[text.GetTool()]
+		for j, argument := range text.GetArguments() {
+			if shape != nil && !slices.Contains(shape.names, argument.GetName()) {
+				c.fail(fmt.Sprintf("%s.arguments[%d]", path, j), "%s has no argument %q%s", text.GetTool(), argument.GetName(),
+					hint(argument.GetName(), shape.names))
+			}
+		}
+	}
+}
+
+// sortedArguments goes through arguments by name.
+func sortedArguments(arguments map[string]json.RawMessage) func(func(string, json.RawMessage) bool) {
+	names := make([]string, 0, len(arguments))
+	for name := range arguments {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return func(yield func(string, json.RawMessage) bool) {
+		for _, name := range names {
+			if !yield(name, arguments[name]) {
+				return
+			}
+		}
+	}
+}
+
+func article(kind string) string {
+	if kind == "integer" {
+		return "an integer"
+	}
+	return "a " + kind
+}
+
+// fitsType says whether a JSON value is of a JSON Schema type; null fits every type.
+func fitsType(raw json.RawMessage, kind string) bool {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return false
+	}
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return kind == "string"
+	case bool:
+		return kind == "boolean"
+	case float64:
+		return kind == "number" || kind == "integer" && v == math.Trunc(v)
+	default:
+		return false
+	}
+}
+
+// reachable checks that a node can be reached at all: a milestone with the scenario's tools as they are written, a minefield
+// with those of any variant.
+func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
+	refuse := takenAway
+	if strings.HasPrefix(path, milestonesPath) {
+		refuse = notAllowed
+	}
+	for i, row := range constraint.GetTarget() {
+		for j, cell := range row.GetCells() {
+			at := fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j)
+			switch cell.GetColumn() {
+			case "tool_trace":
+				c.callable(at, tools, cell.GetValue().GetText(), refuse)
+			case "content":
+				if cell.GetValue().GetKind() != nil && strings.TrimSpace(cell.GetValue().GetText()) == "" {
+					c.fail(at, "wants an empty text, which nobody says")
+				}
+			}
+		}
+	}
+	switch constraint.GetMeasure() { //nolint:exhaustive // the others do not need a change
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
+		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
+		if c.onlyReads(tools) && strings.HasPrefix(path, milestonesPath) {
+			c.fail(path, "wants a change, but none of the scenario's tools changes anything")
+		}
+	}
+}
+
+// callable checks that the agent can make one of the wanted calls.
+func (c *checker) callable(path string, tools *setupv1.ToolSelection, text string, refuse func(*setupv1.ToolSelection, string) string) {
+	var reason string
+	for _, t := range traces(text) {
+		if t.Tool == nil || t.Arguments == nil || !c.opts.known(*t.Tool) {
+			return // trace has recorded it
+		}
+		if reason = refuse(tools, *t.Tool); reason == "" {
+			return
+		}
+	}
+	if reason != "" {
+		c.fail(path, "cannot be reached: %s", reason)
+	}
+}
+
+// onlyReads says whether no tool of a selection changes the world.
+func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
+	for _, name := range tools.GetAllow() {
+		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {
+			return false
+		}
+	}
+	return len(tools.GetAllow()) > 0
+}

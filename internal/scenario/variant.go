@@ -1,0 +1,122 @@
+package scenario
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// Variant is one way in which a scenario's tools are shown.
+type Variant struct {
+	// Suffix follows the base scenario's name; empty for the scenario as it is written.
+	Suffix string
+	// Augmentations are applied to the tools.
+	Augmentations []setupv1.Augmentation
+}
+
+// AllVariants returns the eight variants of every base scenario, the plain one first. The result is the caller's own.
+func AllVariants() []Variant {
+	const few = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS
+	variants := []Variant{
+		{},
+		{"_3_distraction_tools", []setupv1.Augmentation{few}},
+		{"_10_distraction_tools", []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS}},
+		{"_all_tools", []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_ALL_TOOLS}},
+	}
+	for _, scrambling := range []setupv1.Augmentation{
+		setupv1.Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED,
+		setupv1.Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED,
+	} {
+		variants = append(variants, Variant{
+			Suffix:        "_3_distraction_tools_" + strings.ToLower(augmentationText(scrambling)),
+			Augmentations: []setupv1.Augmentation{few, scrambling},
+		})
+	}
+	return variants
+}
+
+// IsBase says whether a scenario has variants: it has no augmentations of its own, and none of its categories comes from one.
+func IsBase(s *scenariov1.Scenario) bool {
+	return len(s.GetSetup().GetTools().GetAugmentations()) == 0 &&
+		!slices.ContainsFunc(s.GetSetup().GetCategories(), func(name string) bool {
+			return name != noDistractionTools && !slices.Contains(AuthorCategories(), name)
+		})
+}
+
+// Variants returns the eight variants of a base scenario in the order of AllVariants, the scenario itself first; of any
+// other scenario itself alone. The scenario is not changed, and the variants share nothing that may be changed.
+func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
+	if !IsBase(s) {
+		return []*scenariov1.Scenario{s}
+	}
+	out := []*scenariov1.Scenario{s}
+	for _, v := range AllVariants()[1:] {
+		out = append(out, v.of(s))
+	}
+	return out
+}
+
+// of returns this variant of a base scenario.
+func (v Variant) of(s *scenariov1.Scenario) *scenariov1.Scenario {
+	made := proto.CloneOf(s)
+	setup := made.GetSetup()
+	setup.Name += v.Suffix
+	if setup.GetTools() == nil {
+		setup.Tools = &setupv1.ToolSelection{}
+	}
+	setup.Tools.Augmentations = v.Augmentations
+	setup.Categories = slices.DeleteFunc(setup.GetCategories(), func(name string) bool { return name == noDistractionTools })
+	setup.Categories = append(setup.GetCategories(), AugmentationCategories(v.Augmentations)...)
+	return made
+}
+
+// Expanded is a scenario of an expanded catalogue.
+type Expanded struct {
+	// Scenario is what is played.
+	Scenario *scenariov1.Scenario
+	// Base is the name of the base scenario, or the scenario's own name if it is none's variant.
+	Base string
+	// Suffix is that of the variant; Scenario is called Base + Suffix.
+	Suffix string
+}
+
+// Expand returns every variant of every scenario, sorted by name. A scenario of the catalogue that is called as a variant
+// would be stands for that variant, so that a catalogue which holds variants already stays as it is.
+func Expand(scenarios []*scenariov1.Scenario) []Expanded {
+	own := make(map[string]*scenariov1.Scenario, len(scenarios))
+	for _, s := range scenarios {
+		own[s.GetSetup().GetName()] = s
+	}
+	var out []Expanded
+	taken := make(map[string]bool)
+	for _, s := range scenarios {
+		if !IsBase(s) {
+			continue
+		}
+		base := s.GetSetup().GetName()
+		for _, v := range AllVariants() {
+			made := own[base+v.Suffix]
+			if made == nil {
+				made = v.of(s)
+			}
+			if !taken[base+v.Suffix] {
+				out = append(out, Expanded{made, base, v.Suffix})
+			}
+			taken[base+v.Suffix] = true
+		}
+	}
+	for _, s := range scenarios {
+		if name := s.GetSetup().GetName(); !taken[name] {
+			out = append(out, Expanded{Scenario: s, Base: name})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Expanded) int {
+		return cmp.Compare(a.Scenario.GetSetup().GetName(), b.Scenario.GetSetup().GetName())
+	})
+	return out
+}

@@ -1,0 +1,279 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+)
+
+// maxRequests is how many different requests one execution may make to hosted services.
+const maxRequests = 64
+
+// desk passes the requests of one execution on to the hosted services and keeps what they answer: an answer is stored before
+// it is used, so that neither another order of the same calls nor the same execution after a crash asks again, and a fork or a
+// replay finds it. An answer that fails is kept as well. Not safe for concurrent use; a session executes one thing at a time.
+type desk struct {
+	host    *Host
+	session *live
+	id      string
+	index   int32
+	// stop ends the execution: it cannot go on without an answer that is neither given nor refused.
+	stop context.CancelCauseFunc
+	// loaded says whether known holds what was stored before.
+	loaded bool
+	// known are the session's own answers of this execution, inherited those that its parents had at this index, earlier the
+	// good ones from before; earlier stays empty unless the session uses its answers again.
+	known, inherited, earlier []known
+}
+
+// request is what a tool asks for; text is that of its parameters.
+type request struct {
+	url, text string
+	params    python.Value
+}
+
+// known is a request with its answer: a body or what was raised.
+type known struct {
+	request
+
+	body   python.Value
+	raised *python.Exception
+	// stored is the answer as it is stored.
+	stored *toolhostv1.ServiceAnswer
+	own    bool
+}
+
+// frameOf returns the frame in which an execution of a session runs.
+func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) *session.Frame {
+	switch l.services {
+	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
+		frame := *l.world.Frame()
+		frame.Services = &desk{host: h, session: l, id: id, index: index, stop: stop}
+		return &frame
+	default:
+		return l.world.Frame()
+	}
+}
+
+// Get implements service.Backend.
+func (d *desk) Get(ctx context.Context, url string, params *python.Dict) (python.Value, error) {
+	if ctx.Err() != nil {
+		return python.Value{}, context.Cause(ctx)
+	}
+	wanted, err := newRequest(url, python.JSON(params.Value()))
+	if err != nil {
+		d.stop(err)
+		return python.Value{}, err
+	}
+	answer, err := d.answer(ctx, wanted, params)
+	if err != nil {
+		d.stop(err)
+		return python.Value{}, err
+	}
+	if answer.raised != nil {
+		return python.Value{}, answer.raised
+	}
+	return answer.body, nil
+}
+
+// answer returns the answer to a request. The error says that there is none and the execution cannot go on.
+func (d *desk) answer(ctx context.Context, wanted request, params *python.Dict) (known, error) {
+	if err := d.load(); err != nil {
+		return known{}, err
+	}
+	if found, ok := find(d.known, wanted); ok {
+		return found, nil
+	}
+	if found, ok := find(d.inherited, wanted); ok {
+		return found, d.keep(ctx, found)
+	}
+	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
+		if body, ok := d.session.start.recorded.Find(wanted.url, params); ok {
+			return known{body: body}, nil
+		}
+		if found, ok := find(d.earlier, wanted); ok {
+			if found.own {
+				return found, nil
+			}
+			return found, d.keep(ctx, found)
+		}
+	}
+	if d.session.replay {
+		return known{raised: service.NotRecorded(wanted.url, params)}, nil
+	}
+	return d.ask(ctx, wanted, params)
+}
+
+// ask asks the service itself and stores what it answers.
+func (d *desk) ask(ctx context.Context, wanted request, params *python.Dict) (known, error) {
+	if len(d.known) >= maxRequests {
+		return known{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
+	}
+	stored := &toolhostv1.ServiceAnswer{Recording: &setupv1.RecordedAnswer{Url: wanted.url, ParamsJson: wanted.text}}
+	body, err := d.host.services.Ask(ctx, wanted.url, params)
+	var exception *python.Exception
+	switch {
+	case err == nil:
+		stored.Recording.ResponseJson = body
+	case errors.As(err, &exception):
+		stored.ExceptionType, stored.ExceptionText = exception.Type, exception.Text
+	default:
+		return known{}, err
+	}
+	answer, err := decodeAnswer(stored)
+	if err != nil {
+		return known{}, err
+	}
+	return answer, d.keep(ctx, answer)
+}
+
+// keep stores an answer as the session's own of this execution.
+func (d *desk) keep(ctx context.Context, answer known) error {
+	stored := &toolhostv1.ServiceAnswer{
+		Index:         d.index,
+		Recording:     answer.stored.GetRecording(),
+		ExceptionType: answer.stored.GetExceptionType(),
+		ExceptionText: answer.stored.GetExceptionText(),
+	}
+	data, err := proto.Marshal(stored)
+	if err != nil {
+		return fmt.Errorf("store answer of %s: %w", answer.url, err)
+	}
+	if err := d.host.store.PutAnswer(ctx, d.id, store.Answer{Index: d.index, Number: uint32(len(d.known)), Data: data}); err != nil {
+		return err
+	}
+	answer.stored, answer.own = stored, true
+	d.known = append(d.known, answer)
+	return nil
+}
+
+// load reads what was answered before, by the session and by its parents: the same execution of a parent asked the same world.
+func (d *desk) load() error {
+	if d.loaded {
+		return nil
+	}
+	from := d.index
+	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
+		from = 0
+	}
+	for id, parent := d.id, d.session.parent; id != ""; {
+		answers, err := d.host.answers(id, from, d.index)
+		if err != nil {
+			return err
+		}
+		for _, stored := range answers {
+			answer, err := decodeAnswer(stored)
+			if err != nil {
+				return fmt.Errorf("session %s: %w", id, err)
+			}
+			answer.own = id == d.id
+			switch {
+			case stored.GetIndex() < d.index && answer.raised == nil:
+				d.earlier = append(d.earlier, answer)
+			case stored.GetIndex() < d.index:
+			case answer.own:
+				d.known = append(d.known, answer)
+			default:
+				d.inherited = append(d.inherited, answer)
+			}
+		}
+		if id = parent; id == "" {
+			break
+		}
+		record, err := d.host.record(id)
+		if err != nil {
+			return err
+		}
+		parent = record.GetParentId()
+	}
+	d.loaded = true
+	return nil
+}
+
+// find returns the first answer to a request.
+func find(answers []known, wanted request) (known, bool) {
+	for _, answer := range answers {
+		// The text too, for NaN equals nothing.
+		if answer.url == wanted.url && (answer.text == wanted.text || answer.params.Equal(wanted.params)) {
+			return answer, true
+		}
+	}
+	return known{}, false
+}
+
+func newRequest(url, text string) (request, error) {
+	params, err := python.ParseJSON(text)
+	if err != nil {
+		return request{}, fmt.Errorf("parameters of a request to %s: %w", url, err)
+	}
+	return request{url: url, text: text, params: params}, nil
+}
+
+// decodeAnswer reads a stored answer.
+func decodeAnswer(stored *toolhostv1.ServiceAnswer) (known, error) {
+	made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
+	if err != nil {
+		return known{}, err
+	}
+	answer := known{request: made, stored: stored}
+	if stored.GetExceptionType() != "" {
+		answer.raised = &python.Exception{Type: stored.GetExceptionType(), Text: stored.GetExceptionText()}
+		return answer, nil
+	}
+	if answer.body, err = python.ParseJSON(stored.GetRecording().GetResponseJson()); err != nil {
+		return known{}, fmt.Errorf("answer of %s: %w", made.url, err)
+	}
+	return answer, nil
+}
+
+// answers reads a session's own answers from one index to another.
+func (h *Host) answers(id string, from, to int32) ([]*toolhostv1.ServiceAnswer, error) {
+	stored, err := h.store.Answers(id, from, to)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]*toolhostv1.ServiceAnswer, len(stored))
+	for i := range stored {
+		answers[i] = &toolhostv1.ServiceAnswer{}
+		if err := proto.Unmarshal(stored[i].Data, answers[i]); err != nil {
+			return nil, fmt.Errorf("read answers of %s: %w", id, err)
+		}
+	}
+	return answers, nil
+}
+
+// Answers returns what hosted services answered to a session, those shared with parents included, by index, then in the order
+// in which it was asked.
+func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
+	defer h.lock(id)()
+	l, err := h.load(id)
+	if err != nil {
+		return nil, err
+	}
+	var all []*toolhostv1.ServiceAnswer
+	record, until := l.record(), int32(math.MaxInt32)
+	for {
+		answers, err := h.answers(id, 0, until)
+		if err != nil {
+			return nil, fmt.Errorf("list answers of session %s: %w", id, err)
+		}
+		all = append(answers, all...)
+		if record.GetParentId() == "" {
+			return all, nil
+		}
+		id, until = record.GetParentId(), min(until, record.GetForkedAt())
+		if record, err = h.record(id); err != nil {
+			return nil, err
+		}
+	}
+}

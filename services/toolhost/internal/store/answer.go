@@ -1,0 +1,58 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// answerSize is the size of the number at the end of an answer's key.
+const answerSize = 4
+
+// Answer is what somebody outside answered while a session executed something, opaque to the store.
+type Answer struct {
+	Index  int32  // message index of the execution
+	Number uint32 // of the answer in the execution
+	Data   []byte
+}
+
+// appendAnswerKey appends the key of an answer: the keys of one execution are in order of their numbers.
+func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendKey(b, id, kindAnswer, 0, index), number)
+}
+
+// PutAnswer puts an answer into a session. What is there under the same index and number is replaced; the session's highest
+// index stays. It fails with ErrNotFound, and changes nothing, when there is no such session. It returns nil only after the
+// commit. When ctx ends first, it returns the context's error and the commit may or may not happen. Other errors: ErrID,
+// ErrClosed, *FatalError.
+func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
+	data := bytes.Clone(answer.Data)
+	return s.write(ctx, "put answer into", id, func(w *writer) (refused, err error) {
+		if w.session(id) == nil {
+			return ErrNotFound, nil
+		}
+		w.key = appendAnswerKey(w.key[:0], id, answer.Index, answer.Number)
+		return nil, w.bucket.Put(w.key, data)
+	})
+}
+
+// Answers returns copies of a session's own answers from one index to another, both included, by index, then number. Errors:
+// ErrNotFound when there is no such session, ErrID, ErrClosed.
+func (s *Store) Answers(id string, from, to int32) ([]Answer, error) {
+	var answers []Answer
+	err := s.read("read answers of", id, func(b *bolt.Bucket, _ []byte) error {
+		prefix := appendPrefix(nil, id, kindAnswer, 0)
+		c := b.Cursor()
+		for k, v := c.Seek(appendAnswerKey(nil, id, from, 0)); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			index := keyIndex(k[:len(k)-answerSize])
+			if index > to {
+				break
+			}
+			answers = append(answers, Answer{Index: index, Number: binary.BigEndian.Uint32(k[len(k)-answerSize:]), Data: bytes.Clone(v)})
+		}
+		return nil
+	})
+	return answers, err
+}

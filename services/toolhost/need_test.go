@@ -1,0 +1,90 @@
+package toolhost
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// refusals are what a tool says without a service of the phone, by the service.
+func refusals() map[string]string {
+	return map[string]string{
+		"wifi":             "ConnectionError: Wifi is not enabled",
+		"cellular":         "ConnectionError: Cellular service is not enabled",
+		"location_service": "PermissionError: Location service is not enabled.",
+	}
+}
+
+// TestNeeds calls every tool with its required arguments, with each service of the phone turned off: it is refused exactly
+// where ListTools says that it needs the service. No call of a read-only tool stores a version.
+func TestNeeds(t *testing.T) {
+	client := start(t)
+	list, err := client.ListTools(t.Context(), &toolhostv1.ListToolsRequest{})
+	if err != nil {
+		t.Fatalf("list tools: %v", err)
+	}
+	if got := len(list.GetTools()); got != 34 {
+		t.Errorf("tools: got %d, want 34", got)
+	}
+	for number, info := range list.GetTools() {
+		name := info.GetTool().GetName()
+		for _, service := range slices.Sorted(maps.Keys(refusals())) {
+			setup := smallSetup("small")
+			setting := setup.GetTables()[0].GetRows()[0]
+			setting.Cells[world.Setting().Column(service)] = world.Bool(false)
+			id := fmt.Sprintf("need.%d.%s", number, service)
+			create(t, client, id, setup)
+			before := versions(t, client, id)
+			message := call(2, info.GetVisibleTo()[0], python.ComposeCall("call_1", name, requiredArguments(t, info)))
+			answer := run(t, client, id, 3, message).GetAnswers()[0]
+			want := slices.Contains(info.GetNeeds(), service) || slices.Contains(info.GetDefaultNeeds(), service)
+			if got := strings.HasPrefix(answer.GetException(), refusals()[service]); got != want {
+				t.Errorf("%s without %s: got exception %q, want refused: %v", name, service, answer.GetException(), want)
+			}
+			if diff := cmp.Diff(before, versions(t, client, id)); info.GetReadOnly() && diff != "" {
+				t.Errorf("%s without %s: versions (-before +after):\n%s", name, service, diff)
+			}
+		}
+	}
+}
+
+// requiredArguments returns values for the arguments that a tool's schema requires.
+func requiredArguments(t *testing.T, info *toolhostv1.ToolInfo) python.Value {
+	t.Helper()
+	fitting := map[string]python.Value{
+		"phone_number": python.Str("+14085550000"), "from_currency_code": python.Str("USD"), "to_currency_code": python.Str("CHF"),
+		"from_unit": python.Str("inch"), "to_unit": python.Str("meter"), "on": python.Bool(false),
+	}
+	byType := map[string]python.Value{"string": python.Str("a"), "number": python.Float(1), "integer": python.Int(1), "boolean": python.Bool(true)}
+	schema, err := python.ParseJSON(info.GetTool().GetParametersJson())
+	if err != nil {
+		t.Fatalf("schema of %s: %v", info.GetTool().GetName(), err)
+	}
+	object, _ := schema.AsDict()
+	required, _ := object.Get("required")
+	properties, _ := object.Get("properties")
+	all, _ := properties.AsDict()
+	names, _ := required.AsList()
+	arguments := &python.Dict{}
+	for _, value := range names {
+		name, _ := value.AsStr()
+		property, _ := all.Get(name)
+		fields, _ := property.AsDict()
+		kind, _ := fields.Get("type")
+		text, _ := kind.AsStr()
+		argument, known := fitting[name]
+		if !known {
+			argument = byType[text]
+		}
+		arguments.Set(name, argument)
+	}
+	return arguments.Value()
+}

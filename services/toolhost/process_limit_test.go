@@ -1,0 +1,160 @@
+package toolhost
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+const (
+	// envProcess makes the test binary a tool host; its arguments are the tool host's flags.
+	envProcess = "TOOLHOST_TEST_PROCESS"
+	// envFileSize is the size in bytes that files of this tool host may have.
+	envFileSize = "TOOLHOST_TEST_FILE_SIZE"
+)
+
+// runProcess is what the program toolhost does, with an upper size for files if the environment says so.
+func runProcess() int {
+	if text := os.Getenv(envFileSize); text != "" {
+		size, err := strconv.ParseUint(text, 10, 64)
+		if err == nil {
+			signal.Ignore(syscall.SIGXFSZ) // then the write fails, as it does on a full disk
+			err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size})
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "limit file size to %s: %v\n", text, err)
+			return launch.ExitUsage
+		}
+	}
+	return launch.Main(mesh.ToolHost, func(flags *pflag.FlagSet) launch.Run {
+		cfg := DefaultConfig()
+		cfg.RegisterFlags(flags)
+		return func(ctx context.Context, m *mesh.Mesh) error { return Run(ctx, cfg, m) }
+	})
+}
+
+// process is a tool host of its own.
+type process struct {
+	client toolhostv1.ToolHostServiceClient
+	conn   *grpc.ClientConn
+	cmd    *exec.Cmd
+	read   chan struct{} // closed when standard error ended
+	lines  []string      // of standard error; to be read after read
+}
+
+// addressPattern finds where a tool host says that it listens.
+var addressPattern = regexp.MustCompile(`msg=serving .*address=(\S+)`)
+
+// startProcess starts a tool host on a directory and waits until it serves. fileSize is the size that its files may have, 0
+// for any; start starts the command.
+func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*exec.Cmd) error) *process {
+	tb.Helper()
+	p := &process{read: make(chan struct{})}
+	ctx := context.WithoutCancel(tb.Context()) // it may be stopped in a cleanup, when that of the test has ended
+	p.cmd = exec.CommandContext(ctx, os.Args[0], "--toolhost-dir", dir, "--nats-url", natsURL, "--listen", "127.0.0.1:0")
+	p.cmd.Env = append(os.Environ(), envProcess+"=1")
+	if fileSize > 0 {
+		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("%s=%d", envFileSize, fileSize))
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := start(p.cmd); err != nil {
+		tb.Fatalf("start process: %v", err)
+	}
+	tb.Cleanup(func() {
+		if p.cmd.ProcessState == nil { // the test failed before it waited for the end
+			_ = p.cmd.Process.Kill()
+			<-p.read
+			_ = p.cmd.Wait()
+		}
+	})
+	address := make(chan string, 1)
+	go p.follow(stderr, address)
+	select {
+	case target := <-address:
+		if p.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+			tb.Fatalf("connect: %v", err)
+		}
+		p.client = toolhostv1.NewToolHostServiceClient(p.conn)
+	case <-p.read:
+		tb.Fatalf("process: ended with %v before it served:\n%s", p.cmd.Wait(), strings.Join(p.lines, "\n"))
+	}
+	return p
+}
+
+// follow collects what the process prints and delivers the address at which it serves.
+func (p *process) follow(stderr io.Reader, address chan<- string) {
+	defer close(p.read)
+	for scan := bufio.NewScanner(stderr); scan.Scan(); {
+		p.lines = append(p.lines, scan.Text())
+		if found := addressPattern.FindStringSubmatch(scan.Text()); found != nil {
+			address <- found[1]
+		}
+	}
+}
+
+// wait waits for the end of the process and returns its exit code, -1 after a signal, and what it printed on standard error.
+func (p *process) wait(tb testing.TB) (code int, lines []string) {
+	tb.Helper()
+	<-p.read
+	err := p.cmd.Wait()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		tb.Fatalf("wait for process: %v", err)
+	}
+	if err := p.conn.Close(); err != nil {
+		tb.Errorf("close connection: %v", err)
+	}
+	return p.cmd.ProcessState.ExitCode(), p.lines
+}
+
+// stop ends a process as an operator does.
+func (p *process) stop(tb testing.TB) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		tb.Fatalf("stop process: %v", err)
+	}
+	if code, lines := p.wait(tb); code != launch.ExitOK {
+		tb.Errorf("stopped process: got exit code %d, want 0:\n%s", code, strings.Join(lines, "\n"))
+	}
+}
+
+// runService runs the service. stop tells it to end; ended waits for its end and returns what Run returned.
+func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.ToolHostServiceClient, stop func(), ended func() error) {
+	tb.Helper()
+	m, err := mesh.Open(tb.Context(), mesh.DefaultConfig(), streams, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		tb.Fatalf("open mesh: %v", err)
+	}
+	ctx, stop := context.WithCancel(tb.Context())
+	result := make(chan error, 1)
+	go func() { result <- Run(ctx, cfg, m) }()
+	return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, "")), stop, func() error {
+		err := <-result
+		stop()
+		if err := m.Close(); err != nil {
+			tb.Errorf("close mesh: %v", err)
+		}
+		return err
+	}
+}

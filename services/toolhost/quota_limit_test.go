@@ -1,0 +1,105 @@
+package toolhost
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
+)
+
+// TestQuota exceeds each quota of a session: the refused batch changes nothing, names the limit, and the session goes on at
+// the same index.
+func TestQuota(t *testing.T) {
+	wifi := call(2, worldv1.Role_ROLE_AGENT, "set_wifi_status(False)")
+	tests := []struct {
+		name  string
+		limit func(*host.Config)
+		calls []*worldv1.Message
+		want  string
+	}{
+		{"rows", func(cfg *host.Config) { cfg.MaxRows = 3 }, slices.Repeat([]*worldv1.Message{addContact(2, "Bob")}, 2), "4 rows, at most 3"},
+		{"bytes", func(cfg *host.Config) { cfg.MaxBytes = 4096 }, []*worldv1.Message{addContact(2, strings.Repeat("x", 5000))}, "at once, at most 4096"},
+		{"calls", func(cfg *host.Config) { cfg.MaxCalls = 2 }, slices.Repeat([]*worldv1.Message{wifi}, 3), "3 calls at once, at most 2"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bus := natstest.Start(t)
+			client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll, test.limit).client
+			create(t, client, "s", smallSetup("small"))
+			before := versions(t, client, "s")
+			for range 2 {
+				_, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "s", Index: 5, Calls: test.calls})
+				if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("execute: got %v, want %v with %q", err, codes.ResourceExhausted, test.want)
+				}
+			}
+			if diff := cmp.Diff(before, versions(t, client, "s")); diff != "" {
+				t.Errorf("versions after refused batches (-before +after):\n%s", diff)
+			}
+			run(t, client, "s", 5, addContact(4, "Bob"))
+			if diff := cmp.Diff([]string{"Ann", "Bob"}, names(t, client, "s", 5)); diff != "" {
+				t.Errorf("contacts of the session that goes on (-want +got):\n%s", diff)
+			}
+			snapshots, err := bus.ReadSnapshots(t.Context(), "s")
+			if err != nil || len(snapshots) != 1 {
+				t.Errorf("snapshots: got %d, error %v, want that of the accepted batch", len(snapshots), err)
+			}
+		})
+	}
+}
+
+// TestIdleSessionsComeBack executes in more sessions than stay in memory, in turns: each comes back from the file every
+// time, and answers and stores the same bytes as where all stay in memory.
+func TestIdleSessionsComeBack(t *testing.T) {
+	const sessions, live = 12, 2
+	sources := []string{
+		"print(repr(add_contact('Bob', '+14085551111')))", "print(repr(set_low_battery_mode_status(True)))",
+		"print(repr(search_contacts(name='Bob')))", "print(repr(remove_contact('a')))", "print(repr(add_reminder('tea', 1716400000.0)))",
+		"print(repr(search_reminder(content='tea')))", "print(repr(end_conversation()))",
+	}
+	play := func(limit int) (bytes [][]byte) {
+		client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, func(cfg *host.Config) { cfg.Live = limit }).client
+		for i := range sessions {
+			setup := smallSetup("small")
+			setup.Seed = int64(i)
+			bytes = append(bytes, marshal(t, create(t, client, fmt.Sprint("idle.", i), setup)))
+		}
+		for step, source := range sources {
+			for i := range sessions {
+				index := int32(3 + 2*step)
+				bytes = append(bytes, marshal(t, run(t, client, fmt.Sprint("idle.", i), index, call(index-1, worldv1.Role_ROLE_AGENT, source))))
+			}
+		}
+		for i := range sessions {
+			tables, err := client.ReadTables(t.Context(), &toolhostv1.ReadTablesRequest{SessionId: fmt.Sprint("idle.", i), Index: 99})
+			if err != nil {
+				t.Fatalf("read tables: %v", err)
+			}
+			bytes = append(bytes, marshal(t, tables))
+		}
+		return bytes
+	}
+	if diff := cmp.Diff(play(sessions), play(live)); diff != "" {
+		t.Errorf("answers and tables (-all in memory +%d of %d):\n%s", live, sessions, diff)
+	}
+}
+
+func marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
