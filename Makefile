@@ -55,7 +55,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-modules check-vet lint check-python check-proto check-generated check-deploy check-dependencies ## Run every check that is not a test
+check: check-format check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy check-dependencies ## Run every check that is not a test
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change
@@ -98,6 +98,10 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is
 	mkdir "$$dir/python"; \
 	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . "$$dir/python"; \
 	diff -r -x __pycache__ "$$dir/python/toolsandbox/agent/v1" sdk/python/src/toolsandbox/agent/v1 || { echo 'sdk/python is not what the protos say, run `make generate`' >&2; exit 1; }
+
+.PHONY: check-scenarios
+check-scenarios: ## The catalogue is written in its canonical form
+	go run ./cmd/toolsandbox scenario fmt --check scenarios/*.yaml scenarios/worlds/*.yaml
 
 .PHONY: check-deploy
 check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist

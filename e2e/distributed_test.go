@@ -53,7 +53,7 @@ func TestFourProcessesEqualOne(t *testing.T) {
 // TestKilledServices kills every service while rollouts run: after its restart all rollouts finish, each once, with the scores and
 // messages of a calm run.
 func TestKilledServices(t *testing.T) {
-	const trials = 12
+	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
 	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
 	toolsandbox(t, append(flags, "--out", calm)...)

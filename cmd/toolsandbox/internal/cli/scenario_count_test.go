@@ -40,6 +40,47 @@ func TestCountOriginal(t *testing.T) {
 	}
 }
 
+// TestBuiltInCounts compares the built-in catalogue with the original's: no category is smaller, and no tool is needed more
+// rarely, nor by fewer than three base scenarios.
+func TestBuiltInCounts(t *testing.T) {
+	path := vectortest.Dir(t, "scenarios.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios, err := original.Read(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := (&catalogue{variants: []string{allVariants}}).loadExpanded(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, ours := countScenarios(scenario.Expand(scenarios.All())), countScenarios(chosen)
+	if ours.Base < theirs.Base || ours.Scenarios < theirs.Scenarios {
+		t.Errorf("got %d base scenarios and %d in all, want at least %d and %d", ours.Base, ours.Scenarios, theirs.Base, theirs.Scenarios)
+	}
+	number := func(counts []count, name string) int {
+		for _, c := range counts {
+			if c.Name == name {
+				return c.Count
+			}
+		}
+		return 0
+	}
+	for _, c := range theirs.Categories {
+		if got := number(ours.Categories, c.Name); got < c.Count {
+			t.Errorf("category %s: got %d, want at least %d", c.Name, got, c.Count)
+		}
+	}
+	const fewest = 3
+	for _, c := range theirs.Tools {
+		if got, want := number(ours.Tools, c.Name), max(c.Count, fewest); got < want {
+			t.Errorf("base scenarios that need %s: got %d, want at least %d", c.Name, got, want)
+		}
+	}
+}
+
 // TestChoose picks scenarios by patterns and variants.
 func TestChoose(t *testing.T) {
 	from := catalogue{packPaths: []string{"../describe/testdata/pack"}}
