@@ -44,6 +44,8 @@ type Rollout struct {
 	Messages []*worldv1.Message
 	// Tables are all stored versions, the starting ones included, in any order.
 	Tables []*worldv1.Table
+	// Flags are where a simulated user broke its contract, in order.
+	Flags []*busv1.Flag
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
 	Directory string
 }

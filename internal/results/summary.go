@@ -51,6 +51,18 @@ type ScenarioResult struct {
 	// MilestoneMapping and MinefieldMapping say where each node was matched.
 	MilestoneMapping Mapping `json:"milestone_mapping"`
 	MinefieldMapping Mapping `json:"minefield_mapping"`
+	// UserFlags say where a simulated user broke its contract; the original has no such key.
+	UserFlags []UserFlag `json:"user_flags,omitempty"`
+}
+
+// UserFlag is a suspicion that a simulated user broke its contract.
+type UserFlag struct {
+	// Rule is which one: assistant, early_end, invented or leak.
+	Rule string `json:"rule"`
+	// Index is the message's.
+	Index int `json:"index"`
+	// Evidence is what raised it.
+	Evidence string `json:"evidence"`
 }
 
 // Match is a node's matched message and the similarity there.
@@ -193,6 +205,9 @@ func scenarioResult(r Rollout) ScenarioResult {
 		Name: r.directory(), Categories: append([]string{}, r.Scenario.GetSetup().GetCategories()...),
 		MilestoneSimilarity: "0", MinefieldSimilarity: "0", Similarity: "0", TurnCount: int(r.Result.GetTurnCount()),
 		MilestoneMapping: Mapping{}, MinefieldMapping: Mapping{},
+	}
+	for _, flag := range r.Flags {
+		out.UserFlags = append(out.UserFlags, UserFlag{flag.GetRule(), int(flag.GetIndex()), flag.GetEvidence()})
 	}
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())

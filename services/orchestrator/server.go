@@ -240,6 +240,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		End:              state.End(),
 		Begun:            timestamppb.New(log.Begun),
 		Updated:          timestamppb.New(log.Updated),
+		Flags:            state.Flags(),
 	}, nil
 }
 

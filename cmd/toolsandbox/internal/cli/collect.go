@@ -106,6 +106,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Result:    result,
 		Messages:  trajectory.GetMessages(),
 		Tables:    trajectory.GetTables(),
+		Flags:     trajectory.GetFlags(),
 		Directory: c.name(result),
 	}
 	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
@@ -115,7 +116,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun)}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Flags: trajectory.GetFlags()}, nil
 }
 
 // name returns the rollout's directory: the scenario, with the trial where there are several.

@@ -4,6 +4,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ type Row struct {
 	Result *busv1.Result
 	// Took is the time from the first to the last message.
 	Took time.Duration
+	// Flags are where a simulated user broke its contract.
+	Flags []*busv1.Flag
 }
 
 // Reached returns how many milestones were reached at all.
@@ -70,6 +73,39 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 		categories.AppendRow(table.Row{total.Name, number(total.Similarity), fmt.Sprintf("%.1f", total.TurnCount)})
 	}
 	_, err := fmt.Fprintf(w, "%s\n\n%s\n", rollouts.Render(), categories.Render())
+	return err
+}
+
+// Contract prints how often simulated users broke their contract, by rule; nothing where all users were scripted.
+func Contract(w io.Writer, rows []Row) error {
+	simulated, flagged := 0, 0
+	rules := make(map[string]int)
+	for _, row := range rows {
+		if row.Result.GetRollout().GetUser().GetScripted() != nil {
+			continue
+		}
+		simulated++
+		if len(row.Flags) > 0 {
+			flagged++
+		}
+		for _, flag := range row.Flags {
+			rules[flag.GetRule()]++
+		}
+	}
+	if simulated == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", flagged, simulated, 100*float64(flagged)/float64(simulated))
+	separator := ": "
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, rules[rule])
+		}
+		separator = ", "
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(w)
+	}
 	return err
 }
 

@@ -56,16 +56,16 @@ func start(t *testing.T, relay attach.Relay) replica {
 	return replica{registry, agentv1.NewAttachServiceClient(conn)}
 }
 
-// serve attaches an agent and answers with its own name and what it was asked until the test or the stream ends. It returns
+// serve attaches an agent as mine and answers with its own name and what it was asked until the test or the stream ends. It returns
 // once the agent is known, and a function that ends the stream.
-func serve(t *testing.T, r replica, name, self string) (leave func()) {
+func serve(t *testing.T, r replica, self string) (leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	stream, err := r.client.Attach(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: name}}); err != nil {
+	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: "mine"}}); err != nil {
 		t.Fatal(err)
 	}
 	var running sync.WaitGroup
@@ -117,7 +117,7 @@ func TestEveryReplicaReachesTheAgent(t *testing.T) {
 			})
 		}
 	}
-	serve(t, one, "mine", "a")
+	serve(t, one, "a")
 	group.Wait()
 	for name, r := range map[string]replica{"one": one, "two": two} {
 		if _, err := act(t, r, "bad"); !errors.Is(err, attach.ErrEnded) || !strings.Contains(err.Error(), "no model") {
@@ -129,11 +129,11 @@ func TestEveryReplicaReachesTheAgent(t *testing.T) {
 // TestConversationStaysWithOneStream attaches two agents under one name.
 func TestConversationStaysWithOneStream(t *testing.T) {
 	r := start(t, natstest.Start(t))
-	leave := serve(t, r, "mine", "a")
+	leave := serve(t, r, "a")
 	if got, err := act(t, r, "0"); err != nil || got != "a 0" {
 		t.Fatalf("Act: got %q, %v, want it from a", got, err)
 	}
-	serve(t, r, "mine", "b")
+	serve(t, r, "b")
 	served := make(map[string]int)
 	for len(served) < 2 { // until the second one is known
 		for i := range 64 {
@@ -183,7 +183,7 @@ func TestTurnIsAskedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	serve(t, r, "mine", "b")
+	serve(t, r, "b")
 	group.Wait()
 }
 

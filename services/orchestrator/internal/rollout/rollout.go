@@ -26,6 +26,7 @@ type State struct {
 	versions []*worldv1.TableVersion
 	turns    map[worldv1.Role]int
 	claims   int
+	flags    []*busv1.Flag
 	end      *busv1.End
 }
 
@@ -95,6 +96,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	}
 	s.messages = append(s.messages, turn.GetMessages()...)
 	s.versions = turn.GetVersions()
+	s.flags = append(s.flags, turn.GetFlags()...)
 	s.turns[turn.GetMessages()[0].GetSender()]++
 	return nil
 }
@@ -147,6 +149,9 @@ func (s *State) Starting() int { return s.starting }
 
 // Claims returns how many workers have claimed the rollout.
 func (s *State) Claims() int { return s.claims }
+
+// Flags returns where a simulated user broke its contract, in order.
+func (s *State) Flags() []*busv1.Flag { return s.flags }
 
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }

@@ -17,6 +17,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -241,7 +242,11 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	if len(response.GetMessages()) == 0 {
 		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", role)
 	}
-	return g.state.Turn(response.GetMessages(), nil, nil), nil, nil
+	turn := g.state.Turn(response.GetMessages(), nil, nil)
+	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
+		turn.Flags = contract.Check(request.GetView(), turn.GetMessages())
+	}
+	return turn, nil, nil
 }
 
 func failed(failure *agentgwv1.Failure) *busv1.End {

@@ -675,7 +675,9 @@ type Turn struct {
 	// The version of each table that holds after them.
 	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of an earlier message that ended the conversation: its conversation_active becomes false.
-	Deactivated   *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
+	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
+	// Where a simulated user broke its contract. Never part of a score.
+	Flags         []*Flag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -731,6 +733,77 @@ func (x *Turn) GetDeactivated() int32 {
 	return 0
 }
 
+func (x *Turn) GetFlags() []*Flag {
+	if x != nil {
+		return x.Flags
+	}
+	return nil
+}
+
+// Flag is a suspicion that a simulated user broke its contract.
+type Flag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which rule: leak, assistant, early_end or invented.
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Index of the message.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// The words of the message, or of the agent's last message for early_end, that raised it.
+	Evidence      string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Flag) Reset() {
+	*x = Flag{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Flag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Flag) ProtoMessage() {}
+
+func (x *Flag) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Flag.ProtoReflect.Descriptor instead.
+func (*Flag) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Flag) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Flag) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Flag) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
 // End closes a log.
 type End struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -746,7 +819,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +831,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +844,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *End) GetReason() EndReason {
@@ -809,7 +882,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +894,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +907,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -866,7 +939,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +951,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +964,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Match) GetNode() int32 {
@@ -944,7 +1017,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1029,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1042,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1089,12 +1162,17 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\"9\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\x05R\aattempt\"\xb8\x01\n" +
+	"\aattempt\x18\x02 \x01(\x05R\aattempt\"\xe8\x01\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
-	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01B\x0e\n" +
-	"\f_deactivated\"{\n" +
+	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12.\n" +
+	"\x05flags\x18\x04 \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flagsB\x0e\n" +
+	"\f_deactivated\"L\n" +
+	"\x04Flag\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"{\n" +
 	"\x03End\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.EndReasonR\x06reason\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
@@ -1150,7 +1228,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),           // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),            // 1: toolsandbox.bus.v1.Sweep
@@ -1161,45 +1239,47 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Start)(nil),            // 6: toolsandbox.bus.v1.Start
 	(*Claim)(nil),            // 7: toolsandbox.bus.v1.Claim
 	(*Turn)(nil),             // 8: toolsandbox.bus.v1.Turn
-	(*End)(nil),              // 9: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),         // 10: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),            // 11: toolsandbox.bus.v1.Match
-	(*Result)(nil),           // 12: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),        // 13: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),  // 14: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Message)(nil),      // 15: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil), // 16: toolsandbox.world.v1.TableVersion
-	(*v12.Table)(nil),        // 17: toolsandbox.world.v1.Table
+	(*Flag)(nil),             // 9: toolsandbox.bus.v1.Flag
+	(*End)(nil),              // 10: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),         // 11: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),            // 12: toolsandbox.bus.v1.Match
+	(*Result)(nil),           // 13: toolsandbox.bus.v1.Result
+	(*v1.Player)(nil),        // 14: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),  // 15: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Message)(nil),      // 16: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil), // 17: toolsandbox.world.v1.TableVersion
+	(*v12.Table)(nil),        // 18: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	2,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	13, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	13, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	14, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	14, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	14, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	15, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	4,  // 4: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	13, // 5: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	13, // 6: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	14, // 7: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	14, // 5: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	14, // 6: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	15, // 7: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	6,  // 8: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	7,  // 9: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	8,  // 10: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	9,  // 11: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	10, // 11: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	4,  // 12: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	15, // 13: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	16, // 14: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	15, // 15: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	16, // 16: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	0,  // 17: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	17, // 18: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	4,  // 19: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	9,  // 20: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	11, // 21: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	11, // 22: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	16, // 13: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	17, // 14: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	16, // 15: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	17, // 16: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	9,  // 17: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	0,  // 18: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	18, // 19: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	4,  // 20: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	10, // 21: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	12, // 22: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	12, // 23: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1214,7 +1294,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

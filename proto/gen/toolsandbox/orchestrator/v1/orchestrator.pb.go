@@ -700,7 +700,9 @@ type GetTrajectoryResponse struct {
 	// When the first entry of its log was stored.
 	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
 	// When the last entry of its log was stored.
-	Updated       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
+	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
+	// Where a simulated user broke its contract, in order.
+	Flags         []*v13.Flag `protobuf:"bytes,8,rep,name=flags,proto3" json:"flags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -780,6 +782,13 @@ func (x *GetTrajectoryResponse) GetBegun() *timestamppb.Timestamp {
 func (x *GetTrajectoryResponse) GetUpdated() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Updated
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetFlags() []*v13.Flag {
+	if x != nil {
+		return x.Flags
 	}
 	return nil
 }
@@ -1000,7 +1009,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x13CancelSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xfe\x02\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xae\x03\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1008,7 +1017,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06tables\x18\x04 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12)\n" +
 	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x120\n" +
 	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
-	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\"[\n" +
+	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x12.\n" +
+	"\x05flags\x18\b \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\"[\n" +
 	"\x11ListSweepsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
@@ -1069,6 +1079,7 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*v14.Table)(nil),             // 21: toolsandbox.world.v1.Table
 	(*v13.End)(nil),               // 22: toolsandbox.bus.v1.End
 	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*v13.Flag)(nil),              // 24: toolsandbox.bus.v1.Flag
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
@@ -1086,23 +1097,24 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	22, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
 	23, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
 	23, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	6,  // 15: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	13, // 16: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 17: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 19: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 20: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	12, // 21: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 22: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 24: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 25: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 26: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	24, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
+	6,  // 16: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	13, // 17: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 19: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 20: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 21: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	12, // 22: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 24: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 26: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 27: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

@@ -1,0 +1,113 @@
+package contract_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
+)
+
+const (
+	system      = worldv1.Role_ROLE_SYSTEM
+	user        = worldv1.Role_ROLE_USER
+	agent       = worldv1.Role_ROLE_AGENT
+	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
+	return &worldv1.Message{Sender: sender, Recipient: recipient, Content: &content}
+}
+
+// view is a conversation with Emil, whose number the user knows; it went on with what the agent said.
+func view(agentSaid ...string) []*worldv1.Message {
+	shown := message(user, agent, "My dog Rex is three, call 5559")
+	shown.VisibleTo = []worldv1.Role{user}
+	messages := []*worldv1.Message{
+		message(system, user, "You play a person. Say little.\nWhat you want: Have the number of your old baker Emil Sand changed before the shop opens on Friday morning.\n"+
+			"You know: The new number is 030 23125042, his shop is in Berlin."),
+		shown,
+		message(user, agent, "My baker has a new number."),
+	}
+	for _, text := range agentSaid {
+		messages = append(messages, message(agent, user, text))
+	}
+	return messages
+}
+
+const ends = "call_1_parameters = {}\ncall_1_response = end_conversation(**call_1_parameters)\nprint(repr(call_1_response))"
+
+func TestCheck(t *testing.T) {
+	asked := []string{"What is the new number?"}
+	tests := map[string]struct {
+		agent []string
+		said  string
+		want  []string // rule: evidence
+	}{
+		"answers":                    {asked, "It's 030-2312 5042, in Berlin.", nil},
+		"answers with a part":        {asked, "It ends in 5042.", nil},
+		"says a name it knows":       {asked, "Ask Emil, or Emil Sand's shop in Berlin", nil},
+		"repeats the agent":          {[]string{"I found Emil Sand and Tor Lie at 4711, which one?"}, "Not Tor, and not 4711!", nil},
+		"begins sentences":           {asked, "Well. Sure! Okay: Fine", nil},
+		"a single digit":             {asked, "Give me 5 minutes", nil},
+		"invents a number":           {asked, "It's 030 9999999.", []string{"invented: 0309999999"}},
+		"invents a name":             {asked, "It is the number of Gisela.", []string{"invented: Gisela"}},
+		"invents an address":         {asked, "write to emil@bread.example", []string{"invented: emil@bread.example"}},
+		"knows from a demonstration": {asked, "my dog is called Rex", []string{"invented: Rex"}},
+		"leaks": {asked, "I want to have the number of your old baker Emil Sand changed before the shop opens",
+			[]string{"leak: have the number of your old baker emil sand changed before the shop opens"}},
+		"repeats what was said":  {[]string{"So you want to have the number of your old baker Emil Sand changed before the shop opens?"}, "Yes, have the number of your old baker Emil Sand changed before the shop opens", nil},
+		"acts as assistant":      {asked, "Sure, how can I help you today?", []string{"assistant: how can I help you"}},
+		"reports as assistant":   {asked, "I've updated the contact.", []string{"assistant: I've updated the contact"}},
+		"writes a call as text":  {asked, "end_conversation()", []string{"assistant: end_conversation("}},
+		"two at once":            {asked, "How may I assist? Call Gisela", []string{"assistant: How may I assist", "invented: Gisela"}},
+		"ends after an answer":   {[]string{"Done."}, ends, nil},
+		"ends after an offer":    {[]string{"Done. Is there anything else I can do for you?"}, ends, nil},
+		"ends at a question":     {asked, ends, []string{"early_end: What is the new number?"}},
+		"ends before any answer": {nil, ends, []string{"early_end: the agent has not answered"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			recipient := agent
+			if test.said == ends {
+				recipient = environment
+			}
+			said := message(user, recipient, test.said)
+			said.Index = 9
+			var got []string
+			for _, flag := range contract.Check(view(test.agent...), []*worldv1.Message{said}) {
+				if flag.GetIndex() != 9 {
+					t.Errorf("index: got %d, want 9", flag.GetIndex())
+				}
+				got = append(got, flag.GetRule()+": "+flag.GetEvidence())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("Check(%q) (-want +got):\n%s", test.said, diff)
+			}
+		})
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	asked := strings.Repeat("ä", 500) + "?"
+	flags := contract.Check(view(asked), []*worldv1.Message{message(user, environment, ends)})
+	if len(flags) != 1 || len(flags[0].GetEvidence()) > 210 {
+		t.Errorf("Check: got %v, want one flag with at most 210 bytes of evidence", flags)
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	f.Add("What?", "It's 030-2312 5042")
+	f.Add("", ends)
+	f.Fuzz(func(t *testing.T, asked, text string) {
+		for _, recipient := range []worldv1.Role{agent, environment} {
+			said := []*worldv1.Message{message(user, recipient, text)}
+			first := contract.Check(view(asked), said)
+			if len(first) > len(contract.Rules()) {
+				t.Errorf("Check(%q): got %d flags, want at most one of each rule", text, len(first))
+			}
+		}
+	})
+}
