@@ -101,6 +101,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 
 type meter struct {
 	cfg          Config
+	profile      bytes.Buffer
 	orchestrator grpc.ClientConnInterface
 	evaluator    grpc.ClientConnInterface
 }
@@ -129,21 +130,14 @@ func (m *meter) play(ctx context.Context, spec sweep.Spec) (*sweep.Sweep, []*bus
 func (m *meter) sweep(ctx context.Context, report *Report) error {
 	spec := m.cfg.Spec
 	spec.ID, spec.Trials = "measured", max(m.cfg.Rollouts/len(spec.Scenarios), 1)
-	var profile bytes.Buffer
-	if err := pprof.StartCPUProfile(&profile); err != nil {
-		return fmt.Errorf("start profile: %w", err)
-	}
-	began, cpuBegan := time.Now(), processorTime()
-	planned, results, err := m.play(ctx, spec)
-	wall, cpu := time.Since(began), processorTime()-cpuBegan
-	pprof.StopCPUProfile()
+	var planned *sweep.Sweep
+	var results []*busv1.Result
+	wall, cpu, err := m.profiled(func() (err error) {
+		planned, results, err = m.play(ctx, spec)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	if m.cfg.Profile != "" {
-		if err := os.WriteFile(m.cfg.Profile, profile.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("write profile: %w", err)
-		}
 	}
 	report.Rollouts = len(results)
 	report.Wall, report.CPU = wall.Seconds(), cpu.Seconds()
@@ -155,11 +149,29 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 		messages += int(result.GetMessageCount())
 	}
 	report.Messages = float64(messages) / float64(len(results))
-	if report.Shares, err = shares(profile.Bytes()); err != nil {
+	if report.Shares, err = shares(m.profile.Bytes()); err != nil {
 		return err
 	}
 	report.BusyP50Millis, report.BusyP99Millis, err = times(ctx, planned, results)
 	return err
+}
+
+// profiled runs something under the profiler and returns what it took.
+func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) {
+	m.profile.Reset()
+	if err := pprof.StartCPUProfile(&m.profile); err != nil {
+		return 0, 0, fmt.Errorf("start profile: %w", err)
+	}
+	began, cpuBegan := time.Now(), processorTime()
+	err = run()
+	wall, cpu = time.Since(began), processorTime()-cpuBegan
+	pprof.StopCPUProfile()
+	if err == nil && m.cfg.Profile != "" {
+		if err = os.WriteFile(m.cfg.Profile, m.profile.Bytes(), 0o644); err != nil {
+			err = fmt.Errorf("write profile: %w", err)
+		}
+	}
+	return wall, cpu, err
 }
 
 // aloneTimes measures the time of one rollout when nothing else runs.

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,57 +20,97 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	catalogue          catalogue
+	asJSON             bool
+	profile            string
+	rollouts, parallel int
+	delay              time.Duration
+	calls              int
+}
+
 func newBench() *cobra.Command {
-	var from catalogue
-	var asJSON bool
-	var profile string
-	rollouts, parallel := 5000, 64
+	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
-		Short: "Measure scripted rollouts through all services in this process",
+		Short: "Measure rollouts through all services in this process",
 		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator of one
-process, and prints what one rollout costs. It measures the real path; only result files are not written.`,
-		Example: "  toolsandbox bench\n  toolsandbox bench --rollouts 20000 --json",
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if rollouts < 1 || parallel < 1 || parallel > 100000 {
-				return launch.Usage("--rollouts and --parallel: %d and %d given, expected at least 1", rollouts, parallel)
-			}
-			scenarios, err := from.load(args)
-			if err != nil {
-				return err
-			}
-			dir, err := os.MkdirTemp("", "toolsandbox-bench-")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-			spec, err := benchSpec(parallel)
-			if err != nil {
-				return err
-			}
-			spec.Scenarios = scenarios
-			services := engine.DefaultConfig()
-			services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, parallel, 1<<20
-			log := launch.DefaultLog()
-			log.Level = "warn"
-			report, err := bench.Run(cmd.Context(), bench.Config{
-				Engine: services, Parts: mesh.Parts{Logger: log.New(cmd.ErrOrStderr())}, Spec: spec, Rollouts: rollouts, Profile: profile,
-			})
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), report)
-			}
-			return writeReport(cmd.OutOrStdout(), report)
+process, and prints what one rollout costs. It measures the real path; only result files are not written.
+
+With --model-delay the agent is a model behind HTTP in this process that answers each request after that time, and the
+time of the whole is compared with the longest chain of its answers.`,
+		Example: "  toolsandbox bench\n  toolsandbox bench --rollouts 20000 --json\n" +
+			"  toolsandbox bench --model-delay 5s --rollouts 5000 --parallel 5000 report_all_switches",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	from.register(cmd.Flags())
-	cmd.Flags().IntVar(&rollouts, "rollouts", rollouts, "rollouts to measure")
-	cmd.Flags().IntVarP(&parallel, "parallel", "p", parallel, "rollouts at once")
-	cmd.Flags().StringVar(&profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	flags := cmd.Flags()
+	options.catalogue.register(flags)
+	flags.IntVar(&options.rollouts, "rollouts", options.rollouts, "rollouts to measure")
+	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
+	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
+	flags.DurationVar(&options.delay, "model-delay", 0, "let a model play the agent that answers after this time; 0 lets the oracle play")
+	flags.IntVar(&options.calls, "model-calls", options.calls, "turns with a call that this model takes")
+	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 || o.calls < 0 {
+		return launch.Usage("--rollouts, --parallel, --model-delay and --model-calls: %d, %d, %s and %d given, expected at least 1, 1 to 100000, and nothing below 0",
+			o.rollouts, o.parallel, o.delay, o.calls)
+	}
+	scenarios, err := o.catalogue.load(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "toolsandbox-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	spec, err := benchSpec(o.parallel)
+	if err != nil {
+		return err
+	}
+	spec.Scenarios = scenarios
+	services := engine.DefaultConfig()
+	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	config := bench.Config{Engine: services, Parts: mesh.Parts{Logger: log.New(stderr)}, Spec: spec, Rollouts: o.rollouts, Profile: o.profile}
+	if o.delay > 0 {
+		services.AgentGateway.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "none"}[name] }
+		config.Engine = services
+		report, err := bench.Model(ctx, config, o.delay, o.calls)
+		if err != nil {
+			return err
+		}
+		if o.asJSON {
+			return writeJSON(stdout, report)
+		}
+		return writeModelReport(stdout, report)
+	}
+	report, err := bench.Run(ctx, config)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return writeJSON(stdout, report)
+	}
+	return writeReport(stdout, report)
+}
+
+func writeModelReport(w io.Writer, r *bench.ModelReport) error {
+	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of %d turns of a model that takes %.1f s each
+%8.2f s, %.2f times the %.1f s that the model alone takes
+%8.2f s of processor time, model included
+%8d requests
+%8.0f MB of memory at most, model included
+`, r.Rollouts, r.Parallel, r.Chain, r.Delay, r.Wall, r.Ratio, r.Delay*float64(r.Chain), r.CPU, r.Requests, float64(r.PeakBytes)/1e6)
+	return err
 }
 
 func benchSpec(parallel int) (sweep.Spec, error) {

@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// ModelReport is what rollouts cost whose agent is a slow model.
+type ModelReport struct {
+	Rollouts int `json:"rollouts"`
+	Parallel int `json:"parallel"`
+	// Delay is how long the model thinks about each turn, Chain how often in a row it does in one rollout.
+	Delay float64 `json:"delay_seconds"`
+	Chain int     `json:"chain"`
+	// Wall covers the sweep from its creation to the last score; Ratio is to Chain times Delay, below which no program can be.
+	Wall  float64 `json:"wall_seconds"`
+	Ratio float64 `json:"ratio"`
+	CPU   float64 `json:"cpu_seconds"`
+	// Requests is how many the model was asked.
+	Requests int64 `json:"requests"`
+	// PeakBytes is the largest memory that the process had, model included.
+	PeakBytes int64 `json:"peak_bytes"`
+}
+
+// Model measures rollouts that are played all at once against a model behind HTTP which answers each request after a delay:
+// calls turns with a call, then a text.
+func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (report *ModelReport, err error) {
+	served, err := serveModel(ctx, delay, calls)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, served.close()) }()
+	running, err := engine.Start(ctx, cfg.Engine, cfg.Parts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, running.Close()) }()
+	m := &meter{cfg: cfg, orchestrator: running.Mesh().Conn(mesh.Orchestrator), evaluator: running.Mesh().Conn(mesh.Evaluator)}
+	spec := cfg.Spec
+	spec.ID, spec.Trials = "slow", max(cfg.Rollouts/len(spec.Scenarios), 1)
+	spec.Agents = []*agentgwv1.Player{{Name: "slow", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
+		Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "slow", BaseUrl: served.address,
+	}}}}
+	var results []*busv1.Result
+	wall, cpu, err := m.profiled(func() (err error) {
+		_, results, err = m.play(ctx, spec)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	report = &ModelReport{
+		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Chain: calls + 1, Wall: wall.Seconds(), CPU: cpu.Seconds(),
+		Requests: served.requests.Load(), PeakBytes: peakMemory(),
+	}
+	report.Ratio = report.Wall / (report.Delay * float64(report.Chain))
+	return report, nil
+}
+
+// slowModel is a server with OpenAI's chat completions.
+type slowModel struct {
+	address  string
+	server   *http.Server
+	served   chan error
+	delay    time.Duration
+	calls    int
+	requests atomic.Int64
+}
+
+func serveModel(ctx context.Context, delay time.Duration, calls int) (*slowModel, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("serve the slow model: %w", err)
+	}
+	m := &slowModel{address: "http://" + listener.Addr().String() + "/v1", served: make(chan error, 1), delay: delay, calls: calls}
+	m.server = &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
+	go func() { m.served <- m.server.Serve(listener) }()
+	return m, nil
+}
+
+func (m *slowModel) close() error {
+	err := m.server.Close()
+	if served := <-m.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// ServeHTTP answers like a model that calls the first of its tools until it has done so often enough.
+func (m *slowModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.requests.Add(1)
+	var asked struct {
+		Messages []struct {
+			Role string `json:"role"`
+		} `json:"messages"`
+		Tools []struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		} `json:"tools"`
+	}
+	if !strings.HasSuffix(r.URL.Path, "/chat/completions") || json.NewDecoder(r.Body).Decode(&asked) != nil {
+		http.Error(w, "not understood", http.StatusBadRequest)
+		return
+	}
+	timer := time.NewTimer(m.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+		return
+	}
+	turn := 0
+	for _, message := range asked.Messages {
+		if message.Role == "assistant" {
+			turn++
+		}
+	}
+	message := `{"role": "assistant", "content": "That is all."}`
+	if turn < m.calls && len(asked.Tools) > 0 {
+		message = fmt.Sprintf(`{"role": "assistant", "content": null, "tool_calls": [{"id": "call_%d", "type": "function", "function": {"name": %q, "arguments": "{}"}}]}`,
+			turn, asked.Tools[0].Function.Name)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"id": "x", "object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop", "message": %s}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, message)
+}
+
+// peakMemory returns the largest resident set that this process had.
+func peakMemory() int64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
