@@ -61,7 +61,7 @@ func (l latencies) report(b *testing.B) {
 func BenchmarkExecute(b *testing.B) {
 	sources := map[string]string{
 		"read":  "print(repr(search_contacts(name='homer')))",
-		"write": "print(repr(modify_contact('e3570ab6-0819-5032-be1e-2b366390c8ef', name='Homer S')))",
+		"write": "print(repr(modify_contact('e3570ab6-0819-5032-be1e-2b366390c8ef', name='Mateo S')))",
 	}
 	setup := baseSetup(b)
 	for transport, connect := range transports() {

@@ -136,30 +136,11 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	if err := o.loadPacks(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "toolsandbox-conformance-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o.engine.Dir, o.engine.Orchestrator.Parallel = dir, o.vectors.Parallel
+	o.engine.Orchestrator.Parallel = o.vectors.Parallel
 	o.vectors.Run = rand.Text() // an installation elsewhere remembers the sessions of earlier runs
-	log := launch.DefaultLog()
-	log.Level = "warn"
-	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: log.New(stderr)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, running.Close()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	return cause(ctx, o.play(ctx, running.Mesh(), files, stdout))
+	return temporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+		return o.play(ctx, m, files, stdout)
+	})
 }
 
 // play runs the files, one after the other, and prints each report as it comes.

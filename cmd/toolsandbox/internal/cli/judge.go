@@ -84,30 +84,10 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // ask calls do with an evaluator, which it starts unless there is one elsewhere.
-func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) (err error) {
-	dir, err := os.MkdirTemp("", "toolsandbox-judge-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	j.engine.Dir = dir
-	log := launch.DefaultLog()
-	log.Level = "warn"
-	running, err := engine.Start(ctx, j.engine, mesh.Parts{Logger: log.New(stderr)})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, running.Close()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	return cause(ctx, do(ctx, evaluatorv1.NewEvaluatorServiceClient(running.Mesh().Conn(mesh.Evaluator))))
+func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+	return temporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(mesh.Evaluator)))
+	})
 }
 
 // refused names the rollout that an evaluator did not score.

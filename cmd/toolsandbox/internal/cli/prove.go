@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,38 +63,22 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "toolsandbox-prove-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	services := engine.DefaultConfig()
-	services.Dir, services.Orchestrator.Parallel = dir, o.parallel
-	log := launch.DefaultLog()
-	log.Level = "error" // wrong calls are the point
-	running, err := engine.Start(ctx, services, mesh.Parts{Logger: log.New(stderr)})
+	services.Orchestrator.Parallel = o.parallel
+	var reports []*prove.Report
+	began := time.Now()
+	const level = "error" // wrong calls are the point
+	err = temporarily(ctx, services, level, stderr, func(ctx context.Context, m *mesh.Mesh) (err error) {
+		reports, err = prove.Prove(ctx, prove.Services{
+			Orchestrator: m.Conn(mesh.Orchestrator),
+			Evaluator:    m.Conn(mesh.Evaluator),
+			ToolHost:     func(session string) grpc.ClientConnInterface { return m.Shard(mesh.ToolHost, session) },
+			Parallel:     o.parallel,
+		}, scenarios)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, running.Close()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	began := time.Now()
-	reports, err := prove.Prove(ctx, prove.Services{
-		Orchestrator: running.Mesh().Conn(mesh.Orchestrator),
-		Evaluator:    running.Mesh().Conn(mesh.Evaluator),
-		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Mesh().Shard(mesh.ToolHost, session) },
-		Parallel:     o.parallel,
-	}, scenarios)
-	if err != nil {
-		return cause(ctx, err)
 	}
 	return o.print(stdout, reports, time.Since(began))
 }

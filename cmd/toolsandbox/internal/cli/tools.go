@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -117,36 +116,18 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	if err := o.engine.Network.Validate(); err != nil {
 		return nil, launch.Usage("%w", err)
 	}
-	dir, err := os.MkdirTemp("", "toolsandbox-tools-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o.engine.Dir, o.engine.Services = dir, onlyToolHost
-	log := launch.DefaultLog()
-	log.Level = "warn"
-	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: log.New(stderr)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, running.Close()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-		case <-ctx.Done():
+	o.engine.Services = onlyToolHost
+	err = temporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+		ctx, stop := context.WithTimeout(ctx, listTimeout)
+		defer stop()
+		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
+		if err != nil && o.engine.Network.Remote {
+			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
 		}
-	}()
-	client := toolhostv1.NewToolHostServiceClient(running.Mesh().Conn(mesh.ToolHost))
-	limited, stop := context.WithTimeout(ctx, listTimeout)
-	defer stop()
-	response, err := client.ListTools(limited, &toolhostv1.ListToolsRequest{})
-	if err != nil && o.engine.Network.Remote {
-		err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
-	}
-	return response.GetTools(), cause(ctx, err)
+		tools = response.GetTools()
+		return err
+	})
+	return tools, err
 }
 
 // writeTools prints tools for programs.

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// within connects to an installation, starts what of it has to run here, and calls do with the connections. A service that ends
+// by itself ends do's context and is the error.
+func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
+	running, err := engine.Start(ctx, cfg, parts)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := running.Close(); err == nil || !errors.Is(closed, err) { // a service's failure is told once
+			err = errors.Join(err, closed)
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	return cause(ctx, do(ctx, running.Mesh()))
+}
+
+// temporarily is within for an installation whose data lasts no longer than the call. level is the least that is logged.
+func temporarily(ctx context.Context, cfg engine.Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
+	dir, err := os.MkdirTemp("", "toolsandbox-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg.Dir = dir
+	log := launch.DefaultLog()
+	log.Level = level
+	return within(ctx, cfg, mesh.Parts{Logger: log.New(stderr)}, do)
+}
