@@ -1,0 +1,77 @@
+package governor
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	breakerFirst = 2 * time.Second
+	breakerMax   = time.Minute
+)
+
+// breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the provider may be its own.
+type breaker struct {
+	threshold int
+	jitter    func() float64
+	failures  int       // in a row
+	opened    int       // times in a row
+	until     time.Time // of being open
+	probing   bool      // a request is on its way to find out
+}
+
+// admit says whether a request may begin or queue, and whether it is the one that finds out whether the provider is back.
+func (b *breaker) admit(now time.Time) (probe bool, err error) {
+	switch {
+	case b.opened == 0:
+		return false, nil
+	case now.Before(b.until):
+		return false, fmt.Errorf("%w after %d failures in a row, tried again in %s", ErrOpen, b.failures, b.until.Sub(now).Round(time.Millisecond))
+	case b.probing:
+		return false, fmt.Errorf("%w, one request is finding out whether it is back", ErrOpen)
+	}
+	b.probing = true
+	return true, nil
+}
+
+// note takes in how a request ended; opens says that it made the breaker open.
+func (b *breaker) note(now time.Time, class Class, probe bool) (opens bool) {
+	if probe {
+		b.probing = false
+	}
+	switch {
+	case class == Abandoned || class == Unsent:
+		return false
+	case class != Failed:
+		if b.opened == 0 || probe {
+			b.failures, b.opened = 0, 0
+		}
+		return false
+	case b.opened > 0 && !probe:
+		return false // began before it opened
+	}
+	b.failures++
+	if b.failures < b.threshold {
+		return false
+	}
+	b.until = now.Add(backoff(b.opened, breakerFirst, breakerMax, b.jitter()))
+	b.opened++
+	return true
+}
+
+// state returns the word for metrics.
+func (b *breaker) state(now time.Time) string {
+	switch {
+	case b.opened == 0:
+		return "closed"
+	case now.Before(b.until):
+		return "open"
+	}
+	return "half-open"
+}
+
+// backoff returns the n-th of waits that double from first up to limit, shortened by up to a half.
+func backoff(n int, first, limit time.Duration, jitter float64) time.Duration {
+	wait := min(first<<min(n, 20), limit)
+	return wait/2 + time.Duration(jitter*float64(wait)/2)
+}

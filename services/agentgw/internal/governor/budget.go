@@ -1,0 +1,312 @@
+package governor
+
+import (
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+const (
+	minLease = 100 * time.Millisecond
+	// hold is for how long requests and tokens of the limits per minute are taken in advance.
+	hold = time.Second
+	// poll is the pause before a replica asks again for what it did not get.
+	poll = 100 * time.Millisecond
+	// minAhead and maxAhead bound what is taken in advance, in requests.
+	minAhead, maxAhead = 4, 1 << 12
+
+	pauseFirst = 500 * time.Millisecond
+	pauseMax   = 30 * time.Second
+)
+
+// budget is this replica's part of a budget. All of it is under the governor's lock.
+type budget struct {
+	keeping
+	g        *Governor
+	key      Key
+	limit    Limit
+	measured metric.MeasurementOption // names the budget
+	breaker  breaker
+	queue    queue
+
+	running int
+	slots   int       // requests that may run at once
+	leased  time.Time // until when
+	chunks  []chunk
+	paused  time.Time // until when
+	cut     time.Time // when a request was last refused anywhere
+	streak  int
+	allowed int // requests at once of all replicas
+	recent  int // requests that began since the last report
+	typical int64
+	sent    *report // that may or may not have been booked
+	tally   tally
+}
+
+// chunk is a part of the limits per minute.
+type chunk struct {
+	second, requests, tokens int64
+	end                      time.Time
+}
+
+func newBudget(g *Governor, key Key) *budget {
+	b := &budget{
+		keeping: newKeeping(g, "budget."+key.Provider+"."+key.Fingerprint), g: g, key: key, limit: g.cfg.limit(key.Provider),
+		measured: metric.WithAttributes(attribute.String("provider", key.Provider), attribute.String("key", key.Fingerprint)),
+		breaker:  breaker{threshold: g.cfg.BreakerFailures, jitter: g.cfg.Jitter},
+	}
+	b.forget = func() { delete(g.budgets, key) }
+	b.refuse = func(err error) { b.fail(nil, err) }
+	return b
+}
+
+// push lets a request wait.
+func (b *budget) push(now time.Time, w *waiter) {
+	b.active = now
+	b.typical = w.tokens
+	b.queue.push(w)
+	w.purse.push(now)
+}
+
+// remove ends a request's wait.
+func (b *budget) remove(w *waiter) {
+	b.queue.remove(w)
+	w.purse.left()
+	if w.probe {
+		b.breaker.probing = false
+	}
+}
+
+// fail ends the wait of all requests, or of those of one purse.
+func (b *budget) fail(of *purse, err error) {
+	for _, w := range b.queue.drain(of) {
+		b.remove(w)
+		w.err = err
+		close(w.ready)
+	}
+}
+
+// dispatch lets begin what can, and asks for more of the budget when that runs out.
+func (b *budget) dispatch(now time.Time) {
+	b.expire(now)
+	for b.queue.n > 0 && !now.Before(b.paused) {
+		w := b.queue.next(func(w *waiter) bool { return w.purse.covers(now, w.cost.Spend) })
+		if w == nil {
+			return
+		}
+		if now.After(b.leased) || b.running >= b.slots || !b.has(w.tokens) {
+			b.ask()
+			return
+		}
+		b.begin(now, w)
+	}
+	requests, tokens := b.spare()
+	ahead := b.ahead() / 2
+	if b.recent > 0 && (b.slots-b.running < ahead || b.limit.Requests > 0 && requests < int64(ahead) || b.limit.Tokens > 0 && tokens < int64(ahead)*b.typical) {
+		b.ask()
+	}
+}
+
+// has says whether what was taken in advance is enough for a request.
+func (b *budget) has(need int64) bool {
+	requests, tokens := b.spare()
+	return (b.limit.Requests == 0 || requests > 0) && (b.limit.Tokens == 0 || tokens >= need)
+}
+
+// spare returns the requests and tokens that are left of what was taken in advance.
+func (b *budget) spare() (requests, tokens int64) {
+	for _, c := range b.chunks {
+		requests += c.requests
+		tokens += c.tokens
+	}
+	return requests, tokens
+}
+
+// begin grants a request that fits.
+func (b *budget) begin(now time.Time, w *waiter) {
+	gr := &Grant{g: b.g, w: w, began: now}
+	requests, tokens := int64(1), w.tokens
+	for i := range b.chunks {
+		c := &b.chunks[i]
+		n, m := min(requests, c.requests), min(tokens, c.tokens)
+		if gr.second == 0 && n+m > 0 {
+			gr.second = c.second
+		}
+		c.requests, c.tokens, requests, tokens = c.requests-n, c.tokens-m, requests-n, tokens-m
+	}
+	w.grant = gr
+	b.queue.serve(w, b.cost(w))
+	w.purse.left()
+	w.purse.begin(w.cost.Spend)
+	b.running++
+	b.recent++
+	b.active = now
+	close(w.ready)
+}
+
+// cost is the share of a minute's budget that a request takes, of what it takes most of.
+func (b *budget) cost(w *waiter) float64 {
+	var requests, tokens float64
+	if b.limit.Requests > 0 {
+		requests = 1 / float64(b.limit.Requests)
+	}
+	if b.limit.Tokens > 0 {
+		tokens = float64(w.tokens) / float64(b.limit.Tokens)
+	}
+	if cost := max(requests, tokens); cost > 0 {
+		return cost
+	}
+	return 1
+}
+
+// end books how a request ended.
+func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
+	b.running--
+	b.active = now
+	if b.limit.Tokens > 0 && o.Usage != nil {
+		if spare := gr.w.tokens - tokens; spare > 0 {
+			b.tally.refunds = append(b.tally.refunds, refund{second: gr.second, tokens: spare})
+		} else {
+			b.tally.surplus -= spare
+		}
+	}
+	switch o.Class {
+	case Unsent:
+		b.tally.refunds = append(b.tally.refunds, refund{second: gr.second, requests: 1, tokens: gr.w.tokens})
+	case Succeeded:
+		if gr.began.After(b.cut) {
+			b.tally.successes++
+		}
+	case Throttled, Overloaded:
+		b.refused(now, gr, o.RetryAfter)
+	}
+	if b.breaker.note(now, o.Class, gr.w.probe) {
+		b.fail(nil, fmt.Errorf("%w after %d failures in a row, tried again in %s", ErrOpen, b.breaker.failures, b.breaker.until.Sub(now).Round(time.Millisecond)))
+	}
+	b.dispatch(now)
+}
+
+// refused lets the budget rest, here at once and everywhere with the next report. Of requests that had begun before the last
+// refusal only what the provider asks for counts.
+func (b *budget) refused(now time.Time, gr *Grant, after time.Duration) {
+	b.tally.refused++
+	b.tally.began = max(b.tally.began, gr.began.UnixMilli())
+	if after <= 0 && gr.began.Before(b.cut) {
+		return
+	}
+	b.cut = now
+	if after <= 0 {
+		after = backoff(b.streak, pauseFirst, pauseMax, b.g.cfg.Jitter())
+	}
+	after = min(after, b.g.cfg.MaxPause)
+	b.tally.pause = max(b.tally.pause, after.Milliseconds())
+	if until := now.Add(after); until.After(b.paused) {
+		b.paused = until
+	}
+	b.retry = time.Time{}
+	b.ask()
+}
+
+// expire gives up what was taken in advance for too long.
+func (b *budget) expire(now time.Time) {
+	kept := b.chunks[:0]
+	for _, c := range b.chunks {
+		switch {
+		case now.After(c.end):
+			if c.requests > 0 || c.tokens > 0 {
+				b.tally.refunds = append(b.tally.refunds, refund{c.second, c.requests, c.tokens})
+			}
+		case c.requests > 0 || c.tokens > 0:
+			kept = append(kept, c)
+		}
+	}
+	b.chunks = kept
+}
+
+// ahead is how many requests to take in advance.
+func (b *budget) ahead() int { return min(max(2*b.recent, minAhead), maxAhead) }
+
+// waitsFor says why a request has not begun.
+func (b *budget) waitsFor(now time.Time) string {
+	switch {
+	case b.trouble != nil:
+		return fmt.Sprintf("the other replicas cannot be heard (%v)", b.trouble)
+	case now.Before(b.paused):
+		return fmt.Sprintf("the provider asks to wait %s more", b.paused.Sub(now).Round(time.Millisecond))
+	default:
+		return fmt.Sprintf("%d requests wait for their turn", b.queue.n)
+	}
+}
+
+// report implements kept.
+func (b *budget) report(now time.Time, last bool) change {
+	b.expire(now)
+	if b.sent == nil {
+		b.seq++
+		b.sent = &report{replica: b.replica, seq: b.seq, tally: b.tally}
+		b.tally, b.sentAt = tally{}, now
+	}
+	r := b.sent
+	r.lease, r.last, r.running, r.more, r.requests, r.tokens, r.need = b.g.cfg.Lease.Milliseconds(), last, b.running, 0, 0, 0, 0
+	if !last && b.queue.n+b.recent > 0 {
+		ahead := b.ahead()
+		requests, tokens := b.spare()
+		r.more = b.queue.n + ahead
+		r.requests = max(int64(b.queue.n+ahead)-requests, 0)
+		if next := b.queue.next(func(*waiter) bool { return true }); next != nil {
+			r.need = max(next.tokens-tokens, 0)
+		}
+		r.tokens = max(b.queue.tokens+int64(ahead)*b.typical-tokens, r.need)
+	}
+	b.recent = 0
+	told, limit := *r, b.limit
+	return func(raw []byte, now int64) ([]byte, func(), error) {
+		l, err := decodeLedger(raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		got := l.settle(now, limit, told)
+		next, err := encode(l)
+		return next, func() { b.accept(time.Now(), told, got) }, err
+	}
+}
+
+// accept takes what a report got.
+func (b *budget) accept(now time.Time, told report, got allotment) {
+	b.sent = nil
+	b.slots, b.leased = got.Slots, b.sentAt.Add(b.g.cfg.Lease)
+	if got.Streak > b.streak {
+		b.cut = now // by another replica, or by this one
+	}
+	b.allowed, b.streak = got.Allowed, got.Streak
+	if got.Requests > 0 || got.Tokens > 0 {
+		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, b.sentAt.Add(hold)})
+	}
+	if until := now.Add(time.Duration(got.Pause) * time.Millisecond); got.Pause > 0 && until.After(b.paused) {
+		b.paused = until
+	}
+	short := got.Slots < told.running+told.more || b.limit.Requests > 0 && got.Requests < told.requests || b.limit.Tokens > 0 && got.Tokens < told.tokens
+	b.retry = time.Time{}
+	if short {
+		b.retry = now.Add(max(time.Duration(got.Retry)*time.Millisecond, poll))
+	}
+	b.dispatch(now)
+}
+
+// plan implements kept.
+func (b *budget) plan(now time.Time) (due time.Time, idle bool) {
+	lease := b.g.cfg.Lease
+	due = now.Add(lease / 3)
+	switch {
+	case b.queue.n > 0 && now.Before(b.paused):
+		due = earlier(b.paused, due)
+	case b.queue.n > 0 && !b.retry.IsZero():
+		due = earlier(b.retry, due)
+	case b.recent > 0:
+		due = earlier(now.Add(hold/2), due)
+	}
+	idle = b.running == 0 && b.queue.n == 0 && now.Sub(b.active) > lease && now.After(b.breaker.until.Add(breakerMax)) && !now.Before(b.paused)
+	return due, idle
+}

@@ -1,0 +1,308 @@
+// Package governor decides when a request to a model provider may begin. Each provider's key has one budget over all rollouts and all
+// replicas of the gateway: requests and tokens per minute and requests at once. Budgets adapt to refusals, are shared fairly between
+// sweeps, and rest when the provider asks for it; each sweep may have a limit of what it spends.
+//
+// Replicas share a budget through a document that they change by compare-and-swap. Each takes a part of it for a moment, so that
+// most requests begin without asking anybody.
+package governor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/price"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+var (
+	// ErrSpent says that the sweep has reached its limit of tokens or money: nothing more of it may begin.
+	ErrSpent = errors.New("spend limit reached")
+	// ErrOpen says that the provider only fails, and is left alone for a while.
+	ErrOpen = errors.New("provider is left alone")
+	// ErrPaused says that the provider asks to wait for longer than the caller can.
+	ErrPaused = errors.New("provider asks to wait")
+	// ErrQueue says that too many requests wait for the budget already.
+	ErrQueue = errors.New("too many requests wait for the provider")
+	// ErrClosed says that the governor was closed.
+	ErrClosed = errors.New("governor is closed")
+)
+
+// Store keeps the documents that replicas share; *bus.Ledger is one.
+type Store interface {
+	// Read returns a document and its revision, nil and 0 if there is none.
+	Read(ctx context.Context, name string) (raw []byte, revision uint64, err error)
+	// Write stores a document if the revision is still its last, else it fails with bus.ErrFenced.
+	Write(ctx context.Context, name string, raw []byte, revision uint64) error
+}
+
+// Key names a budget: a provider and what it counts requests by.
+type Key struct {
+	// Provider is the word for it in player names, e.g. openai.
+	Provider string
+	// Fingerprint is what Fingerprint returns.
+	Fingerprint string
+}
+
+// Fingerprint tells keys of a provider apart without holding one. The base URL is part of it: servers count for themselves.
+func Fingerprint(baseURL, secret string) string {
+	sum := sha256.Sum256([]byte(baseURL + "\x00" + secret))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Demand is a request that wants to begin.
+type Demand struct {
+	Key Key
+	// Sweep is whose request it is; empty if nobody's spending is to be counted.
+	Sweep string
+	// Model is the model's name, for its price.
+	Model string
+	// InputTokens and OutputTokens are estimates.
+	InputTokens, OutputTokens int64
+	// Limit is what the sweep may spend in all. The last one given counts.
+	Limit Spend
+}
+
+// Class says how a request ended.
+type Class int
+
+// The classes of a request's end.
+const (
+	// Succeeded says that the provider answered.
+	Succeeded Class = iota
+	// Rejected says that the provider refused this request for itself: it works.
+	Rejected
+	// Throttled says that the provider refuses requests because there are too many (429).
+	Throttled
+	// Overloaded says that the provider has too much to do (503, 529).
+	Overloaded
+	// Failed says that the provider or the network failed.
+	Failed
+	// Abandoned says that we gave up: nothing is known but that it may have cost something.
+	Abandoned
+	// Unsent says that the request was not sent.
+	Unsent
+)
+
+// ClassOf returns the class of an HTTP status, or of status 0 if no answer came.
+func ClassOf(status int) Class {
+	const overloaded = 529 // Anthropic's
+	switch {
+	case status == http.StatusTooManyRequests:
+		return Throttled
+	case status == http.StatusServiceUnavailable || status == overloaded:
+		return Overloaded
+	case status == 0 || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		return Failed
+	case status >= http.StatusBadRequest:
+		return Rejected
+	}
+	return Succeeded
+}
+
+// String returns the word for metrics.
+func (c Class) String() string {
+	return [...]string{"succeeded", "rejected", "throttled", "overloaded", "failed", "abandoned", "unsent"}[c]
+}
+
+// Outcome is how a request ended.
+type Outcome struct {
+	Class Class
+	// Usage is what the provider counted, nil if it did not say.
+	Usage *agentgwv1.Usage
+	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the whole budget.
+	RetryAfter time.Duration
+}
+
+// Governor lets requests begin. Safe for concurrent use; whoever makes it closes it.
+type Governor struct {
+	cfg    Config
+	store  Store
+	prices *price.Table
+	logger *slog.Logger
+	meters *meters
+
+	ctx    context.Context // of the goroutines that keep documents
+	stop   context.CancelFunc
+	keeper sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	budgets map[Key]*budget
+	purses  map[string]*purse
+	made    int // budgets and purses: each has a name of its own in the documents
+}
+
+// New returns a governor that shares its budgets with all others on the same store, and counts money by a table of prices. The error
+// is that of the configuration or of the metrics.
+func New(cfg Config, prices *price.Table, store Store, logger *slog.Logger) (*Governor, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	g := &Governor{
+		cfg: cfg, store: store, prices: prices, logger: logger,
+		budgets: make(map[Key]*budget), purses: make(map[string]*purse),
+	}
+	var err error
+	if g.meters, err = newMeters(g); err != nil {
+		return nil, fmt.Errorf("metrics of the governor: %w", err)
+	}
+	g.ctx, g.stop = context.WithCancel(context.Background())
+	return g, nil
+}
+
+// Close gives back what this replica has of the budgets, and fails whoever waits. Requests that are on their way may still call Done.
+func (g *Governor) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	for _, b := range g.budgets {
+		b.fail(nil, ErrClosed)
+	}
+	g.mu.Unlock()
+	g.stop()
+	g.keeper.Wait()
+	if err := g.meters.close(); err != nil {
+		return fmt.Errorf("close governor: %w", err)
+	}
+	return nil
+}
+
+// Grant is the permission for one request.
+type Grant struct {
+	g      *Governor
+	w      *waiter
+	second int64 // in which its tokens were taken
+	began  time.Time
+	done   bool
+}
+
+// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrOpen, ErrPaused, ErrQueue or
+// ErrClosed, or that of ctx.
+func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
+	asked := time.Now()
+	w, err := g.enqueue(ctx, d)
+	if err != nil {
+		return nil, fmt.Errorf("budget of %s: %w", d.Key.Provider, err)
+	}
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		if state, left := g.leave(w); left {
+			return nil, fmt.Errorf("budget of %s: %s: %w", d.Key.Provider, state, ctx.Err())
+		}
+	}
+	if w.err != nil {
+		return nil, fmt.Errorf("budget of %s: %w", d.Key.Provider, w.err)
+	}
+	g.meters.waited(ctx, w.budget, time.Since(asked))
+	return w.grant, nil
+}
+
+// enqueue puts a request into its budget's queue and lets begin what can.
+func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, ErrClosed
+	}
+	b := g.budget(d.Key)
+	now := time.Now()
+	if b.queue.n >= g.cfg.Queue {
+		return nil, fmt.Errorf("%w: %d", ErrQueue, b.queue.n)
+	}
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(b.paused) {
+		return nil, fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))
+	}
+	w := &waiter{budget: b, sweep: d.Sweep, ready: make(chan struct{}), cost: g.estimate(d)}
+	if b.limit.Tokens > 0 {
+		w.tokens = min(max(w.cost.Tokens, 1), b.limit.Tokens)
+	}
+	if d.Sweep != "" {
+		w.purse = g.purse(d.Sweep)
+		if err := w.purse.admit(d.Limit); err != nil {
+			return nil, err
+		}
+	}
+	probe, err := b.breaker.admit(now)
+	if err != nil {
+		return nil, err
+	}
+	w.probe = probe
+	b.push(now, w)
+	b.dispatch(now)
+	return w, nil
+}
+
+// leave takes out a waiter whose caller has gone, unless it was served by then, and says what it waited for.
+func (g *Governor) leave(w *waiter) (state string, left bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.at == nil {
+		return "", false
+	}
+	b, now := w.budget, time.Now()
+	state = b.waitsFor(now)
+	b.remove(w)
+	b.dispatch(now)
+	return state, true
+}
+
+// Done says how the request ended. Calls after the first do nothing.
+func (gr *Grant) Done(o Outcome) {
+	gr.g.mu.Lock()
+	defer gr.g.mu.Unlock()
+	gr.end(time.Now(), o)
+}
+
+// end is Done under the lock.
+func (gr *Grant) end(now time.Time, o Outcome) {
+	if gr.done {
+		return
+	}
+	gr.done = true
+	w := gr.w
+	cost := actual(w.cost, o)
+	gr.g.meters.ended(w.budget, o.Class, cost)
+	if w.purse != nil {
+		w.purse.spend(w.cost.Spend, cost)
+	}
+	w.budget.end(now, gr, o, cost.Tokens)
+}
+
+// name returns a name that no other budget or purse of any replica has.
+func (g *Governor) name() string {
+	g.made++
+	return g.cfg.Replica + "-" + strconv.Itoa(g.made)
+}
+
+// budget returns the budget of a key, made and kept from now on if need be.
+func (g *Governor) budget(key Key) *budget {
+	b := g.budgets[key]
+	if b == nil {
+		b = newBudget(g, key)
+		g.budgets[key] = b
+		g.keep(b)
+	}
+	return b
+}
+
+// purse returns the purse of a sweep, made and kept from now on if need be.
+func (g *Governor) purse(sweep string) *purse {
+	p := g.purses[sweep]
+	if p == nil {
+		p = newPurse(g, sweep)
+		g.purses[sweep] = p
+		g.keep(p)
+	}
+	return p
+}

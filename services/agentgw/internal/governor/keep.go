@@ -1,0 +1,199 @@
+package governor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+)
+
+const (
+	// conflictFirst and conflictMax bound the pause after another replica was faster.
+	conflictFirst, conflictMax = time.Millisecond, 50 * time.Millisecond
+	// troubleFirst and troubleMax bound the pause after the store could not be reached.
+	troubleFirst, troubleMax = 100 * time.Millisecond, 2 * time.Second
+	// partingTimeout bounds how long giving everything back may take.
+	partingTimeout = 2 * time.Second
+)
+
+// errDocument says that a shared document cannot be read.
+var errDocument = errors.New("shared budget cannot be read")
+
+// change applies a report to a document and returns the new document and what takes the answer, to be called under the lock once
+// the document is stored. It may be called more than once.
+type change func(raw []byte, now int64) (next []byte, accept func(), err error)
+
+// kept is this replica's side of a shared document. All is called under the governor's lock.
+type kept interface {
+	state() *keeping
+	// report returns what to tell; last says that it is the last time.
+	report(now time.Time, last bool) change
+	// plan returns when the next report is due if nothing asks for it earlier; idle says that it is not needed any more.
+	plan(now time.Time) (due time.Time, idle bool)
+}
+
+// keeping is what all sides of a document have.
+type keeping struct {
+	document string
+	replica  string
+	seq      uint64
+	sentAt   time.Time
+	active   time.Time // last use
+	retry    time.Time // before this asking again is no use
+	trouble  error     // why the last report was not booked
+	wake     chan struct{}
+	forget   func()          // lets go of it
+	refuse   func(err error) // fails whoever waits
+}
+
+func newKeeping(g *Governor, document string) keeping {
+	return keeping{document: document, replica: g.name(), wake: make(chan struct{}, 1)}
+}
+
+func (k *keeping) state() *keeping { return k }
+
+// ask wants a report to be made as soon as it may be of use.
+func (k *keeping) ask() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// keep makes reports from a goroutine until it is idle or the governor is closed.
+func (g *Governor) keep(k kept) {
+	wake := k.state().wake
+	g.keeper.Go(func() {
+		timer := time.NewTimer(0)
+		defer timer.Stop()
+		failures := 0
+		var due time.Time
+		for {
+			select {
+			case <-g.ctx.Done():
+				g.part(k)
+				return
+			case <-wake:
+				if wait := g.early(k, due); wait > 0 {
+					timer.Reset(wait)
+					continue
+				}
+			case <-timer.C:
+			}
+			if err := g.tell(g.ctx, k, false); err != nil {
+				if failures++; failures == 1 && g.ctx.Err() == nil {
+					g.logger.Warn("shared budget not reached, trying again", "document", k.state().document, "error", err)
+				}
+				rest(g.ctx, backoff(failures-1, troubleFirst, troubleMax, g.cfg.Jitter()))
+				timer.Reset(0)
+				continue
+			}
+			failures = 0
+			var idle bool
+			if due, idle = g.plan(k); idle {
+				g.part(k)
+				return
+			}
+			timer.Reset(time.Until(due))
+		}
+	})
+}
+
+// early returns how long a report that was asked for has to wait to be of use.
+func (g *Governor) early(k kept, due time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Until(earlier(k.state().retry, due))
+}
+
+// plan returns when the next report is due. What is idle is let go of.
+func (g *Governor) plan(k kept) (due time.Time, idle bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	due, idle = k.plan(time.Now())
+	if idle {
+		k.state().forget()
+	}
+	return due, idle
+}
+
+// part makes the last report.
+func (g *Governor) part(k kept) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.ctx), partingTimeout)
+	defer cancel()
+	if err := g.tell(ctx, k, true); err != nil {
+		g.logger.Warn("share of a budget is given back when it expires", "document", k.state().document, "error", err)
+	}
+}
+
+// tell makes a report and takes the answer. A report of which it is not known whether it was booked is made again.
+func (g *Governor) tell(ctx context.Context, k kept, last bool) error {
+	g.mu.Lock()
+	apply := k.report(time.Now(), last)
+	g.mu.Unlock()
+	accept, err := g.swap(ctx, k.state().document, apply)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	k.state().trouble = err
+	if errors.Is(err, errDocument) {
+		k.state().refuse(err)
+	}
+	if err == nil {
+		accept()
+	}
+	return err
+}
+
+// swap changes a document, again and again while other replicas are faster.
+func (g *Governor) swap(ctx context.Context, name string, apply change) (accept func(), err error) {
+	for n := 0; ; n++ {
+		raw, revision, err := g.store.Read(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		next, accept, err := apply(raw, time.Now().UnixMilli())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", name, errDocument, err)
+		}
+		err = g.store.Write(ctx, name, next, revision)
+		if err == nil {
+			return accept, nil
+		}
+		if !errors.Is(err, bus.ErrFenced) {
+			return nil, err
+		}
+		if !rest(ctx, backoff(n, conflictFirst, conflictMax, g.cfg.Jitter())) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func encode(document any) ([]byte, error) {
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("write budget: %w", err)
+	}
+	return raw, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// rest waits; false if ctx ends first.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,136 @@
+package governor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// exhaust lets workers at all replicas begin requests until each is refused, and returns how many began and the errors' texts.
+func exhaust(tb testing.TB, replicas []*Governor, d Demand, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
+	tb.Helper()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	reasons = make(map[string]int)
+	for _, g := range replicas {
+		for range 10 {
+			group.Go(func() {
+				for {
+					gr, err := g.Acquire(tb.Context(), d)
+					mu.Lock()
+					if err != nil {
+						reasons[err.Error()]++
+						if !errors.Is(err, ErrSpent) {
+							tb.Errorf("Acquire: got %v, want ErrSpent", err)
+						}
+						mu.Unlock()
+						return
+					}
+					began++
+					mu.Unlock()
+					rest(tb.Context(), time.Second)
+					gr.Done(Outcome{Usage: usage})
+				}
+			})
+		}
+	}
+	group.Wait()
+	return began, reasons
+}
+
+func TestSpendLimitHoldsOverReplicas(t *testing.T) {
+	priced := demand("s")
+	priced.Model = "gpt-4o-2024-05-13" // 800 tokens at 5 and 200 at 15 dollars a million: 7,000 micros
+	usual, cheap, dear := &agentgwv1.Usage{InputTokens: 800, OutputTokens: 200}, &agentgwv1.Usage{InputTokens: 300, OutputTokens: 100}, &agentgwv1.Usage{InputTokens: 800, OutputTokens: 400}
+	for _, test := range []struct {
+		name   string
+		demand Demand
+		limit  Spend
+		usage  *agentgwv1.Usage
+		began  int
+		slack  int // of began
+		reason string
+	}{
+		{"tokens", demand("s"), Spend{Tokens: 100_000}, usual, 100, 0, "budget of openai: spend limit reached: 100000 tokens"},
+		{"money", priced, Spend{Micros: 700_000}, usual, 100, 0, "budget of openai: spend limit reached: 100000 tokens and $0.70"},
+		{"unknown price", demand("s"), Spend{Micros: 1, Tokens: 50_000}, usual, 50, 0, "budget of openai: spend limit reached: 50000 tokens"},
+		{"nobody says", demand("s"), Spend{Tokens: 100_000}, nil, 100, 0, "budget of openai: spend limit reached: 100000 tokens"},
+		{"less than estimated", demand("s"), Spend{Tokens: 100_000}, cheap, 249, 2, "budget of openai: spend limit reached: "},
+		{"more than estimated", demand("s"), Spend{Tokens: 100_000}, dear, 100 - 17, 20, "budget of openai: spend limit reached: "},
+		{"less than one", demand("s"), Spend{Tokens: 999}, usual, 0, 0, "budget of openai: spend limit reached: 0 tokens of 999 tokens"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newMemory()
+				var replicas []*Governor
+				for n := range 3 {
+					replicas = append(replicas, replica(t, store, fmt.Sprintf("r%d", n), nil))
+				}
+				test.demand.Limit = test.limit
+				began, reasons := exhaust(t, replicas, test.demand, test.usage)
+				if began < test.began-test.slack || began > test.began+test.slack {
+					t.Errorf("requests that began: got %d, want %d within %d", began, test.began, test.slack)
+				}
+				for reason := range reasons {
+					if !strings.HasPrefix(reason, test.reason) {
+						t.Errorf("reason: got %q, want %q", reason, test.reason)
+					}
+				}
+				spent, err := replicas[0].Spent(t.Context(), "s")
+				if want := actual(replicas[0].estimate(test.demand), Outcome{Usage: test.usage}); err != nil || spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
+					t.Errorf("Spent: got %v, %v, want %d times %v", spent, err, began, want)
+				}
+			})
+		})
+	}
+}
+
+func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		d := demand("s")
+		d.Limit = Spend{Tokens: 10_000}
+		first := replica(t, store, "r0", nil)
+		if began, _ := exhaust(t, []*Governor{first}, d, nil); began != 10 {
+			t.Errorf("with the first limit: got %d, want 10", began)
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		second := replica(t, store, "r1", nil)
+		if began, _ := exhaust(t, []*Governor{second}, d, nil); began != 0 {
+			t.Errorf("with the same limit at another replica: got %d, want 0", began)
+		}
+		d.Limit.Tokens = 15_000
+		if began, _ := exhaust(t, []*Governor{second}, d, nil); began != 5 {
+			t.Errorf("with the next limit: got %d, want 5", began)
+		}
+		other := d
+		other.Sweep = "t"
+		if began, _ := exhaust(t, []*Governor{second}, other, nil); began != 15 {
+			t.Errorf("another sweep: got %d, want 15", began)
+		}
+		d.Limit = Spend{}
+		begin(t, second, d).Done(Outcome{})
+	})
+}
+
+// TestSpendOfFailures checks that what failed costs nothing, and what was given up its estimate.
+func TestSpendOfFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		for _, class := range []Class{Rejected, Failed, Unsent, Abandoned} {
+			begin(t, g, demand("s")).Done(Outcome{Class: class})
+		}
+		<-time.After(2 * time.Second)
+		if spent, err := g.Spent(t.Context(), "s"); err != nil || spent != (Spend{Tokens: 1000}) {
+			t.Errorf("Spent: got %v, %v, want 1000 tokens", spent, err)
+		}
+	})
+}

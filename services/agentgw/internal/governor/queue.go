@@ -1,0 +1,105 @@
+package governor
+
+import (
+	"container/list"
+	"maps"
+)
+
+// waiter is a request that waits for its budget.
+type waiter struct {
+	budget *budget
+	purse  *purse
+	sweep  string
+	tokens int64 // estimated, no more than the budget can ever give
+	cost   spending
+	probe  bool
+	ready  chan struct{} // closed when grant or err is set
+	grant  *Grant
+	err    error
+	at     *list.Element // nil if it does not wait
+}
+
+// queue holds waiters by sweep: first come, first served within a sweep, and between sweeps the one whose requests have cost
+// least so far. A sweep that was idle does not save up for it.
+type queue struct {
+	sweeps map[string]*line
+	now    float64 // cost up to which every sweep that waits has been served
+	n      int
+	tokens int64
+}
+
+type line struct {
+	served  float64
+	waiters list.List
+}
+
+func (q *queue) push(w *waiter) {
+	if q.sweeps == nil {
+		q.sweeps = make(map[string]*line)
+	}
+	l := q.sweeps[w.sweep]
+	if l == nil {
+		maps.DeleteFunc(q.sweeps, func(_ string, l *line) bool { return l.waiters.Len() == 0 && l.served <= q.now })
+		l = &line{}
+		q.sweeps[w.sweep] = l
+	}
+	if l.waiters.Len() == 0 {
+		l.served = max(l.served, q.now)
+	}
+	w.at = l.waiters.PushBack(w)
+	q.n++
+	q.tokens += w.tokens
+}
+
+// next returns the waiter whose turn it is among the sweeps that may go on, nil if there is none.
+func (q *queue) next(may func(w *waiter) bool) *waiter {
+	var chosen *waiter
+	var least float64
+	for name, l := range q.sweeps {
+		front := l.waiters.Front()
+		if front == nil {
+			continue
+		}
+		w, _ := front.Value.(*waiter)
+		if chosen != nil && (l.served > least || l.served == least && name > chosen.sweep) || !may(w) {
+			continue
+		}
+		chosen, least = w, l.served
+	}
+	return chosen
+}
+
+// serve takes out a waiter that next returned and books what its request costs.
+func (q *queue) serve(w *waiter, cost float64) {
+	l := q.sweeps[w.sweep]
+	q.now = max(q.now, l.served)
+	l.served += cost
+	q.remove(w)
+}
+
+// remove takes out a waiter, which may be out already.
+func (q *queue) remove(w *waiter) {
+	if w.at == nil {
+		return
+	}
+	q.sweeps[w.sweep].waiters.Remove(w.at)
+	w.at = nil
+	q.n--
+	q.tokens -= w.tokens
+}
+
+// drain takes out all waiters, or those of one purse, and returns them.
+func (q *queue) drain(of *purse) []*waiter {
+	var all []*waiter
+	for _, l := range q.sweeps {
+		for e := l.waiters.Front(); e != nil; {
+			w, _ := e.Value.(*waiter)
+			e = e.Next()
+			if of == nil || w.purse == of {
+				q.remove(w)
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
