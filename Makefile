@@ -10,6 +10,9 @@ BENCH ?= .
 BENCHTIME ?= 1s
 TEST_TIMEOUT ?= 20m
 
+# Never cached: tests read scenarios, documents and vectors of other modules, which Go's cache does not look at.
+TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
+
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it: they only pin programs.
 MODULES := $(shell sed -n 's|^[[:space:]]*\./|./|p' go.work)
 TOOL_MODULES := ./tools/lint
@@ -47,8 +50,8 @@ test: test-go test-python ## Run all tests
 
 .PHONY: test-go
 test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector where goroutines run
-	go test -vet=off -timeout $(TEST_TIMEOUT) $(call packages,$(PLAIN_MODULES))
-	go test -vet=off -race -timeout $(TEST_TIMEOUT) $(call packages,$(RACE_MODULES))
+	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES))
+	go test $(TEST_FLAGS) -race $(call packages,$(RACE_MODULES))
 
 .PHONY: test-python
 test-python: $(VENV)/ready ## Run the tests of the Python SDK

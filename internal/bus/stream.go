@@ -78,6 +78,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		kept(setupStream, "setup.*"),
 		kept(evaluationStream, "evaluation.*"),
 		kept(replyStream, "reply.>"),
+		recordingConfig(kept(recordingStream, "exchange.>", "answer.>")),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,

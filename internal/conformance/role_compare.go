@@ -64,6 +64,12 @@ func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, 
 			delete(gotFields, name)
 		}
 	}
+	if k.prompt != nil {
+		if err := k.prompt(want, wantFields, gotFields); err != nil {
+			c.add("request body", "JSON", "error in the vector: "+err.Error())
+			return
+		}
+	}
 	c.structure("request", wantBody, gotBody)
 }
 

@@ -16,7 +16,8 @@ type transcript struct {
 }
 
 // conversation returns the content of conversation.json: the messages the agent could see, in the form of OpenAI's chat
-// interface. Consecutive calls become one message. Each message carries the table versions and the matches of its index.
+// interface. Consecutive calls become one message. Each message carries the table versions and the matches of its index; what the
+// user does with tools of its own, which the agent cannot see, counts with what it says next.
 func conversation(r Rollout) []any {
 	t := transcript{
 		Rollout:    r,
@@ -24,16 +25,21 @@ func conversation(r Rollout) []any {
 		minefields: newGraphText(r.Scenario.GetEvaluation().GetMinefields()),
 	}
 	out := []any{}
+	var done []*worldv1.Message // by the user, since it last spoke
 	for i := 0; i < len(r.Messages); i++ {
 		m := r.Messages[i]
 		if !world.VisibleTo(m, worldv1.Role_ROLE_AGENT) {
+			if len(r.Scenario.GetSetup().GetTools().GetUser()) > 0 && m.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+				done = append(done, m)
+			}
 			continue
 		}
 		switch sender, recipient := m.GetSender(), m.GetRecipient(); {
 		case sender == worldv1.Role_ROLE_SYSTEM && recipient == worldv1.Role_ROLE_AGENT:
 			out = append(out, t.chat("system", "system_details", m))
 		case sender == worldv1.Role_ROLE_USER && recipient == worldv1.Role_ROLE_AGENT:
-			out = append(out, t.chat("user", "user_details", m))
+			out = append(out, t.withDetails(object{{"role", "user"}, {"content", m.Content}}, "user_details", append(done, m)...))
+			done = nil
 		case sender == worldv1.Role_ROLE_AGENT && recipient == worldv1.Role_ROLE_USER:
 			out = append(out, t.chat("assistant", "assistant_details", m))
 		case sender == worldv1.Role_ROLE_AGENT && recipient == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:

@@ -20,11 +20,13 @@ func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil }
 
 // Rescored returns the entry with the score that another evaluation gives the same trajectory.
 func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *busv1.Result) ScenarioResult {
-	return scenarioResult(Rollout{
+	scored := scenarioResult(Rollout{
 		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}, Evaluation: evaluation},
 		Result:    result,
 		Directory: s.Name,
 	})
+	scored.UserFlags, scored.Usage = s.UserFlags, s.Usage // which are about the trajectory
+	return scored
 }
 
 // rollout returns what the entry says about its rollout, as far as the means over categories need it. A failure of the

@@ -46,6 +46,8 @@ type Rollout struct {
 	Tables []*worldv1.Table
 	// Flags are where a simulated user broke its contract, in order.
 	Flags []*busv1.Flag
+	// Usage is what the turns of models cost.
+	Usage []*busv1.TurnUsage
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
 	Directory string
 }

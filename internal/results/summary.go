@@ -53,6 +53,8 @@ type ScenarioResult struct {
 	MinefieldMapping Mapping `json:"minefield_mapping"`
 	// UserFlags say where a simulated user broke its contract; the original has no such key.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
+	// Usage is what models used; only where one played. The original has no such key.
+	Usage *Usage `json:"usage,omitempty"`
 }
 
 // UserFlag is a suspicion that a simulated user broke its contract.
@@ -209,6 +211,7 @@ func scenarioResult(r Rollout) ScenarioResult {
 	for _, flag := range r.Flags {
 		out.UserFlags = append(out.UserFlags, UserFlag{flag.GetRule(), int(flag.GetIndex()), flag.GetEvidence()})
 	}
+	out.Usage = usage(r.Usage)
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())
 		out.ExceptionType, out.Traceback = &kind, &trace

@@ -9,15 +9,16 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // anchor lets the last milestones ask that no table has changed since the milestone before them that names it, or since the
 // start if none does. Without that, a change that nobody asked for would go unseen after the last milestone that looks at the
 // table, and anywhere if a snapshot holds both before and after it. Left out are tables that the author leaves unguarded, those
-// that the oracle may change without a milestone that names them, and those of which it depends on the order of the
-// milestones when they change.
-func anchor(graph *evaluationv1.Graph, oracle []*worldv1.Turn) {
+// that the oracle or the user may change without a milestone that names them, and those of which it depends on the order of the
+// milestones when they change. solution is what both do.
+func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 	nodes := graph.GetNodes()
 	next := make([][]int, len(nodes))
 	for _, edge := range graph.GetEdges() {
@@ -41,7 +42,7 @@ func anchor(graph *evaluationv1.Graph, oracle []*worldv1.Turn) {
 			if !guardable(node, table) || compares(node, table) || calls(node, table) {
 				continue
 			}
-			changes := changes(oracle, table)
+			changes := changes(solution, table)
 			reference, ok := lastNaming(nodes, comes, i, table, changes)
 			loose = loose || changes > 0 && !(ok && reference != startNode && compares(nodes[reference], table))
 			if ok {
@@ -75,6 +76,15 @@ func calls(node *evaluationv1.Node, table worldv1.TableName) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
 		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changed(tool) == table })
 	})
+}
+
+// hands returns one call of each tool that the user has of its own: a simulated user may make it, whatever the script says.
+func hands(tools *setupv1.ToolSelection) []*worldv1.Turn {
+	turn := &worldv1.Turn{}
+	for _, tool := range tools.GetUser() {
+		turn.Calls = append(turn.Calls, &worldv1.ToolCall{Tool: tool})
+	}
+	return []*worldv1.Turn{turn}
 }
 
 // changes returns how many calls of a script may change a table.

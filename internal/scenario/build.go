@@ -104,7 +104,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.markFields(v)
 	return &scenariov1.Scenario{
-		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup.GetOracleScript()), Proof: b.proof(v),
+		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup), Proof: b.proof(v),
 	}
 }
 
@@ -143,11 +143,17 @@ func (b *builder) start(v *value) *startWorld {
 	return start
 }
 
-// tools reads which tools the agent gets. The user's tool always belongs to them.
+// tools reads which tools the agent gets, and the user of its own. The tool that ends the conversation always belongs to them.
 func (b *builder) tools(v *value) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Allow: b.texts(v.get("tools")), Deny: b.texts(v.get("without_tools"))}
 	for i := range selection.GetAllow() {
 		b.mark("setup.tools.allow["+strconv.Itoa(i)+"]", v.get("tools").list[i])
+	}
+	if user := v.get("user"); user != nil && user.shape == shapeMapping {
+		selection.User = b.texts(user.get("tools"))
+		for i := range selection.GetUser() {
+			b.mark("setup.tools.user["+strconv.Itoa(i)+"]", user.get("tools").list[i])
+		}
 	}
 	for i := range selection.GetDeny() {
 		b.mark("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
@@ -283,11 +289,11 @@ func endTurn() *worldv1.Turn {
 }
 
 // evaluation reads both graphs.
-func (b *builder) evaluation(v *value, start *startWorld, oracle []*worldv1.Turn) *evaluationv1.Evaluation {
+func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup) *evaluationv1.Evaluation {
 	evaluation := &evaluationv1.Evaluation{
 		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}
-	anchor(evaluation.GetMilestones(), oracle)
+	anchor(evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))
 	return evaluation
 }

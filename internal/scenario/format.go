@@ -99,6 +99,7 @@ func userForm() form {
 		{"goal", "text", "What the simulated user wants.", false},
 		{"knowledge", "[text]", "What the user may tell when asked.", false},
 		{"demonstrations", "[demonstration]", "An example conversation that only a simulated user sees.", false},
+		{"tools", "[text]", "Real names of tools that the user has of its own, on the same world; end_conversation comes by itself.", false},
 		{"says", "text", "The first message.", false},
 		{"script", "[turn]", "What the scripted user says after the first message.", false},
 	}}

@@ -29,6 +29,10 @@ const (
 		"- Once the assistant says that it has done what you want, or that it cannot be done, call end_conversation and say " +
 		"nothing more. Do the same if it has got nowhere after five attempts.\n"
 
+	// handText follows for a user that has tools of its own.
+	handText = "- Some of the phone's tools are in your own hands. Use them where what you want says so, or when the assistant asks " +
+		"you to do yourself what they can do; leave the rest to the assistant.\n"
+
 	// What begins the parts that authors write.
 	goalTitle      = "\nWhat you want: "
 	knowledgeTitle = "\nWhat you know:"
@@ -55,8 +59,8 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 		}
 		if user := v.get("user"); b.want(user, shapeMapping) {
 			for i := range user.fields {
-				if user.fields[i].key != "script" {
-					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script can")
+				if key := user.fields[i].key; key != "script" && key != "tools" {
+					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script and tools can")
 				}
 			}
 			b.items(user.get("script"))
@@ -78,15 +82,18 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 	b.require(user, "goal")
 	b.require(user, "says")
 	b.demonstrations(user.get("demonstrations"), &c)
-	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge"))))
+	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge")), user.get("tools") != nil))
 	c.add(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
 	return c.messages
 }
 
-// instruction tells the simulated user what to want and what it knows.
-func instruction(goal string, knowledge []string) string {
+// instruction tells the simulated user what to want and what it knows, and whether it has tools of its own.
+func instruction(goal string, knowledge []string, hand bool) string {
 	var text strings.Builder
 	text.WriteString(userText)
+	if hand {
+		text.WriteString(handText)
+	}
 	text.WriteString(goalTitle + strings.TrimSpace(goal))
 	if len(knowledge) > 0 {
 		text.WriteString(knowledgeTitle)
@@ -104,7 +111,9 @@ func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
 		if m.GetSender() != worldv1.Role_ROLE_SYSTEM || m.GetRecipient() != worldv1.Role_ROLE_USER {
 			continue
 		}
-		rest, found := strings.CutPrefix(m.GetContent(), userText+goalTitle)
+		rest, _ := strings.CutPrefix(m.GetContent(), userText)
+		rest = strings.TrimPrefix(rest, handText)
+		rest, found := strings.CutPrefix(rest, goalTitle)
 		if !found {
 			return "", nil, false
 		}

@@ -180,9 +180,9 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, text strin
 	}
 }
 
-// onlyReads says whether no tool of a selection changes the world.
+// onlyReads says whether no tool of a selection changes the world, neither in the agent's hands nor in the user's.
 func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
-	for _, name := range tools.GetAllow() {
+	for _, name := range slices.Concat(tools.GetAllow(), tools.GetUser()) {
 		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {
 			return false
 		}

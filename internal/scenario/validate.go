@@ -58,13 +58,9 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	for i, name := range setup.GetTools().GetDeny() {
 		c.tool(fmt.Sprintf("setup.tools.deny[%d]", i), name)
 	}
+	c.userTools(setup.GetTools().GetUser())
 	c.descriptions(setup.GetTools().GetDescriptions())
-	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string {
-		if tool != endTool {
-			return fmt.Sprintf("the user cannot call %q, only %s", tool, endTool)
-		}
-		return ""
-	})
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notInHand(setup.GetTools(), tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return notAllowed(setup.GetTools(), tool)
 	})
@@ -72,6 +68,29 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.graph(minefieldsPath, s.GetEvaluation().GetMinefields(), setup.GetTools())
 	c.proof(s)
 	return c.problems
+}
+
+// userTools checks which tools the user has of its own.
+func (c *checker) userTools(names []string) {
+	for i, name := range names {
+		path := fmt.Sprintf("setup.tools.user[%d]", i)
+		c.tool(path, name)
+		switch {
+		case name == endTool:
+			c.fail(path, "%s is the user's by itself; leave it out", endTool)
+		case slices.Contains(names[:i], name):
+			c.fail(path, "tool %q is there twice", name)
+		}
+	}
+}
+
+// notInHand says why a user may not call a tool, or nothing.
+func notInHand(tools *setupv1.ToolSelection, tool string) string {
+	if tool == endTool || slices.Contains(tools.GetUser(), tool) {
+		return ""
+	}
+	own := append(slices.Clone(tools.GetUser()), endTool)
+	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(own, ", "))
 }
 
 // notAllowed says why an agent may not call a tool, or nothing.

@@ -16,7 +16,7 @@ import (
 // Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot be computed again are
 // kept on the mesh's bus.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
-	server, err := NewServer(cfg, m.Bus(), m.Bus())
+	server, err := NewServer(cfg, m.Bus(), m.Bus(), m.Bus())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}

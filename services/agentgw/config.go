@@ -28,10 +28,14 @@ type Config struct {
 	ModelAnswerBytes int64
 	// ModelTurnBytes bounds what is recorded of one answer of a model: its messages and its own form.
 	ModelTurnBytes int
+	// ModelExchangeBytes bounds what is kept of the exchange with a provider about one turn, for people to read.
+	ModelExchangeBytes int
 	// ModelConnections is how many idle connections are kept to each model provider.
 	ModelConnections int
 	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there. Empty allows all.
 	ModelBaseURLs []string
+	// TemplateDir is a directory with prompt templates that replace the program's own; empty replaces none.
+	TemplateDir string
 	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers come from there. It is called
 	// concurrently.
 	Getenv func(name string) string
@@ -45,7 +49,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
-		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelConnections: 4096, Getenv: os.Getenv,
+		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelExchangeBytes: 1 << 20, ModelConnections: 4096, Getenv: os.Getenv,
 	}
 }
 
@@ -57,9 +61,16 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.PluginTurnBytes, "agentgw-plugin-turn-bytes", c.PluginTurnBytes, "largest turn of a plug-in agent")
 	fs.Int64Var(&c.ModelAnswerBytes, "agentgw-model-answer-bytes", c.ModelAnswerBytes, "largest answer of a model provider")
 	fs.IntVar(&c.ModelTurnBytes, "agentgw-model-turn-bytes", c.ModelTurnBytes, "largest turn of a model")
+	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "how much is kept of the requests to a provider and of its answers about one turn")
 	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "idle connections to keep to each model provider")
 	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); keys are sent there")
+	c.RegisterTemplateFlags(fs)
 	c.RegisterAttachFlags(fs)
+}
+
+// RegisterTemplateFlags adds the flag that says whose prompts models get that know no tool calling.
+func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl and cohere.tmpl replace the program's own prompts")
 }
 
 // RegisterAttachFlags adds the flags that say where agents attach themselves.
@@ -84,6 +95,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--agentgw-model-answer-bytes: %d given, expected at least %d", c.ModelAnswerBytes, minMessageBytes)
 	case c.ModelTurnBytes < minMessageBytes || c.ModelTurnBytes > maxTurnBytes:
 		return fmt.Errorf("--agentgw-model-turn-bytes: %d given, expected %d to %d", c.ModelTurnBytes, minMessageBytes, maxTurnBytes)
+	case c.ModelExchangeBytes < minMessageBytes || c.ModelExchangeBytes > maxTurnBytes:
+		return fmt.Errorf("--agentgw-model-exchange-bytes: %d given, expected %d to %d", c.ModelExchangeBytes, minMessageBytes, maxTurnBytes)
 	case c.ModelConnections < 1:
 		return fmt.Errorf("--agentgw-model-connections: %d given, expected at least 1", c.ModelConnections)
 	case c.Getenv == nil:

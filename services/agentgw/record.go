@@ -8,10 +8,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
+
+// exceptionRecord is the type of the failure of a replay that lacks a reply.
+const exceptionRecord = "LookupError"
 
 // recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts. A failure
 // of the player's provider is no answer: it is returned and not recorded.
@@ -22,12 +25,16 @@ func (s *Server) recorded(
 	if err != nil {
 		return nil, err
 	}
+	if reply == nil && req.GetReplay() {
+		detail := fmt.Sprintf("replay: nothing is recorded for message %d of rollout %s", req.GetIndex(), req.GetRolloutId())
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
+	}
 	if reply == nil {
 		if reply, err = ask(); err != nil {
 			return nil, err
 		}
 		if req.GetPlayer().GetModel() == nil || reply.GetFailure().GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
-			if reply, err = s.record(ctx, req, reply); err != nil {
+			if reply, err = s.keep(ctx, req, reply); err != nil {
 				return nil, err
 			}
 		}
@@ -35,13 +42,13 @@ func (s *Server) recorded(
 	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}, nil
 }
 
-// record stores a reply unless there is one, and returns what is stored.
-func (s *Server) record(ctx context.Context, req *agentgwv1.RespondRequest, reply *agentgwv1.Reply) (*agentgwv1.Reply, error) {
+// keep stores a reply unless there is one, and returns what is stored. It was paid for, so it is stored even if nobody waits any more.
+func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply *agentgwv1.Reply) (*agentgwv1.Reply, error) {
 	raw, err := proto.Marshal(reply)
 	if err != nil {
 		return nil, fmt.Errorf("encode reply: %w", err)
 	}
-	if raw, err = s.replies.RecordReply(ctx, req.GetRolloutId(), req.GetIndex(), raw); err != nil {
+	if raw, err = s.replies.RecordReply(context.WithoutCancel(ctx), req.GetRolloutId(), req.GetIndex(), raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return decode(raw, req.GetRolloutId(), req.GetIndex())
@@ -67,9 +74,39 @@ func decode(raw []byte, rolloutID string, index int32) (*agentgwv1.Reply, error)
 	return reply, nil
 }
 
-// past looks up the earlier turns of a rollout.
-func (s *Server) past(rolloutID string) model.Past {
-	return func(ctx context.Context, index int32) (*agentgwv1.Reply, error) {
-		return s.reply(ctx, rolloutID, index)
+// record is what is known about one turn of a rollout. It implements model.Record.
+type record struct {
+	server    *Server
+	rolloutID string
+	index     int32
+}
+
+func (r *record) Past(ctx context.Context, index int32) (*agentgwv1.Reply, error) {
+	return r.server.reply(ctx, r.rolloutID, index)
+}
+
+func (r *record) Exchange(ctx context.Context) (*agentgwv1.Exchange, error) {
+	raw, err := r.server.said.Exchange(ctx, r.rolloutID, r.index)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	exchange := &agentgwv1.Exchange{}
+	if err := proto.Unmarshal(raw, exchange); err != nil {
+		return nil, fmt.Errorf("decode exchange %d of %s: %w", r.index, r.rolloutID, err)
+	}
+	return exchange, nil
+}
+
+func (r *record) Keep(ctx context.Context, exchange *agentgwv1.Exchange) error {
+	raw, err := proto.Marshal(exchange)
+	if err != nil {
+		return fmt.Errorf("encode exchange: %w", err)
+	}
+	if err := r.server.said.RecordExchange(ctx, r.rolloutID, r.index, raw); err != nil {
+		return fmt.Errorf("%w: %w", errRecord, err)
+	}
+	return nil
 }

@@ -14,10 +14,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/price"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -35,10 +37,19 @@ var errRecord = errors.New("record of replies")
 
 // Recorder keeps replies that cannot be computed again; *bus.Bus is one.
 type Recorder interface {
+
 	// Reply returns what is stored for a message of a rollout, bus.ErrNotFound if nothing is.
 	Reply(ctx context.Context, rolloutID string, index int32) ([]byte, error)
 	// RecordReply stores a reply unless there is one, and returns what is stored.
 	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error)
+}
+
+// Exchanger keeps what is said to and by model providers; *bus.Bus is one.
+type Exchanger interface {
+	// Exchange returns what is stored for a message of a rollout, bus.ErrNotFound if nothing is.
+	Exchange(ctx context.Context, rolloutID string, index int32) ([]byte, error)
+	// RecordExchange stores an exchange in place of what is stored.
+	RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error
 }
 
 // Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
@@ -53,6 +64,7 @@ type Relay interface {
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	replies Recorder
+	said    Exchanger
 	plugins *plugin.Dialer
 	agents  *attach.Registry
 	models  *model.Player
@@ -60,9 +72,9 @@ type Server struct {
 	tracer  trace.Tracer
 }
 
-// NewServer returns a server that keeps replies in the given record and reaches agents at other replicas over the relay. It
+// NewServer returns a server that keeps replies and exchanges in the given records and reaches agents at other replicas over the relay. It
 // expects requests that satisfy the rules of their proto.
-func NewServer(cfg Config, replies Recorder, relay Relay) (*Server, error) {
+func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -70,15 +82,23 @@ func NewServer(cfg Config, replies Recorder, relay Relay) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
+	dialects, err := dialect.Load(cfg.TemplateDir)
+	if err != nil {
+		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
+	}
+	prices, err := price.Load("")
+	if err != nil {
+		return nil, err
+	}
 	agents := attach.New(relay)
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes,
 	}, agents)
 	models := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
-		BaseURLs: cfg.ModelBaseURLs, Getenv: cfg.Getenv,
+		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Getenv: cfg.Getenv,
 	})
-	return &Server{replies: replies, plugins: plugins, agents: agents, models: models, tools: tools, tracer: otel.Tracer("agentgw")}, nil
+	return &Server{replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, tracer: otel.Tracer("agentgw")}, nil
 }
 
 // Close closes the connections to plug-ins and to providers.
@@ -136,7 +156,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 			return &agentgwv1.RespondResponse{}, nil
 		}
 		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
-			return s.models.Respond(ctx, req, tools, s.past(req.GetRolloutId()))
+			return s.models.Respond(ctx, req, tools, &record{server: s, rolloutID: req.GetRolloutId(), index: req.GetIndex()})
 		})
 	default:
 		return nil, fmt.Errorf("%w: no kind of player is set", errRole)

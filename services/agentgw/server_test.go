@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -36,9 +37,9 @@ const (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve runs a gateway over bufconn and returns a client of it.
-func serve(tb testing.TB, cfg agentgw.Config, replies agentgw.Recorder) agentgwv1.AgentGatewayServiceClient {
+func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGatewayServiceClient {
 	tb.Helper()
-	server, err := agentgw.NewServer(cfg, replies, nil) // nobody attaches here
+	server, err := agentgw.NewServer(cfg, record, record, nil) // nobody attaches here
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -23,6 +23,9 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
+	sessions := func(sessionID string) toolhostv1.ToolHostServiceClient {
+		return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, sessionID))
+	}
 	player := worker.New(worker.Config{
 		Name:           cfg.Name,
 		Parallel:       cfg.Parallel,
@@ -31,18 +34,17 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		ExecuteTimeout: cfg.ExecuteTimeout,
 		Attempts:       cfg.Attempts,
 	}, worker.Peers{
-		Bus:    m.Bus(),
-		Agents: agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
-		ToolHost: func(sessionID string) toolhostv1.ToolHostServiceClient {
-			return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, sessionID))
-		},
-		Trace:  m.Telemetry().Rollout,
-		Logger: m.Logger(mesh.Orchestrator),
+		Bus:      m.Bus(),
+		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
+		ToolHost: sessions,
+		Trace:    m.Telemetry().Rollout,
+		Logger:   m.Logger(mesh.Orchestrator),
 	})
 	service := &server{
-		bus:   m.Bus(),
-		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
-		done:  ctx.Done(),
+		bus:      m.Bus(),
+		tools:    toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
+		sessions: sessions,
+		done:     ctx.Done(),
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

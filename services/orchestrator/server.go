@@ -32,7 +32,9 @@ type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	bus   *bus.Bus
 	tools toolhostv1.ToolHostServiceClient
-	done  <-chan struct{} // closed when the process stops
+	// sessions returns the tool host that owns a session.
+	sessions func(sessionID string) toolhostv1.ToolHostServiceClient
+	done     <-chan struct{} // closed when the process stops
 }
 
 // statusOf maps what the logic returns to gRPC codes.
@@ -61,14 +63,15 @@ func statusOf(err error) error {
 
 // CreateSweep implements OrchestratorService.
 func (s *server) CreateSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
-	total, done, err := s.createSweep(ctx, req.GetSweepId(), req.GetSpec())
+	total, done, err := s.createSweep(ctx, req)
 	if err != nil {
 		return nil, statusOf(err)
 	}
 	return &orchestratorv1.CreateSweepResponse{Total: int64(total), Done: int64(done)}, nil
 }
 
-func (s *server) createSweep(ctx context.Context, id string, spec *orchestratorv1.SweepSpec) (total, done int, err error) {
+func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSweepRequest) (total, done int, err error) {
+	id, spec := req.GetSweepId(), req.GetSpec()
 	if err := s.checkTools(ctx, spec); err != nil {
 		return 0, 0, err
 	}
@@ -82,6 +85,7 @@ func (s *server) createSweep(ctx context.Context, id string, spec *orchestratorv
 		Compat:   spec.GetCompat(),
 
 		HostedServices: spec.GetHostedServices(),
+		Replay:         spec.GetReplay(),
 	}
 	for _, scenario := range spec.GetScenarios() {
 		digest, err := s.bus.PutSetup(ctx, scenario.GetSetup())
@@ -95,6 +99,9 @@ func (s *server) createSweep(ctx context.Context, id string, spec *orchestratorv
 		})
 	}
 	if err := s.bus.PutSweep(ctx, sweep); err != nil {
+		return 0, 0, err
+	}
+	if err := s.limit(ctx, id, req.GetSpendLimit()); err != nil {
 		return 0, 0, err
 	}
 	finished := make(map[string]bool)
@@ -121,7 +128,7 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 	}
 	for _, scenario := range spec.GetScenarios() {
 		selection := scenario.GetSetup().GetTools()
-		for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny()) {
+		for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
 			if !known[name] {
 				return fmt.Errorf("scenario %s: %w %q", scenario.GetSetup().GetName(), errUnknownTool, name)
 			}
@@ -143,7 +150,8 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	defer stop()
 	results := make(chan *busv1.Result)
 	cancelled := make(chan struct{}, 1)
-	failed := make(chan error, 2)
+	spent := make(chan string, 1)
+	failed := make(chan error, 3)
 	group.Go(func() {
 		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
 			select {
@@ -160,14 +168,33 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 			}
 		})
 	})
-	return statusOf(s.relay(ctx, sweep, results, cancelled, failed, stream))
+	group.Go(func() {
+		reason, err := s.spent(ctx, sweep.GetId())
+		if err != nil && ctx.Err() == nil {
+			failed <- err
+		}
+		spent <- reason
+	})
+	return statusOf(s.relay(ctx, sweep, happenings{results, cancelled, spent, failed}, stream))
+}
+
+// happenings are what a watch waits for.
+type happenings struct {
+	results   <-chan *busv1.Result
+	cancelled <-chan struct{}
+	spent     <-chan string // once
+	failed    <-chan error
 }
 
 // relay sends events until the sweep is over.
-func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, results <-chan *busv1.Result, cancelled <-chan struct{}, failed <-chan error, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
 	total := int64(plan.Size(sweep))
 	progress := &orchestratorv1.SweepProgress{Total: total}
-	if err := s.bus.ResultIDs(ctx, sweep.GetId(), func(string) { progress.Done++ }); err != nil {
+	count := func() error {
+		progress.Done = 0
+		return s.bus.ResultIDs(ctx, sweep.GetId(), func(string) { progress.Done++ })
+	}
+	if err := count(); err != nil {
 		return err
 	}
 	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
@@ -177,21 +204,32 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, results <-chan *
 	seen, stop, end := int64(0), false, &orchestratorv1.SweepEnd{}
 	for seen < total && !(stop && seen >= progress.GetDone()) {
 		select {
-		case result := <-results:
+		case result := <-on.results:
 			seen++
 			end.Cancelled = end.GetCancelled() || result.GetEnd().GetReason() == busv1.EndReason_END_REASON_CANCELLED
 			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
 				return err
 			}
-		case <-cancelled:
+		case <-on.cancelled:
 			stop = true
-		case err := <-failed:
+		case end.Spent = <-on.spent:
+			if end.GetSpent() == "" {
+				break
+			}
+			stop = true
+			if err := count(); err != nil {
+				return err
+			}
+		case err := <-on.failed:
 			return errors.Join(err, ctx.Err())
 		case <-s.done:
 			return status.Error(codes.Unavailable, "the orchestrator is stopping")
 		}
 	}
-	end.Cancelled = end.GetCancelled() || seen < total
+	if seen == total {
+		end.Spent = ""
+	}
+	end.Cancelled = end.GetCancelled() || seen < total && end.GetSpent() == ""
 	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
 }
 
@@ -241,6 +279,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Begun:            timestamppb.New(log.Begun),
 		Updated:          timestamppb.New(log.Updated),
 		Flags:            state.Flags(),
+		Usage:            state.Usage(),
 	}, nil
 }
 

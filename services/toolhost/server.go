@@ -72,7 +72,13 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	response, err := s.host.Create(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices())
+	var response *toolhostv1.CreateSessionResponse
+	var err error
+	if req.GetReplay() {
+		response, err = s.host.CreateReplay(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices(), req.GetAnswers())
+	} else {
+		response, err = s.host.Create(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices())
+	}
 	if err != nil {
 		return nil, statusOf(err)
 	}

@@ -17,6 +17,8 @@ const (
 	anthropic = agentgwv1.Model_PROVIDER_ANTHROPIC
 	google    = agentgwv1.Model_PROVIDER_GOOGLE
 	vertex    = agentgwv1.Model_PROVIDER_VERTEX
+	responses = agentgwv1.Model_PROVIDER_OPENAI_RESPONSES
+	cohere    = agentgwv1.Model_PROVIDER_COHERE
 )
 
 // modelForms returns the ways to name a model: by provider and model, and by the original's names.
@@ -24,8 +26,10 @@ func modelForms() []form {
 	both := []worldv1.Role{user, agent}
 	list := []form{
 		{"anthropic:MODEL", "anthropic:", "A model of Anthropic, with ANTHROPIC_API_KEY.", both, parseModel(anthropic)},
+		{"cohere:MODEL", "cohere:", "A model of Cohere, with COHERE_API_KEY.", both, parseModel(cohere)},
 		{"google:MODEL", "google:", "A Gemini model of Google AI Studio, with GEMINI_API_KEY.", both, parseModel(google)},
 		{"openai:MODEL", "openai:", "A model of OpenAI, with OPENAI_API_KEY, or of any compatible server, with --base-url.", both, parseModel(openai)},
+		{"openai-responses:MODEL", "openai-responses:", "A model of OpenAI by its responses interface, which keeps the reasoning of earlier turns, with OPENAI_API_KEY.", both, parseModel(responses)},
 		{"vertex:MODEL", "vertex:", "A Gemini model of Vertex AI, with application default credentials.", both, parseModel(vertex)},
 	}
 	for _, alias := range []struct {

@@ -21,6 +21,8 @@ func TestParseModel(t *testing.T) {
 		{"anthropic:claude-x", anthropic, "claude-x"},
 		{"google:gemini-3", google, "gemini-3"},
 		{"vertex:gemini-3@default", vertex, "gemini-3@default"},
+		{"openai-responses:gpt-5", responses, "gpt-5"},
+		{"cohere:command-a-03-2025", cohere, "command-a-03-2025"},
 		{"GPT_4_o_2024_05_13", openai, "gpt-4o-2024-05-13"},
 		{"Claude_3_Opus", anthropic, "claude-3-opus-20240229"},
 		{"Gemini_1_5_Flash", vertex, "gemini-1.5-flash-001"},

@@ -52,7 +52,7 @@ func forms() []form {
 		{"scripted", "", "Plays the scenario's own user script.", []worldv1.Role{user}, parseScenario},
 		{"scripted:FILE", "scripted:", "Plays the turns of a YAML or JSON file, the same for every scenario.", []worldv1.Role{user, agent}, parseFile},
 		{"unhelpful", "", "Always says that it cannot help.", []worldv1.Role{agent}, parseUnhelpful},
-	}, modelForms())
+	}, modelForms(), promptedForms())
 	slices.SortFunc(list, func(a, b form) int { return cmp.Compare(a.name, b.name) })
 	return list
 }
@@ -69,7 +69,12 @@ func List() []*agentgwv1.AgentInfo {
 // Roles returns the roles that a player can play; none for a player without a kind.
 func Roles(p *agentgwv1.Player) []worldv1.Role {
 	switch p.GetKind().(type) {
-	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Model, *agentgwv1.Player_Plugin:
+	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
+		return []worldv1.Role{user, agent}
+	case *agentgwv1.Player_Model:
+		if p.GetModel().GetProvider() == gorilla { // it is shown a single text
+			return []worldv1.Role{agent}
+		}
 		return []worldv1.Role{user, agent}
 	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
 		return []worldv1.Role{agent}

@@ -16,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
@@ -107,16 +108,51 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Messages:  trajectory.GetMessages(),
 		Tables:    trajectory.GetTables(),
 		Flags:     trajectory.GetFlags(),
+		Usage:     trajectory.GetUsage(),
 		Directory: c.name(result),
 	}
 	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
+		return results.Rollout{}, report.Row{}, err
+	}
+	if err := c.record(result, c.name(result)); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
 	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Flags: trajectory.GetFlags()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Flags: trajectory.GetFlags(), Usage: trajectory.GetUsage()}, nil
+}
+
+// record stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
+func (c *collector) record(result *busv1.Result, name string) error {
+	if !sweep.Outside(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
+		return nil
+	}
+	id := result.GetRollout().GetId()
+	items, err := c.planned.Recorded(c.ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := c.directory.record(number(id), items); err != nil {
+		return err
+	}
+	exchanges := exchangesOf(items)
+	if len(exchanges) == 0 {
+		return nil
+	}
+	return results.WriteExchanges(c.directory.path, name, exchanges)
+}
+
+// exchangesOf picks the exchanges with model providers.
+func exchangesOf(items []*orchestratorv1.RecordedItem) []results.Exchange {
+	var exchanges []results.Exchange
+	for _, item := range items {
+		if said := item.GetExchange(); said != nil {
+			exchanges = append(exchanges, results.Exchange{Index: int(item.GetIndex()), Said: said})
+		}
+	}
+	return exchanges
 }
 
 // name returns the rollout's directory: the scenario, with the trial where there are several.

@@ -70,14 +70,15 @@ func (d *directory) claim(sweepID string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	return putFile(path, raw)
+}
+
+// putFile makes a file appear whole or not at all, and the directory that it is in.
+func putFile(path string, raw []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, raw, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(temporary, path); err != nil {
+	if err := replaceFile(path, raw); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -15,6 +15,8 @@ type modelOptions struct {
 	baseURL, userBaseURL string
 	temperature          float64
 	maxTokens            int32
+	effort, userEffort   string
+	budget, userBudget   int32
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
@@ -22,6 +24,13 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
 	flags.Float64Var(&o.temperature, "temperature", math.NaN(), "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Int32Var(&o.maxTokens, "max-tokens", 0, "longest answer of --agent in tokens (default: the provider's)")
+	flags.StringVar(&o.effort, "reasoning-effort", "", "how much --agent reasons, for models of OpenAI and Gemini that do: none, minimal, low, medium, high (default: the provider's)")
+	flags.Int32Var(&o.budget, "thinking-budget", 0, "tokens that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
+	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "how much --user reasons")
+	flags.Int32Var(&o.userBudget, "user-thinking-budget", 0, "tokens that --user may think for")
+	for _, name := range []string{"thinking-budget", "user-thinking-budget"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	flags.Lookup("temperature").DefValue = ""
 	flags.Lookup("max-tokens").DefValue = ""
 }
@@ -46,6 +55,20 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 			return launch.Usage("--user-base-url: %w", err)
 		}
 	}
+	if err := o.sample(agent); err != nil {
+		return err
+	}
+	if err := player.SetReasoning(agent, o.effort, o.budget); err != nil {
+		return launch.Usage("%w", err)
+	}
+	if err := player.SetReasoning(user, o.userEffort, o.userBudget); err != nil {
+		return launch.Usage("--user: %w", err)
+	}
+	return nil
+}
+
+// sample gives the agent the flags about its answers.
+func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	model := agent.GetModel()
 	if model == nil && (!math.IsNaN(o.temperature) || o.maxTokens != 0) {
 		return launch.Usage("--temperature, --max-tokens: given, but --agent is no model")

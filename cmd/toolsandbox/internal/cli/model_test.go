@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -32,9 +34,10 @@ func chat(t *testing.T) http.HandlerFunc {
 				call = `{"id":"call_1","type":"function","function":{"name":"set_wifi_status","arguments":"{\"on\": false}"}}`
 			}
 		}
-		answer := `{"choices":[{"message":{"role":"assistant","content":"Wifi is off."}}]}`
+		const usage = `"usage":{"prompt_tokens":1000,"completion_tokens":100}`
+		answer := `{"choices":[{"message":{"role":"assistant","content":"Wifi is off."}}],` + usage + `}`
 		if call != "" {
-			answer = `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[` + call + `]}}]}`
+			answer = `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[` + call + `]}}],` + usage + `}`
 		}
 		if _, err := w.Write([]byte(answer)); err != nil {
 			t.Error(err)
@@ -63,6 +66,72 @@ func TestRunModel(t *testing.T) {
 			t.Errorf("conversation: got no %q in %s", want, conversation)
 		}
 	}
+	summary, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Results []struct {
+			Usage map[string]map[string]float64
+		} `json:"per_scenario_results"`
+	}
+	if err := json.Unmarshal(summary, &read); err != nil {
+		t.Fatal(err)
+	}
+	if u := read.Results[0].Usage; u["agent"]["input_tokens"] != 2000 || u["user"]["cost_usd"] != 0.0065 {
+		t.Errorf("summary: got usage %v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", u)
+	}
+	const want = "models: 3,000 tokens in, 300 out, about $0.0065 without openai:m, whose price is not known"
+	if !strings.Contains(stdout.String(), want) {
+		t.Errorf("got %s, want %q", &stdout, want)
+	}
+}
+
+// TestRunModelFault plays two scenarios, in one of which the provider refuses with its key in the text: the other one is scored, and
+// the key is nowhere.
+func TestRunModelFault(t *testing.T) {
+	const key = "sk-very-secret"
+	t.Setenv("OPENAI_API_KEY", key)
+	answer := chat(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(string(body), "set_wifi_status") {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"error":{"message":"bad key `+key+`"}}`)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		answer(w, r)
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{
+		"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--scenarios", "turn_off_wifi,add_plumber", "--out", out,
+	}, &stdout, &stderr)
+	if code == 0 || !strings.Contains(stdout.String(), "not scored: openai, m: HTTP 401: bad key [key]") || !strings.Contains(stderr.String(), "1 of 2 rollouts have no score") {
+		t.Errorf("got code %d, want an error, one refused rollout and one with its score:\n%s%s", code, &stdout, &stderr)
+	}
+	files := map[string]string{"stdout": stdout.String(), "stderr": stderr.String()}
+	err := filepath.WalkDir(out, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		files[path] = string(raw)
+		return err
+	})
+	if err != nil || len(files) < 5 {
+		t.Fatalf("got %d files and %v, want those of the run", len(files), err)
+	}
+	for name, text := range files {
+		if strings.Contains(text, key) {
+			t.Errorf("%s holds the key", name)
+		}
+	}
 }
 
 func TestModelFlagErrors(t *testing.T) {
@@ -76,6 +145,16 @@ func TestModelFlagErrors(t *testing.T) {
 		{[]string{"--agent", "oracle", "--temperature", "1"}, "--temperature, --max-tokens: given, but --agent is no model"},
 		{[]string{"--agent", "openai:m", "--temperature", "3"}, "--temperature: 3 given, expected 0 to 2"},
 		{[]string{"--agent", "openai:m", "--max-tokens", "-1"}, "--max-tokens: -1 given, expected 1 or more"},
+		{[]string{"--agent", "oracle", "--reasoning-effort", "low"}, `--reasoning-effort, --thinking-budget: given, but player "oracle" is no model`},
+		{[]string{"--agent", "openai:m", "--user-thinking-budget", "5"}, `--user: --reasoning-effort, --thinking-budget: given, but player "scripted" is no model`},
+		{[]string{"--agent", "openai:m", "--reasoning-effort", "much"}, `--reasoning-effort: "much" given, expected one of none, minimal, low, medium, high, xhigh`},
+		{[]string{"--agent", "openai:m", "--thinking-budget", "5"}, `--thinking-budget: given, but player "openai:m" takes none; expected --reasoning-effort`},
+		{[]string{"--agent", "openai:m", "--reasoning-effort", "low", "--temperature", "1"}, `--temperature: given together with reasoning, which "openai:m" refuses`},
+		{[]string{"--agent", "anthropic:m", "--reasoning-effort", "low"}, `--reasoning-effort: given, but player "anthropic:m" takes none; expected --thinking-budget`},
+		{[]string{"--agent", "anthropic:m", "--thinking-budget", "100"}, "--thinking-budget: 100 given, expected at least 1024 tokens"},
+		{[]string{"--agent", "anthropic:m", "--thinking-budget", "2000", "--max-tokens", "2000"}, "--max-tokens: 2000 given, expected more than the 2000 tokens"},
+		{[]string{"--agent", "google:m", "--thinking-budget", "2000", "--reasoning-effort", "low"}, "both given, expected one of them"},
+		{[]string{"--agent", "cohere:m", "--thinking-budget", "-1"}, "--thinking-budget: -1 given, expected 1 to 1000000 tokens"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := Main(append([]string{"run"}, test.args...), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), test.want) {

@@ -44,7 +44,9 @@ type runOptions struct {
 	compat       bool
 	services     string
 	resume       bool
+	replay       string
 	asJSON       bool
+	flags        *pflag.FlagSet
 }
 
 func newRun() *cobra.Command {
@@ -59,7 +61,8 @@ run in this process and keep their data below the output directory. Every flag c
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
-  toolsandbox run --agent oracle --out out --resume`,
+  toolsandbox run --agent oracle --out out --resume
+  toolsandbox run --replay out --out again`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := launch.Environment(cmd.Flags(), os.LookupEnv); err != nil {
 				return err
@@ -72,6 +75,7 @@ run in this process and keep their data below the output directory. Every flag c
 }
 
 func (o *runOptions) register(flags *pflag.FlagSet) {
+	o.flags = flags
 	flags.StringVar(&o.agent, "agent", "", "who plays the agent: see toolsandbox agents")
 	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
 	o.models.register(flags)
@@ -86,17 +90,40 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.services, "services", "", "what answers tools that ask hosted services: recorded, offline, live or record (default: recorded where a scenario has recordings, else offline)")
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the interrupted run in --out")
+	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
 	o.engine.AgentGateway.RegisterAttachFlags(flags)
+	o.engine.AgentGateway.RegisterTemplateFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
 }
 
 // prepare checks the flags and returns what is to be run.
 func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
+	specify := o.specify
+	if o.replay != "" {
+		specify = o.again
+	}
+	spec, err := specify(args)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	if o.parallel < 1 || o.parallel > 100000 {
+		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+	}
+	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
+		return sweep.Spec{}, launch.Usage("%w", err)
+	}
+	o.engine.Orchestrator.Parallel = o.parallel
+	spec.ID, spec.Parallel = o.sweepID, o.parallel
+	return spec, nil
+}
+
+// specify returns what the flags say is to be run.
+func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if o.agent == "" {
 		return sweep.Spec{}, launch.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
 	}
@@ -114,12 +141,6 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if o.trials < 1 || o.trials > 100000 {
 		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}
-	if o.parallel < 1 || o.parallel > 100000 {
-		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
-	}
-	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
-		return sweep.Spec{}, launch.Usage("%w", err)
-	}
 	services, err := servicesOf(o.services)
 	if err != nil {
 		return sweep.Spec{}, err
@@ -128,18 +149,15 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	o.engine.Orchestrator.Parallel = o.parallel
 	if timeout, ok := atTerminal(agent, user); ok {
 		o.engine.Orchestrator.RespondTimeout = timeout
 	}
 	return sweep.Spec{
-		ID:        o.sweepID,
 		Scenarios: chosen,
 		Agents:    []*agentgwv1.Player{agent},
 		Users:     []*agentgwv1.Player{user},
 		Trials:    o.trials,
 		Seed:      o.seed,
-		Parallel:  o.parallel,
 		Compat:    o.compat,
 		Services:  services,
 	}, nil
@@ -215,6 +233,9 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	if err != nil {
 		return cause(ctx, err)
 	}
+	if err := errors.Join(directory.specify(spec), directory.claim(planned.ID())); err != nil {
+		return err
+	}
 	collector.start(ctx, planned, report.NewProgress(stderr, total))
 	return cause(ctx, planned.Watch(ctx, collector.add))
 }
@@ -235,10 +256,7 @@ func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory
 	if errors.Is(err, sweep.ErrRanBefore) {
 		return 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
 	}
-	if err != nil {
-		return 0, err
-	}
-	return total, directory.claim(planned.ID())
+	return total, err
 }
 
 // cause returns why ctx ended, if a service that failed was the reason.
@@ -263,7 +281,7 @@ func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error 
 	if o.asJSON {
 		return writeJSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.rows), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile)); err != nil {

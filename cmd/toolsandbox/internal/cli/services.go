@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
@@ -21,4 +23,12 @@ func servicesOf(text string) (toolhostv1.HostedServices, error) {
 	default:
 		return 0, launch.Usage("--services: %q given, expected recorded, offline, live or record", text)
 	}
+}
+
+// servicesText is what servicesOf reads.
+func servicesText(services toolhostv1.HostedServices) string {
+	if services == toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED {
+		return "the default"
+	}
+	return strings.ToLower(strings.TrimPrefix(services.String(), "HOSTED_SERVICES_"))
 }

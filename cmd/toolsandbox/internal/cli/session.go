@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +39,7 @@ session or, if only one session plays it, the name of a scenario. Nothing that w
 	}
 	from.register(cmd.PersistentFlags())
 	cmd.AddCommand(newSessionList(from), newSessionShow(from), newSessionDiff(from), newSessionFork(from), newSessionReplay(from),
-		newSessionRecordings(from), newSessionDelete(from))
+		newSessionRecordings(from), newSessionExchanges(from), newSessionDelete(from))
 	return cmd
 }
 
@@ -101,32 +100,16 @@ func exists(path string) bool {
 }
 
 // use connects to the place, starts what of these services has to run here, and calls do. No service plays rollouts.
-func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Service, do func(context.Context, *session.Client) error) (err error) {
+func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err
 	}
 	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
 	log := launch.DefaultLog()
 	log.Level = "warn"
-	running, err := engine.Start(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := running.Close(); err == nil || !errors.Is(closed, err) { // a service's failure is told once
-			err = errors.Join(err, closed)
-		}
-	}()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	return cause(ctx, do(ctx, session.New(running.Mesh())))
+	return within(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
+		return do(ctx, session.New(m))
+	})
 }
 
 // arguments returns the flags that lead to the same place, for a command that a person can repeat.

@@ -16,8 +16,11 @@ import (
 // people are the roles of a sweep that the person at the terminal plays.
 type people []*human.Player
 
-// seat serves the person at the terminal for each role that they play, and tells the players where.
+// seat serves the person at the terminal for each role that they play, and tells the players where. In a replay nobody plays.
 func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec) (people, error) {
+	if spec.Recording != nil {
+		return nil, nil
+	}
 	var seated people
 	var console *human.Console
 	for _, side := range []struct {

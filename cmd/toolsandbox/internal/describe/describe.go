@@ -93,6 +93,7 @@ func (p *printer) tools(setup *setupv1.Setup) {
 	}
 	p.pair("tools", given)
 	p.pair("without", strings.Join(tools.GetDeny(), ", "))
+	p.pair("user's own", strings.Join(tools.GetUser(), ", "))
 	var shown []string
 	for _, a := range tools.GetAugmentations() {
 		shown = append(shown, strings.TrimPrefix(a.String(), "AUGMENTATION_"))

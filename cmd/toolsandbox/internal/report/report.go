@@ -26,6 +26,8 @@ type Row struct {
 	Took time.Duration
 	// Flags are where a simulated user broke its contract.
 	Flags []*busv1.Flag
+	// Usage is what the turns of models cost.
+	Usage []*busv1.TurnUsage
 }
 
 // Reached returns how many milestones were reached at all.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/suggest"
@@ -242,6 +243,15 @@ func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestrato
 		return nil, plain("read log of "+rolloutID, err)
 	}
 	return response, nil
+}
+
+// Recording returns what came from outside in the rollout that played a session; that of a fork is its origin's.
+func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]*orchestratorv1.RecordedItem, error) {
+	id, _, err := c.root(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Recorded(ctx, orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator)), id)
 }
 
 // call makes a unary call with a deadline.

@@ -55,6 +55,8 @@ type Spec struct {
 	Compat    bool
 	// Services says what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
+	// Recording, if not nil, is played again: nothing outside is asked.
+	Recording Recording
 }
 
 // Sweep is a sweep that is ready to be created.
@@ -62,6 +64,9 @@ type Sweep struct {
 	request      *orchestratorv1.CreateSweepRequest
 	digest       string
 	orchestrator orchestratorv1.OrchestratorServiceClient
+	recording    Recording
+	// brought is the id under which the recording is stored.
+	brought string
 }
 
 // Prepare stores the evaluations and derives the request.
@@ -79,6 +84,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		Compat:   spec.Compat,
 
 		HostedServices: spec.Services,
+		Replay:         spec.Recording != nil,
 	}}
 	for i, scenario := range spec.Scenarios {
 		request.Spec.Scenarios = append(request.Spec.Scenarios,
@@ -88,11 +94,16 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	if err != nil {
 		return nil, err
 	}
+	if spec.Recording != nil {
+		digest = replayed(digest, spec.Recording)
+	}
 	digest = digest[:digestLength]
 	if request.GetSweepId() == "" {
 		request.SweepId = digest
 	}
-	return &Sweep{request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator)}, nil
+	return &Sweep{
+		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Recording,
+	}, nil
 }
 
 func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, scenarios []*scenariov1.Scenario) ([]string, error) {
@@ -146,6 +157,9 @@ func (s *Sweep) Resume(ctx context.Context, id string) (total int, err error) {
 }
 
 func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
+	if err := s.bring(ctx); err != nil {
+		return 0, 0, err
+	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	response, err := s.orchestrator.CreateSweep(bounded, s.request)

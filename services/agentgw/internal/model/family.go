@@ -16,8 +16,11 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/cohere"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/google"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/responses"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -29,6 +32,9 @@ const (
 	tokenTimeout = 30 * time.Second
 	// fileSuffix ends the name of the variable that names a file with the key.
 	fileSuffix = "_FILE"
+
+	openaiBaseURL = "OPENAI_BASE_URL"
+	openaiKey     = "OPENAI_API_KEY"
 )
 
 // family is one provider: its wire format, where it is, and whether it wants its own turns back as they were.
@@ -39,22 +45,31 @@ type family struct {
 }
 
 // families is the table of providers. A new wire format gets its line here.
-func families() map[agentgwv1.Model_Provider]family {
+func (p *Player) families() map[agentgwv1.Model_Provider]family {
 	return map[agentgwv1.Model_Provider]family{
 		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, endpoint: openaiEndpoint},
 		agentgwv1.Model_PROVIDER_ANTHROPIC: {codec: anthropic.Codec{}, native: true, endpoint: anthropicEndpoint},
 		agentgwv1.Model_PROVIDER_GOOGLE:    {codec: google.Codec{}, native: true, endpoint: studioEndpoint},
 		agentgwv1.Model_PROVIDER_VERTEX:    {codec: google.Codec{Vertex: true}, native: true, endpoint: vertexEndpoint},
+		agentgwv1.Model_PROVIDER_COHERE:    {codec: cohere.Codec{}, native: true, endpoint: cohereEndpoint},
+
+		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: {codec: responses.Codec{}, native: true, endpoint: openaiEndpoint},
+
+		agentgwv1.Model_PROVIDER_HERMES:          {codec: p.cfg.Dialects[dialect.Hermes], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_GORILLA:         {codec: p.cfg.Dialects[dialect.Gorilla], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_MISTRAL:         {codec: p.cfg.Dialects[dialect.Mistral], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_COHERE_PROMPTED: {codec: p.cfg.Dialects[dialect.Cohere], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_PLAIN:           {codec: p.cfg.Dialects[dialect.Plain], endpoint: completionEndpoint},
 	}
 }
 
 // ProviderName returns the word for a provider in player names and errors.
 func ProviderName(p agentgwv1.Model_Provider) string {
-	return strings.ToLower(strings.TrimPrefix(p.String(), "PROVIDER_"))
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(p.String(), "PROVIDER_")), "_", "-")
 }
 
 func openaiEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
-	return p.keyed(base, "OPENAI_BASE_URL", openai.BaseURL, []string{"OPENAI_API_KEY"}, "Authorization", "Bearer ")
+	return p.keyed(base, openaiBaseURL, openai.BaseURL, []string{openaiKey}, "Authorization", "Bearer ")
 }
 
 func anthropicEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
@@ -63,6 +78,22 @@ func anthropicEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint
 
 func studioEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
 	return p.keyed(base, "GEMINI_BASE_URL", google.StudioURL, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "X-Goog-Api-Key", "")
+}
+
+func cohereEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
+	return p.keyed(base, "COHERE_BASE_URL", cohere.BaseURL, []string{"COHERE_API_KEY", "CO_API_KEY"}, "Authorization", "Bearer ")
+}
+
+// completionEndpoint is that of a server of one's own: there is no address for models of this kind that everybody uses.
+func completionEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
+	if base = cmp.Or(base, p.cfg.Getenv(openaiBaseURL)); base == "" {
+		return wire.Endpoint{}, fmt.Errorf("no server: give --base-url or set %s", openaiBaseURL)
+	}
+	to, err := p.keyed(base, openaiBaseURL, "", []string{openaiKey}, "Authorization", "Bearer ")
+	if err == nil && to.Secret == "" {
+		to.Header.Set("Authorization", "Bearer EMPTY")
+	}
+	return to, err
 }
 
 // keyed returns the endpoint of a provider that takes a key in a header. A server at another address than the provider's own may

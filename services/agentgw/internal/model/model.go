@@ -12,8 +12,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/price"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -45,16 +47,19 @@ type Config struct {
 	AnswerBytes int64
 	// TurnBytes bounds the messages that one answer becomes.
 	TurnBytes int
+	// ExchangeBytes bounds what is kept of the exchange about one turn.
+	ExchangeBytes int
 	// Connections is how many idle connections are kept to each provider.
 	Connections int
 	// BaseURLs are the addresses that players may name; empty allows all.
 	BaseURLs []string
+	// Dialects are the codecs of models that are asked with prompts, by name.
+	Dialects map[string]dialect.Codec
+	// Prices are those of the models; nil leaves the cost of turns unknown.
+	Prices *price.Table
 	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
 	Getenv func(name string) string
 }
-
-// Past returns what was recorded of the turn whose first message has the index, nil if nothing was.
-type Past func(ctx context.Context, index int32) (*agentgwv1.Reply, error)
 
 // Player plays roles with models. Safe for concurrent use; whoever makes it closes it.
 type Player struct {
@@ -78,8 +83,8 @@ func Silent(view []*worldv1.Message) bool {
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure in the reply. The reply
 // is to be recorded unless it holds a failure of the provider. Errors: ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, that of
-// past or of ctx.
-func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, past Past) (*agentgwv1.Reply, error) {
+// record or of ctx.
+func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
 	if tools == nil {
 		return nil, turn.ErrUnknownTools
 	}
@@ -88,16 +93,16 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
-	fam, known := families()[model.GetProvider()]
+	fam, known := p.families()[model.GetProvider()]
 	if !known {
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, fmt.Sprintf("unknown provider %s", model.GetProvider())), nil
 	}
 	tools = tools.Closed()
-	query, err := p.query(ctx, req, tools, fam, past)
+	query, err := p.query(ctx, req, tools, fam, record)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.ask(ctx, model, fam, query)
+	answer, err := p.ask(ctx, model, fam, query, record)
 	var failure *provider.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -111,15 +116,15 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 }
 
 // query gathers what the model is asked.
-func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, fam family, past Past) (*provider.Query, error) {
+func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, fam family, record Record) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), Compat: req.GetCompat()}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
 	view := req.GetView()
 	if req.GetRole() == worldv1.Role_ROLE_USER {
-		query.Flipped, query.Transcript = true, conversation.Simulator(view)
-		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT {
+		query.Flipped, query.Transcript = true, conversation.Simulator(view, tools.Hands())
+		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT && !tools.Hands() {
 			query.Tools = nil
 		}
 	} else {
@@ -133,7 +138,7 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	for _, entry := range query.Transcript {
 		speaks := entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant
 		if begins := speaks && !own; begins {
-			reply, err := past(ctx, entry.Index)
+			reply, err := record.Past(ctx, entry.Index)
 			if err != nil {
 				return nil, err
 			}
@@ -146,8 +151,9 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// ask sends the request until an answer can be read. The error is a *provider.Failure or one of encoding.
-func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, query *provider.Query) (*provider.Answer, error) {
+// ask sends the request until an answer can be read, and keeps what was said. The error is a *provider.Failure or one of encoding or of
+// the record.
+func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, query *provider.Query, record Record) (*provider.Answer, error) {
 	base := model.GetBaseUrl()
 	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
 		return nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
@@ -161,6 +167,13 @@ func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, qu
 	if err != nil {
 		return nil, err
 	}
+	said, err := p.open(ctx, record, model, fam.codec, to, request)
+	if err != nil {
+		return nil, err
+	}
+	if answer, ok := said.answered(); ok {
+		return answer, nil
+	}
 	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -172,18 +185,14 @@ func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, qu
 	var answer *provider.Answer
 	err = policy.Do(ctx, func(ctx context.Context) retry.Outcome {
 		body, err := p.client.Send(ctx, to, request, timeout)
-		if err == nil {
-			if answer, err = fam.codec.Decode(body); err != nil {
-				err = &provider.Failure{Retryable: true, Detail: err.Error()}
-			}
-		}
+		answer, err = said.add(body, err)
 		var failure *provider.Failure
 		if errors.As(err, &failure) {
 			return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter}
 		}
 		return retry.Outcome{Err: err}
 	})
-	return answer, err
+	return answer, errors.Join(err, said.keep(ctx, answer))
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.
@@ -201,12 +210,14 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 // compose turns an answer into messages. Calls win over text. A model that has made nothing but mistakes for maxMistakes turns
 // ends its rollout.
 func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) (*agentgwv1.Reply, error) {
-	const model = agentgwv1.FailureClass_FAILURE_CLASS_MODEL
-	if n := len(answer.Calls); n > maxCalls {
-		return failed(model, exceptionAnswer, fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)), nil
-	}
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
-	reply := &agentgwv1.Reply{Usage: answer.Usage}
+	reply := &agentgwv1.Reply{Usage: p.charged(req.GetPlayer().GetModel(), answer.Usage)}
+	if n := len(answer.Calls); n > maxCalls {
+		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)}), nil
+	}
+	if raised := answer.Raised; raised != nil && req.GetCompat() {
+		return fails(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail}), nil
+	}
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
 		reply.Messages = composer.Say(answer.Text)
@@ -225,7 +236,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	}
 	reply.Provider, reply.Native = req.GetPlayer().GetModel().GetProvider(), answer.Native
 	if n := proto.Size(reply); n > p.cfg.TurnBytes {
-		return failed(model, exceptionAnswer, fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)), nil
+		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)}), nil
 	}
 	return reply, nil
 }
@@ -233,7 +244,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 func stated(calls []provider.Call) []turn.Stated {
 	list := make([]turn.Stated, len(calls))
 	for i, call := range calls {
-		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut}
+		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut, Spelled: call.Spelled}
 	}
 	return list
 }

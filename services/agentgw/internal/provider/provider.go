@@ -56,12 +56,25 @@ type Call struct {
 	Arguments string
 	// Cut says that the answer ended within the call, so that its arguments may lack something.
 	Cut bool
+	// Spelled says that Arguments is an object, in JSON or in Python, which the model wrote as a text: it stands in the source as it is
+	// spelled.
+	Spelled bool
+}
+
+// Raised is an exception that the original raises about an answer as a whole.
+type Raised struct {
+	// Exception is its type, e.g. ValueError.
+	Exception string
+	// Detail says what happened, for people.
+	Detail string
 }
 
 // Answer is what a model said: calls, or else a text.
 type Answer struct {
 	Text  string
 	Calls []Call
+	// Raised is what the original raises instead of taking the answer, nil if it takes it.
+	Raised *Raised
 	// Nothing says why the answer holds neither a text nor a call; empty if it does.
 	Nothing string
 	// Native is the turn in the provider's own form, if that has to be sent back later.

@@ -33,12 +33,15 @@ type Stated struct {
 	Arguments string
 	// Cut says that the arguments may lack something, so that they must not be used.
 	Cut bool
+	// Spelled puts arguments that are an object, see IsObject, into the source as they are spelled.
+	Spelled bool
 }
 
 // Stated returns one message per call, and the first mistake in them, nil if there is none. With Compat a tool that the role does
 // not have and arguments that are no JSON are errors, of type *Mistake; otherwise the environment answers them with an error that the
-// model can read. Whatever a model states, the source is that of one call: it never becomes code of its own. A user's messages
-// carry neither id nor name, as in the original.
+// model can read. Whatever a model states, the source is that of one call: it never becomes code of its own. The messages of a
+// user that can only end the conversation carry neither id nor name, as in the original; one with more tools needs them to tell answers
+// apart.
 func (c Composer) Stated(calls []Stated, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
 	taken := make(map[string]bool, len(calls))
 	for _, call := range calls {
@@ -59,7 +62,11 @@ func (c Composer) Stated(calls []Stated, tools *Tools) (messages []*worldv1.Mess
 		if first == nil {
 			first = mistake
 		}
-		messages = append(messages, c.stated(index, call, resolved, args, taken))
+		message := c.stated(index, call, resolved, args, taken)
+		if c.Role == worldv1.Role_ROLE_USER && !tools.Hands() {
+			message.ToolCallId, message.FunctionName = nil, nil
+		}
+		messages = append(messages, message)
 	}
 	return messages, first, nil
 }
@@ -74,12 +81,29 @@ func (t *Tools) stated(name string) (execution string, mistake *Mistake) {
 	return t.refused(name), mistake
 }
 
+// IsObject says whether a text is an object and nothing else, in JSON or as a literal of Python. Neither is code, but true, false and
+// null are names that Python does not know.
+func IsObject(text string) bool {
+	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
+		return false
+	}
+	value, err := python.ParseJSON(text)
+	if err != nil {
+		value, err = python.ParseLiteral(text)
+	}
+	_, ok := value.AsDict()
+	return ok && err == nil
+}
+
 // arguments reads the arguments into what python.ComposeCall writes, which is a str without quotes.
 func (s Stated) arguments() (python.Value, *Mistake) {
 	text := strings.ToValidUTF8(s.Arguments, string(utf8.RuneError))
 	quoted := python.Str(python.Repr(python.Str(text)))
 	if s.Cut {
 		return quoted, &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", s.Name)}
+	}
+	if s.Spelled && IsObject(text) {
+		return python.Str(text), nil
 	}
 	args, err := python.ParseJSON(text)
 	if err != nil {
@@ -119,15 +143,12 @@ func (c Composer) stated(index int32, call Stated, execution string, args python
 		content = python.ComposeCall(variable, execution, args)
 	}
 	content = strings.ToValidUTF8(content, string(utf8.RuneError))
-	message := &worldv1.Message{
+	name := strings.ToValidUTF8(call.Name, string(utf8.RuneError))
+	return &worldv1.Message{
 		Index: index, Sender: c.Role, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Content: &content,
+		ToolCallId: id, FunctionName: &name,
 		VisibleTo: []worldv1.Role{c.Role, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT},
 	}
-	if c.Role != worldv1.Role_ROLE_USER {
-		name := strings.ToValidUTF8(call.Name, string(utf8.RuneError))
-		message.ToolCallId, message.FunctionName = id, &name
-	}
-	return message
 }
 
 // isCall says whether the environment reads the source as exactly this call. Ids are the model's text: one may be made so

@@ -31,6 +31,8 @@ func TestStated(t *testing.T) {
 		"text":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"null":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"cut":         {Stated{ID: p("a"), Name: "contact_0", Arguments: `{}`, Cut: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
+		"spelled":     {Stated{ID: p("a"), Name: "contact_0", Arguments: `{"x": true}`, Spelled: true}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"no spelling": {Stated{ID: p("a"), Name: "contact_0", Arguments: `{} or x()`, Spelled: true}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
 		"no own name": {Stated{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 	}
 	for name, test := range tests {
@@ -60,9 +62,23 @@ func TestStated(t *testing.T) {
 			}
 		}
 	}
-	messages, _, err := Composer{Role: worldv1.Role_ROLE_USER}.Stated([]Stated{{ID: p("a"), Name: "contact_0", Arguments: "{}"}}, renamed())
-	if err != nil || messages[0].ToolCallId != nil || messages[0].FunctionName != nil {
-		t.Errorf("a user's call: got %v and %v, want neither id nor name", messages, err)
+}
+
+// TestStatedByUser checks that calls of a user have ids and names where there is something to tell apart, and only there.
+func TestStatedByUser(t *testing.T) {
+	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool, ParametersJson: "{}"}
+	own := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status", ParametersJson: "{}"}
+	for _, test := range []struct {
+		tools []*worldv1.Tool
+		want  bool
+	}{{nil, false}, {[]*worldv1.Tool{end}, false}, {[]*worldv1.Tool{own, end}, true}} {
+		messages, _, err := Composer{Role: worldv1.Role_ROLE_USER}.Stated([]Stated{{ID: p("a"), Name: endTool, Arguments: "{}"}}, NewTools(test.tools))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := messages[0]; (m.ToolCallId != nil) != test.want || (m.FunctionName != nil) != test.want {
+			t.Errorf("a call of a user with %d tools: got %v, want id and name: %t", len(test.tools), m, test.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,6 +49,14 @@ func (t *Tools) Closed() *Tools {
 
 // Knows says whether the environment's name of a tool is that of one of these.
 func (t *Tools) Knows(execution string) bool { return t.byExecution[execution] != nil }
+
+// endTool is the one tool that every user has.
+const endTool = "end_conversation"
+
+// Hands says whether a user with these tools has more than the one that ends the conversation.
+func (t *Tools) Hands() bool {
+	return slices.ContainsFunc(t.list, func(tool *worldv1.Tool) bool { return tool.GetExecutionName() != endTool })
+}
 
 // List returns the tools in order. The caller must not change it.
 func (t *Tools) List() []*worldv1.Tool { return t.list }

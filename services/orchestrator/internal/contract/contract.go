@@ -4,7 +4,6 @@ package contract
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -15,13 +14,14 @@ import (
 
 // The rules.
 const (
-	// Leak: a long run of words from the instructions that only the user reads.
+	// Leak: a long run of words from the instructions that only the user reads, over more than a sentence or with words that are
+	// addressed to it. One item of what it knows may be told as it stands, and so may a quotation.
 	Leak = "leak"
 	// Assistant: the user speaks as the assistant, or writes a call as text.
 	Assistant = "assistant"
 	// EarlyEnd: the user ends the conversation before the agent answered, or when the agent has just asked something.
 	EarlyEnd = "early_end"
-	// Invented: a number, an address or a name that stands neither in the instructions nor in what was said.
+	// Invented: a number, an address or a name that stands neither in the instructions nor in what was said or answered.
 	Invented = "invented"
 )
 
@@ -33,7 +33,9 @@ const (
 	leakWords = 10
 	// maxEvidence bounds an evidence in bytes.
 	maxEvidence = 200
-	endTool     = "end_conversation"
+	// patience is how often the agent may have spoken before the user may end for want of progress, as it is told.
+	patience = 5
+	endTool  = "end_conversation"
 )
 
 // Check looks at what the user said in one turn. view is what it could see before, in order. The flags are ordered by message,
@@ -52,46 +54,41 @@ func Check(view, said []*worldv1.Message) []*busv1.Flag {
 // finding is a broken rule.
 type finding struct{ rule, evidence string }
 
-// check is what the user may know.
+// check is what the user was told and what has happened.
 type check struct {
-	instructions []string // words of the instructions
-	spoken       string   // the words of the conversation, joined by blanks
-	known        map[string]bool
-	digits       string // all digits that are known, number by number
+	knowledge
+	instructions []told
+	spoken       string // the words of the conversation, joined by blanks
 	agent        string // what the agent said last; empty before it spoke
+	answers      int    // how often the agent has spoken
+	own          string // what the user said last
+	acted        bool   // the user has called a tool other than the one that ends
 }
 
 func newCheck(view []*worldv1.Message) *check {
 	const system, user, agent = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	c := &check{known: make(map[string]bool)}
+	c := &check{knowledge: newKnowledge()}
 	var spoken []string
 	for _, m := range view {
-		demonstration := len(m.GetVisibleTo()) == 1
 		switch {
 		case m.GetSender() == system:
-			c.instructions = append(c.instructions, words(m.GetContent())...)
-		case demonstration:
+			c.instructions = append(c.instructions, read(m.GetContent())...)
+		case len(m.GetVisibleTo()) == 1: // a demonstration: nothing of it is true here
 			continue
 		case m.GetSender() == agent && m.GetRecipient() == user:
 			c.agent = m.GetContent()
+			c.answers++
 			spoken = append(spoken, words(m.GetContent())...)
 		case m.GetSender() == user && m.GetRecipient() == agent:
+			c.own = m.GetContent()
 			spoken = append(spoken, words(m.GetContent())...)
+		case m.GetSender() == user && !ends(m.GetContent()):
+			c.acted = true
 		}
 		c.learn(m.GetContent())
 	}
 	c.spoken = " " + strings.Join(spoken, " ") + " "
 	return c
-}
-
-// learn adds the facts of a text.
-func (c *check) learn(text string) {
-	for _, word := range words(text) {
-		c.known[word] = true
-	}
-	for _, number := range numbers(text) {
-		c.digits += number + " "
-	}
 }
 
 func (c *check) message(m *worldv1.Message) []finding {
@@ -100,7 +97,7 @@ func (c *check) message(m *worldv1.Message) []finding {
 	}
 	text := m.GetContent()
 	var found []finding
-	if evidence := assistantWords.FindString(text); evidence != "" {
+	if evidence := c.assistant(text); evidence != "" {
 		found = append(found, finding{Assistant, evidence})
 	}
 	if evidence := c.invented(text); evidence != "" {
@@ -112,124 +109,212 @@ func (c *check) message(m *worldv1.Message) []finding {
 	return found
 }
 
-// call looks at a call of the user: ending is the only one that a rule knows.
+// call looks at a call of the user: the one that ends, or what it writes into one of its own tools.
 func (c *check) call(source string) []finding {
-	if _, name, _, ok := python.ParseCall(source); ok && name != endTool || !ok && !strings.Contains(source, endTool) {
+	if !ends(source) {
+		_, _, arguments, _ := python.ParseCall(source)
+		dict, _ := arguments.AsDict()
+		for _, item := range dict.Items() {
+			text, _ := item.Value.AsStr()
+			if evidence := c.invented(text); evidence != "" {
+				return []finding{{Invented, evidence}}
+			}
+		}
 		return nil
 	}
 	switch {
 	case c.agent == "":
 		return []finding{{EarlyEnd, "the agent has not answered"}}
-	case strings.HasSuffix(strings.TrimSpace(c.agent), "?") && !closing.MatchString(c.agent):
+	case c.answers < patience && asks(c.agent) && !resigned.MatchString(c.own):
 		return []finding{{EarlyEnd, c.agent}}
 	}
 	return nil
 }
 
-// closing is a question after which a user may well end.
-var closing = regexp.MustCompile(`(?i)\b(anything else|something else|any other|else (can|may) i|more (can|may) i|help you with)\b`)
+// ends says whether source ends the conversation.
+func ends(source string) bool {
+	_, name, _, ok := python.ParseCall(source)
+	return ok && name == endTool || !ok && strings.Contains(source, endTool)
+}
 
-// assistantWords are what assistants say, and calls written as text.
-var assistantWords = regexp.MustCompile(`(?i)\b(how (can|may) i (help|assist)( you)?|i('m| am) (here|happy|glad) to (help|assist)|` +
-	`(is there )?anything else i can (do|help)|as an ai\b|let me know if you need|` +
-	`i('ve| have) (updated|added|removed|deleted|sent|set|turned|switched|scheduled|created|changed) (your|the) (contact|reminder|message|wifi|settings?|phone)|` +
-	`i('ll| will) (look that up|check that) for you|your (request|reminder|message|contact) has been)|` +
-	`end_conversation\s*\(|<tool_call>|\{\s*"name"\s*:`)
+// asks says whether a text ends by wanting an answer. An offer to do more wants none, and after a report of what is done neither
+// does a question whether to go on.
+func asks(text string) bool {
+	text = strings.TrimRightFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.So, r) || strings.ContainsRune("*_)\uFE0F", r)
+	})
+	start := 0
+	for _, stop := range sentenceEnd.FindAllStringIndex(text, -1) {
+		start = stop[1]
+	}
+	last := text[start:]
+	if !strings.HasSuffix(last, "?") && !request.MatchString(last) {
+		return false
+	}
+	return !closing.MatchString(last) && !(offer.MatchString(last) && done.MatchString(text[:start]))
+}
 
-// leak returns the first run of leakWords words that stands in the instructions and has not been said.
-func (c *check) leak(text string) string {
-	said := words(text)
-	for start := 0; start+leakWords <= len(said); start++ {
-		run := said[start : start+leakWords]
-		if contains(c.instructions, run) && !strings.Contains(c.spoken, " "+strings.Join(run, " ")+" ") {
-			end := start + leakWords
-			for end < len(said) && contains(c.instructions, said[start:end+1]) {
-				end++
-			}
-			return strings.Join(said[start:end], " ")
+var (
+	sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
+	// request is a question without its mark.
+	request = regexp.MustCompile(`(?i)\bplease (tell|give|provide|confirm|specify|share|choose|clarify|let me know)\b`)
+	// closing is a question after which a user may well end.
+	closing = regexp.MustCompile(`(?i)\b(anything else|something else|any other|else (can|may|could) i|more (can|may|could) i|help you with|further (help|assistance))\b`)
+	offer   = regexp.MustCompile(`(?i)\b(would you like( me)? to|do you want( me)? to|want me to|should i|shall i)\b`)
+	done    = regexp.MustCompile(`(?i)\b((i've|i have|has been|have been|was|were|is now|are now) (now |also |just )?` +
+		`(updated|added|removed|deleted|sent|set|saved|turned|switched|created|changed|scheduled|cancelled|canceled|moved|renamed|texted|on|off)|done)\b`)
+	// resigned is what a user says who has no answer, or wants none any more.
+	resigned = regexp.MustCompile(`(?i)\b(do(n't|n’t| not) (know|remember)|no idea|not sure|never ?mind|forget (it|about it)|leave it|that's (all|it|fine)|can't (say|tell))\b`)
+)
+
+// assistant returns what only an assistant says.
+func (c *check) assistant(text string) string {
+	if evidence := markup.FindString(text); evidence != "" {
+		return evidence
+	}
+	text = quotation.ReplaceAllString(text, `""`) // what others are to read is not the user's own speech
+	patterns := []*regexp.Regexp{assistantWords, report}
+	if c.acted { // a user with tools of its own has something to report
+		patterns = patterns[:1]
+	}
+	for _, pattern := range patterns {
+		if evidence := pattern.FindString(text); evidence != "" && !c.dictated(evidence) {
+			return evidence
 		}
 	}
 	return ""
 }
 
-func contains(list, run []string) bool {
-	for i := 0; i+len(run) <= len(list); i++ {
-		if slices.Equal(list[i:i+len(run)], run) {
+// dictated says whether the instructions hold the words of a text: the user may have to have them written.
+func (c *check) dictated(text string) bool {
+	run := words(text)
+	for i := 0; i+len(run) <= len(c.instructions); i++ {
+		if matches(c.instructions[i:], run) {
 			return true
 		}
 	}
 	return false
 }
 
-// invented returns the first fact of a text that is not known.
-func (c *check) invented(text string) string {
-	for _, number := range numbers(text) {
-		if len(number) > 1 && !strings.Contains(c.digits, number) {
-			return number
+var (
+	// markup is a call written as text.
+	markup = regexp.MustCompile(`(?i)end_conversation\s*\(|<tool_call>|\[TOOL_CALLS\]|<<function>>|\{\s*"name"\s*:`)
+	// assistantWords are what assistants say.
+	assistantWords = regexp.MustCompile(`(?i)\b(how (can|may) i (help|assist)( you)?|i('m| am) (here|happy|glad) to (help|assist)|` +
+		`i('d| would) be (happy|glad) to (help|assist)|i can help you with that|what would you like me to|` +
+		`anything else i can (do|help)|as an ai (language )?(model|assistant)|i('m| am) (an ai|a virtual|your virtual|an? assistant)\b|` +
+		`i apologi[sz]e for (any|the) (inconvenience|confusion)|` +
+		`let me know if (you need (any )?(further |more |additional )?(help|assistance)|there('s| is) anything else i can)|` +
+		`i('ll| will) (look that up|check that) for you|your (request|reminder|message|contact) has been)`)
+	// report is what the one says who has done it.
+	report = regexp.MustCompile(`(?i)\bi('ve| have) (updated|added|removed|deleted|sent|set|turned|switched|scheduled|created|changed) ` +
+		`(your|the) (contact|reminder|message|wifi|settings?|phone)`)
+)
+
+// leak returns the first run of leakWords words that stands in the instructions, may not be told as it stands and has not been
+// said.
+func (c *check) leak(text string) string {
+	said := words(text)
+	for start := 0; start+leakWords <= len(said); start++ {
+		run := said[start : start+leakWords]
+		if !c.secret(run) || strings.Contains(c.spoken, " "+strings.Join(run, " ")+" ") {
+			continue
 		}
-	}
-	for _, address := range mail.FindAllString(text, -1) {
-		for _, part := range words(address) {
-			if !c.known[part] {
-				return address
-			}
+		end := start + leakWords
+		for end < len(said) && c.secret(said[start:end+1]) {
+			end++
 		}
-	}
-	for _, name := range names(text) {
-		if !c.known[strings.ToLower(name)] {
-			return name
-		}
+		return strings.Join(said[start:end], " ")
 	}
 	return ""
 }
 
-var (
-	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
-	// numeral is digits as people write them: 415-555 0199, (020) 7946, 7:30, 1,000.
-	numeral = regexp.MustCompile(`\d(?:[\d().,:/ -]*\d)?`)
-	// word is letters and digits; what follows an apostrophe belongs to it.
-	word = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’][\p{L}]+)?`)
-)
-
-// numbers returns the digits of each number in a text.
-func numbers(text string) []string {
-	var list []string
-	for _, found := range numeral.FindAllString(text, -1) {
-		digits := strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return r
-			}
-			return -1
-		}, found)
-		list = append(list, digits)
+// secret says whether a run of words stands in the instructions, and nowhere in a way in which a person would say it too.
+func (c *check) secret(run []string) bool {
+	found := false
+	for i := 0; i+len(run) <= len(c.instructions); i++ {
+		if !matches(c.instructions[i:], run) {
+			continue
+		}
+		if natural(c.instructions[i : i+len(run)]) {
+			return false
+		}
+		found = true
 	}
-	return list
+	return found
 }
 
-// names returns the words that are capital though no sentence begins with them.
-func names(text string) []string {
-	const shortest = 3
-	var list []string
-	for _, span := range word.FindAllStringIndex(text, -1) {
-		found := []rune(text[span[0]:span[1]])
-		if len(found) >= shortest && unicode.IsUpper(found[0]) && unicode.IsLower(found[1]) && !beginsSentence(text[:span[0]]) {
-			list = append(list, strings.TrimSuffix(strings.TrimSuffix(string(found), "'s"), "’s"))
+// natural says whether a person would say the words as they stand: they are of one sentence, and no word speaks to or of the
+// simulated user, unless it may be told.
+func natural(run []told) bool {
+	for _, t := range run {
+		if t.sentence != run[0].sentence || !t.free && addressed(t.word) {
+			return false
 		}
 	}
-	return list
+	return true
 }
 
-// beginsSentence says whether a sentence begins after a text: its first word is capital whatever it is.
-func beginsSentence(before string) bool {
-	before = strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' })
-	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:\n\"(") || strings.HasSuffix(before, "…") || strings.HasSuffix(before, "“")
+// addressed says whether a word speaks to or of the simulated user or the assistant.
+func addressed(word string) bool {
+	switch word {
+	case "you", "your", "yours", "yourself", "user", "assistant":
+		return true
+	}
+	return false
 }
 
-// words returns the words of a text in lower case, possessives cut.
-func words(text string) []string {
-	list := word.FindAllString(strings.ToLower(text), -1)
-	for i := range list {
-		list[i] = strings.TrimSuffix(strings.TrimSuffix(list[i], "'s"), "’s")
+// matches says whether a list that is at least as long begins with a run of words.
+func matches(list []told, run []string) bool {
+	for i, word := range run {
+		if list[i].word != word {
+			return false
+		}
+	}
+	return true
+}
+
+// told is a word of the instructions.
+type told struct {
+	word string
+	// sentence numbers the sentences. An item of what the user knows is one.
+	sentence int
+	// free words may be told as they stand: those of such an item and of a quotation.
+	free bool
+}
+
+// knowledgeTitle begins the lines that list what a user knows, as scenarios have it.
+const knowledgeTitle = "What you know:"
+
+var quotation = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|«[^»\n]*»`)
+
+// read returns the words of instructions.
+func read(text string) []told {
+	var list []told
+	sentence, knows := 0, false
+	add := func(text string, free bool) {
+		for _, word := range words(text) {
+			list = append(list, told{word, sentence, free})
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		sentence++
+		if item := strings.HasPrefix(line, "- "); knows && item {
+			add(line, true)
+			continue
+		}
+		knows = strings.HasPrefix(line, knowledgeTitle)
+		spans, end := quotation.FindAllStringIndex(line, -1), 0
+		for _, span := range append(spans, []int{len(line), len(line)}) {
+			for i, part := range sentenceEnd.Split(line[end:span[0]], -1) {
+				if i > 0 {
+					sentence++
+				}
+				add(part, false)
+			}
+			add(line[span[0]:span[1]], true)
+			end = span[1]
+		}
 	}
 	return list
 }

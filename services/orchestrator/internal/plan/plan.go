@@ -30,6 +30,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						Seed:             seed(sweep.GetSeed(), scenario.GetName(), trial),
 						Compat:           sweep.GetCompat(),
 						HostedServices:   sweep.GetHostedServices(),
+						Replay:           sweep.GetReplay(),
 					})
 				}
 			}

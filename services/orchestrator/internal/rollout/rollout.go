@@ -27,6 +27,7 @@ type State struct {
 	turns    map[worldv1.Role]int
 	claims   int
 	flags    []*busv1.Flag
+	usage    []*busv1.TurnUsage
 	end      *busv1.End
 }
 
@@ -72,6 +73,9 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		}
 	}
 	s.end = entry.GetEnd()
+	if last := s.end.GetUsage(); last != nil {
+		s.usage = append(s.usage, last)
+	}
 	return nil
 }
 
@@ -97,6 +101,9 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	s.messages = append(s.messages, turn.GetMessages()...)
 	s.versions = turn.GetVersions()
 	s.flags = append(s.flags, turn.GetFlags()...)
+	if first := turn.GetMessages()[0]; turn.GetUsage() != nil {
+		s.usage = append(s.usage, &busv1.TurnUsage{Role: first.GetSender(), Index: first.GetIndex(), Usage: turn.GetUsage()})
+	}
 	s.turns[turn.GetMessages()[0].GetSender()]++
 	return nil
 }
@@ -152,6 +159,9 @@ func (s *State) Claims() int { return s.claims }
 
 // Flags returns where a simulated user broke its contract, in order.
 func (s *State) Flags() []*busv1.Flag { return s.flags }
+
+// Usage returns what the turns of models cost, in order.
+func (s *State) Usage() []*busv1.TurnUsage { return s.usage }
 
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }

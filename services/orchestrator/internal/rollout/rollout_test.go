@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
@@ -313,5 +314,20 @@ func TestRefusedTurnChangesNothing(t *testing.T) {
 	}
 	if err := state.Apply(&busv1.LogEntry{End: &busv1.End{Reason: finished}}); err != nil {
 		t.Errorf("Apply of an end: got %v, want nil", err)
+	}
+}
+
+// TestUsage lists what turns cost, that of the turn which ended the rollout without a message last.
+func TestUsage(t *testing.T) {
+	cost := func(n int64) *agentgwv1.Usage { return &agentgwv1.Usage{InputTokens: n} }
+	state := fold(t,
+		start(10),
+		&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}, Usage: cost(5)}},
+		&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(3, env, agent)}}},
+		&busv1.LogEntry{End: &busv1.End{Usage: &busv1.TurnUsage{Role: agent, Index: 4, Usage: cost(6)}}},
+	)
+	want := []*busv1.TurnUsage{{Role: agent, Index: 1, Usage: cost(5)}, {Role: agent, Index: 4, Usage: cost(6)}}
+	if diff := cmp.Diff(want, state.Usage(), protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

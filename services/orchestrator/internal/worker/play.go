@@ -10,6 +10,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -29,12 +30,13 @@ type game struct {
 	setup    *setupv1.Setup
 	tools    map[worldv1.Role]toolSet
 	state    *rollout.State
+	limit    *agentgwv1.SpendLimit
 	last     uint64 // sequence of the log's last entry
 	resumed  bool   // there was a log before this delivery
 }
 
-// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it; any other error
-// means that it should be tried again.
+// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it, errSpent that its sweep has
+// spent what it may; any other error means that it should be tried again.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
 	if span.IsRecording() {
@@ -49,6 +51,9 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	}()
 	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout}
 	if g.setup, err = w.peers.Bus.Setup(ctx, g.rollout.GetSetupDigest()); err != nil {
+		return err
+	}
+	if err := g.afford(ctx); err != nil {
 		return err
 	}
 	if err := g.claim(ctx); err != nil {
@@ -189,7 +194,12 @@ func (g *game) turn(ctx context.Context) error {
 	default:
 		failure = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: fmt.Sprintf("nobody can answer as %s", speaker)}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errHeld):
+		return g.wait(ctx)
+	case errors.Is(err, errSpent):
+		return err
+	case err != nil:
 		return g.giveUp(ctx, nil, err)
 	}
 	err = g.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
@@ -228,6 +238,9 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		Turn:      int32(number),
 		Seed:      g.rollout.GetSeed(),
 		Compat:    g.rollout.GetCompat(),
+		Replay:    g.rollout.GetReplay(),
+
+		SpendLimit: g.limit,
 	}
 	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
 		request.Scripted = script[number]
@@ -236,13 +249,21 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)
 	}
+	if hold := response.GetHold(); hold != nil {
+		return nil, nil, g.held(ctx, hold)
+	}
 	if failure := response.GetFailure(); failure != nil {
-		return nil, failed(failure), nil
+		end := failed(failure)
+		if usage := response.GetUsage(); usage != nil {
+			end.Usage = &busv1.TurnUsage{Role: role, Index: request.GetIndex(), Usage: usage}
+		}
+		return nil, end, nil
 	}
 	if len(response.GetMessages()) == 0 {
 		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", role)
 	}
 	turn := g.state.Turn(response.GetMessages(), nil, nil)
+	turn.Usage = response.GetUsage()
 	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
 		turn.Flags = contract.Check(request.GetView(), turn.GetMessages())
 	}
@@ -290,7 +311,13 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
 	defer cancel()
 	id := g.rollout.GetId()
-	session, err := g.peers.ToolHost(id).CreateSession(ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup, HostedServices: g.rollout.GetHostedServices()})
+	request := &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup, HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay()}
+	if request.GetReplay() {
+		if err := g.recordedAnswers(ctx, request); err != nil {
+			return nil, err
+		}
+	}
+	session, err := g.peers.ToolHost(id).CreateSession(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
@@ -299,4 +326,16 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 		worldv1.Role_ROLE_USER:  newToolSet(session.GetUserTools()),
 	}
 	return session, nil
+}
+
+// recordedAnswers adds what hosted services are to answer in a replay.
+func (g *game) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
+	return g.peers.Bus.Answers(ctx, g.rollout.GetId(), func(n int32, raw []byte) error {
+		answer := &toolhostv1.ServiceAnswer{}
+		if err := proto.Unmarshal(raw, answer); err != nil {
+			return fmt.Errorf("answer %d of a hosted service: %w", n, err)
+		}
+		request.Answers = append(request.Answers, answer)
+		return nil
+	})
 }

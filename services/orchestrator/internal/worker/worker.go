@@ -169,6 +169,8 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Another worker owns the rollout; should it die, the job comes again after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
+	case errors.Is(err, errSpent):
+		w.setAside(ctx, delivery)
 	default:
 		w.drop(delivery)
 		delay := backoff(delivery.Attempt)

@@ -66,6 +66,13 @@ func TestCallable(t *testing.T) {
 		{"agent, the user's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, agent, "end_conversation()", false},
 		{"user, its own tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "end_conversation()", true},
 		{"user, the agent's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "get_wifi_status()", false},
+		{"user, in its own hands", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
+		{"user, in its own hands though denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}, User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
+		{"user with own tools, another", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "search_contacts(name='ann')", false},
+		{"user with own tools ends", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "end_conversation()", true},
+		{"agent, what the user has and it was denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}, User: []string{"get_wifi_status"}}, agent, "get_wifi_status()", false},
+		{"agent, what the user has too", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, agent, "get_wifi_status()", true},
+		{"agent, what the user alone has", &setupv1.ToolSelection{Allow: []string{"search_contacts"}, User: []string{"get_wifi_status"}}, agent, "get_wifi_status()", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

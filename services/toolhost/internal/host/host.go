@@ -142,12 +142,19 @@ func stripe(id string) uint32 {
 // Create makes a session from a setup. Repeating it with the same setup and services returns the same. The response is shared:
 // do not change it.
 func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
+	return h.create(ctx, id, setup, services, nil)
+}
+
+// create makes a session; one with a recording asks nothing of the network.
+func (h *Host) create(
+	ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices, recorded *recording,
+) (*toolhostv1.CreateSessionResponse, error) {
 	start, err := h.startOf(ctx, setup)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex, services: services}
+	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex, services: services, replay: recorded != nil}
 	l.world.SetFrame(start.frame(services))
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
@@ -156,7 +163,7 @@ func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup, serv
 	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
 		h.live.Add(id, l)
-		return start.response, nil
+		return start.response, h.seed(ctx, id, recorded)
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -164,10 +171,11 @@ func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup, serv
 	if err != nil {
 		return nil, err
 	}
-	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != services || existing.GetParentId() != "" || existing.GetDeleted() {
+	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != services ||
+		existing.GetReplay() != l.replay || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
-	return start.response, nil
+	return start.response, h.seed(ctx, id, recorded)
 }
 
 // load returns a session from memory or from the store. The session must be locked.

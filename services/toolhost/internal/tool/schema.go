@@ -35,7 +35,9 @@ type Selection struct {
 	Agent, User []*worldv1.Tool
 
 	// open lets everyone call every tool: without a list of allowed or denied tools nothing is restricted, as in the original.
-	open  bool
+	open bool
+	// owns says that the user has tools of its own: it may call those, and none else even where everyone else may.
+	owns  bool
 	agent map[string]bool
 	user  map[string]bool
 }
@@ -43,14 +45,14 @@ type Selection struct {
 // Callable says whether a role may call the tool of that real name.
 func (s *Selection) Callable(name string, role worldv1.Role) bool {
 	if role == worldv1.Role_ROLE_USER {
-		return s.open || s.user[name]
+		return s.open && !s.owns || s.user[name]
 	}
 	return s.open || s.agent[name]
 }
 
 // Select returns the tools of a session. An empty list of allowed tools allows all. The error is ErrSelection.
 func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error) {
-	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny()) {
+	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
 		if c.byName[name] == nil {
 			return nil, fmt.Errorf("%w: unknown tool %q", ErrSelection, name)
 		}
@@ -66,10 +68,15 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 	}
 	s := &Selection{
 		open:  allowed == nil && len(selection.GetDeny()) == 0,
+		owns:  len(selection.GetUser()) > 0,
 		agent: make(map[string]bool),
 		user:  make(map[string]bool),
 	}
 	for _, t := range c.tools {
+		if !t.User && slices.Contains(selection.GetUser(), t.Name) {
+			s.user[t.Name] = true
+			s.User = append(s.User, t.Shown())
+		}
 		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
 			continue
 		}

@@ -106,7 +106,12 @@ type RespondRequest struct {
 	// The rollout's seed.
 	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Report a mistake of the model as the failure that the original raises, instead of letting the conversation go on.
-	Compat        bool `protobuf:"varint,11,opt,name=compat,proto3" json:"compat,omitempty"`
+	Compat bool `protobuf:"varint,11,opt,name=compat,proto3" json:"compat,omitempty"`
+	// Answer from the record alone: where nothing is recorded nobody is asked, and the answer is a failure that says so. Players that are
+	// computed play as ever.
+	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	// What the sweep, whose id is the rollout's before the last dot, may spend in all. Unset is no limit.
+	SpendLimit    *SpendLimit `protobuf:"bytes,16,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -218,6 +223,131 @@ func (x *RespondRequest) GetCompat() bool {
 	return false
 }
 
+func (x *RespondRequest) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
+func (x *RespondRequest) GetSpendLimit() *SpendLimit {
+	if x != nil {
+		return x.SpendLimit
+	}
+	return nil
+}
+
+// SpendLimit bounds what the models of a sweep may use. A field of 0 is no limit.
+type SpendLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens of requests and answers.
+	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// List prices in millionths of a US dollar. Models whose price is not known cost nothing.
+	CostMicros    int64 `protobuf:"varint,2,opt,name=cost_micros,json=costMicros,proto3" json:"cost_micros,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpendLimit) Reset() {
+	*x = SpendLimit{}
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpendLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpendLimit) ProtoMessage() {}
+
+func (x *SpendLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpendLimit.ProtoReflect.Descriptor instead.
+func (*SpendLimit) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SpendLimit) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *SpendLimit) GetCostMicros() int64 {
+	if x != nil {
+		return x.CostMicros
+	}
+	return 0
+}
+
+// Hold says why a turn was not begun although nothing failed.
+type Hold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sweep has spent what it may: no turn of it begins until its limit is higher. Else it is the provider's budget that has no room
+	// yet: ask again.
+	Spent bool `protobuf:"varint,1,opt,name=spent,proto3" json:"spent,omitempty"`
+	// What it waits for, for people.
+	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hold) Reset() {
+	*x = Hold{}
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hold) ProtoMessage() {}
+
+func (x *Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
+func (*Hold) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Hold) GetSpent() bool {
+	if x != nil {
+		return x.Spent
+	}
+	return false
+}
+
+func (x *Hold) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // Failure ends a rollout.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -233,7 +363,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[1]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -245,7 +375,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[1]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -258,7 +388,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Failure) GetClass() FailureClass {
@@ -293,13 +423,15 @@ type Usage struct {
 	OutputTokens int64 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// Tokens of the answer's reasoning.
 	ReasoningTokens int64 `protobuf:"varint,4,opt,name=reasoning_tokens,json=reasoningTokens,proto3" json:"reasoning_tokens,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The list price of all of it in millionths of a US dollar. Unset if the model's price is not known.
+	CostMicros    *int64 `protobuf:"varint,5,opt,name=cost_micros,json=costMicros,proto3,oneof" json:"cost_micros,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +443,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +456,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -355,23 +487,32 @@ func (x *Usage) GetReasoningTokens() int64 {
 	return 0
 }
 
+func (x *Usage) GetCostMicros() int64 {
+	if x != nil && x.CostMicros != nil {
+		return *x.CostMicros
+	}
+	return 0
+}
+
 // RespondResponse holds the role's turn.
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new messages with consecutive indices from the request's index. Empty only with a failure, or if the last message of
+	// The new messages with consecutive indices from the request's index. Empty only with a failure or a hold, or if the last message of
 	// the view comes from SYSTEM: nobody answers it.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The rollout cannot go on.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What the turn cost. Unset if the player is no model.
-	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The turn did not begin. Nothing was recorded.
+	Hold          *Hold `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RespondResponse) Reset() {
 	*x = RespondResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +524,7 @@ func (x *RespondResponse) String() string {
 func (*RespondResponse) ProtoMessage() {}
 
 func (x *RespondResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +537,7 @@ func (x *RespondResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RespondResponse.ProtoReflect.Descriptor instead.
 func (*RespondResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RespondResponse) GetMessages() []*v1.Message {
@@ -420,6 +561,13 @@ func (x *RespondResponse) GetUsage() *Usage {
 	return nil
 }
 
+func (x *RespondResponse) GetHold() *Hold {
+	if x != nil {
+		return x.Hold
+	}
+	return nil
+}
+
 // ListAgentsRequest has no fields.
 type ListAgentsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -429,7 +577,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +589,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +602,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{6}
 }
 
 // AgentInfo describes one player.
@@ -472,7 +620,7 @@ type AgentInfo struct {
 
 func (x *AgentInfo) Reset() {
 	*x = AgentInfo{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +632,7 @@ func (x *AgentInfo) String() string {
 func (*AgentInfo) ProtoMessage() {}
 
 func (x *AgentInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[5]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +645,7 @@ func (x *AgentInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AgentInfo.ProtoReflect.Descriptor instead.
 func (*AgentInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AgentInfo) GetName() string {
@@ -532,7 +680,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +692,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
+	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +705,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*AgentInfo {
@@ -571,7 +719,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\x92\x04\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xef\x04\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -586,20 +734,35 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x05tools\x18\t \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\x12\x12\n" +
 	"\x04seed\x18\n" +
 	" \x01(\x03R\x04seed\x12\x16\n" +
-	"\x06compat\x18\v \x01(\bR\x06compat\"\x84\x01\n" +
+	"\x06compat\x18\v \x01(\bR\x06compat\x12\x16\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\x12C\n" +
+	"\vspend_limit\x18\x10 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
+	"spendLimit\"W\n" +
+	"\n" +
+	"SpendLimit\x12\x1f\n" +
+	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +
+	"\vcost_micros\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\n" +
+	"costMicros\"4\n" +
+	"\x04Hold\x12\x14\n" +
+	"\x05spent\x18\x01 \x01(\bR\x05spent\x12\x16\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\"\x84\x01\n" +
 	"\aFailure\x12:\n" +
 	"\x05class\x18\x01 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\x05class\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x9f\x01\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xd5\x01\n" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
 	"\rcached_tokens\x18\x02 \x01(\x03R\fcachedTokens\x12#\n" +
 	"\routput_tokens\x18\x03 \x01(\x03R\foutputTokens\x12)\n" +
-	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\"\xbc\x01\n" +
+	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
+	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
+	"costMicros\x88\x01\x01B\x0e\n" +
+	"\f_cost_micros\"\xee\x01\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
-	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\x13\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x120\n" +
+	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold\"\x13\n" +
 	"\x11ListAgentsRequest\"s\n" +
 	"\tAgentInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
@@ -631,43 +794,47 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(FailureClass)(0),          // 0: toolsandbox.agentgw.v1.FailureClass
 	(*RespondRequest)(nil),     // 1: toolsandbox.agentgw.v1.RespondRequest
-	(*Failure)(nil),            // 2: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),              // 3: toolsandbox.agentgw.v1.Usage
-	(*RespondResponse)(nil),    // 4: toolsandbox.agentgw.v1.RespondResponse
-	(*ListAgentsRequest)(nil),  // 5: toolsandbox.agentgw.v1.ListAgentsRequest
-	(*AgentInfo)(nil),          // 6: toolsandbox.agentgw.v1.AgentInfo
-	(*ListAgentsResponse)(nil), // 7: toolsandbox.agentgw.v1.ListAgentsResponse
-	(v1.Role)(0),               // 8: toolsandbox.world.v1.Role
-	(*Player)(nil),             // 9: toolsandbox.agentgw.v1.Player
-	(*v1.Message)(nil),         // 10: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),            // 11: toolsandbox.world.v1.Turn
-	(*v1.Tool)(nil),            // 12: toolsandbox.world.v1.Tool
+	(*SpendLimit)(nil),         // 2: toolsandbox.agentgw.v1.SpendLimit
+	(*Hold)(nil),               // 3: toolsandbox.agentgw.v1.Hold
+	(*Failure)(nil),            // 4: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),              // 5: toolsandbox.agentgw.v1.Usage
+	(*RespondResponse)(nil),    // 6: toolsandbox.agentgw.v1.RespondResponse
+	(*ListAgentsRequest)(nil),  // 7: toolsandbox.agentgw.v1.ListAgentsRequest
+	(*AgentInfo)(nil),          // 8: toolsandbox.agentgw.v1.AgentInfo
+	(*ListAgentsResponse)(nil), // 9: toolsandbox.agentgw.v1.ListAgentsResponse
+	(v1.Role)(0),               // 10: toolsandbox.world.v1.Role
+	(*Player)(nil),             // 11: toolsandbox.agentgw.v1.Player
+	(*v1.Message)(nil),         // 12: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),            // 13: toolsandbox.world.v1.Turn
+	(*v1.Tool)(nil),            // 14: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
-	8,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
-	9,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	10, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	11, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
-	12, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
-	0,  // 5: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	10, // 6: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
-	2,  // 7: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	3,  // 8: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	8,  // 9: toolsandbox.agentgw.v1.AgentInfo.roles:type_name -> toolsandbox.world.v1.Role
-	6,  // 10: toolsandbox.agentgw.v1.ListAgentsResponse.agents:type_name -> toolsandbox.agentgw.v1.AgentInfo
-	1,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	5,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:input_type -> toolsandbox.agentgw.v1.ListAgentsRequest
-	4,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	7,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:output_type -> toolsandbox.agentgw.v1.ListAgentsResponse
-	13, // [13:15] is the sub-list for method output_type
-	11, // [11:13] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	10, // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
+	11, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	12, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
+	13, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
+	14, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	2,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	0,  // 6: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	12, // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	4,  // 8: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	5,  // 9: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	3,  // 10: toolsandbox.agentgw.v1.RespondResponse.hold:type_name -> toolsandbox.agentgw.v1.Hold
+	10, // 11: toolsandbox.agentgw.v1.AgentInfo.roles:type_name -> toolsandbox.world.v1.Role
+	8,  // 12: toolsandbox.agentgw.v1.ListAgentsResponse.agents:type_name -> toolsandbox.agentgw.v1.AgentInfo
+	1,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	7,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:input_type -> toolsandbox.agentgw.v1.ListAgentsRequest
+	6,  // 15: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	9,  // 16: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:output_type -> toolsandbox.agentgw.v1.ListAgentsResponse
+	15, // [15:17] is the sub-list for method output_type
+	13, // [13:15] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }
@@ -676,13 +843,14 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 		return
 	}
 	file_toolsandbox_agentgw_v1_role_proto_init()
+	file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc), len(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -90,23 +90,52 @@ const (
 	Model_PROVIDER_GOOGLE Model_Provider = 3
 	// Gemini of Vertex AI, with application default credentials, GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_REGION.
 	Model_PROVIDER_VERTEX Model_Provider = 4
+	// Prompts in the form of Hermes, to the completions of an OpenAI-compatible server. Key: OPENAI_API_KEY, EMPTY without one.
+	Model_PROVIDER_HERMES Model_Provider = 5
+	// The same in the form of Gorilla OpenFunctions.
+	Model_PROVIDER_GORILLA Model_Provider = 6
+	// The same in the form of Mistral's instruction models.
+	Model_PROVIDER_MISTRAL Model_Provider = 7
+	// The same in the form of Command-R.
+	Model_PROVIDER_COHERE_PROMPTED Model_Provider = 8
+	// Chat of Cohere, version 2. Key: COHERE_API_KEY or CO_API_KEY.
+	Model_PROVIDER_COHERE Model_Provider = 9
+	// Responses of OpenAI, which keep the reasoning of earlier turns. Key: OPENAI_API_KEY.
+	Model_PROVIDER_OPENAI_RESPONSES Model_Provider = 10
+	// A model without any form of calls that plays the user, prompted at an OpenAI-compatible server. It writes marks instead. Key:
+	// OPENAI_API_KEY.
+	Model_PROVIDER_PLAIN Model_Provider = 11
 )
 
 // Enum value maps for Model_Provider.
 var (
 	Model_Provider_name = map[int32]string{
-		0: "PROVIDER_UNSPECIFIED",
-		1: "PROVIDER_OPENAI",
-		2: "PROVIDER_ANTHROPIC",
-		3: "PROVIDER_GOOGLE",
-		4: "PROVIDER_VERTEX",
+		0:  "PROVIDER_UNSPECIFIED",
+		1:  "PROVIDER_OPENAI",
+		2:  "PROVIDER_ANTHROPIC",
+		3:  "PROVIDER_GOOGLE",
+		4:  "PROVIDER_VERTEX",
+		5:  "PROVIDER_HERMES",
+		6:  "PROVIDER_GORILLA",
+		7:  "PROVIDER_MISTRAL",
+		8:  "PROVIDER_COHERE_PROMPTED",
+		9:  "PROVIDER_COHERE",
+		10: "PROVIDER_OPENAI_RESPONSES",
+		11: "PROVIDER_PLAIN",
 	}
 	Model_Provider_value = map[string]int32{
-		"PROVIDER_UNSPECIFIED": 0,
-		"PROVIDER_OPENAI":      1,
-		"PROVIDER_ANTHROPIC":   2,
-		"PROVIDER_GOOGLE":      3,
-		"PROVIDER_VERTEX":      4,
+		"PROVIDER_UNSPECIFIED":      0,
+		"PROVIDER_OPENAI":           1,
+		"PROVIDER_ANTHROPIC":        2,
+		"PROVIDER_GOOGLE":           3,
+		"PROVIDER_VERTEX":           4,
+		"PROVIDER_HERMES":           5,
+		"PROVIDER_GORILLA":          6,
+		"PROVIDER_MISTRAL":          7,
+		"PROVIDER_COHERE_PROMPTED":  8,
+		"PROVIDER_COHERE":           9,
+		"PROVIDER_OPENAI_RESPONSES": 10,
+		"PROVIDER_PLAIN":            11,
 	}
 )
 
@@ -512,9 +541,14 @@ type Model struct {
 	// Longest time for one HTTP request in milliseconds. 0 means 100000.
 	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// How often one turn is tried while the provider fails. 0 means 5.
-	Attempts      int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// How much a model with reasoning reasons: for OpenAI and Gemini. Empty leaves it to the provider. With any but none no temperature is sent.
+	ReasoningEffort string `protobuf:"bytes,8,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
+	// Tokens that a model with reasoning may think for: for Anthropic, Gemini and Cohere. 0 leaves it to the provider. Anthropic gets no
+	// temperature then.
+	ThinkingBudget int32 `protobuf:"varint,9,opt,name=thinking_budget,json=thinkingBudget,proto3" json:"thinking_budget,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Model) Reset() {
@@ -596,6 +630,20 @@ func (x *Model) GetAttempts() int32 {
 	return 0
 }
 
+func (x *Model) GetReasoningEffort() string {
+	if x != nil {
+		return x.ReasoningEffort
+	}
+	return ""
+}
+
+func (x *Model) GetThinkingBudget() int32 {
+	if x != nil {
+		return x.ThinkingBudget
+	}
+	return 0
+}
+
 var File_toolsandbox_agentgw_v1_role_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
@@ -626,7 +674,7 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\x9c\x04\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xd7\x06\n" +
 	"\x05Model\x12N\n" +
 	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\bprovider\x12A\n" +
@@ -637,13 +685,23 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"max_tokens\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tmaxTokens\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x12%\n" +
-	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\"{\n" +
+	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\x12[\n" +
+	"\x10reasoning_effort\x18\b \x01(\tB0\xbaH-r+R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x0freasoningEffort\x124\n" +
+	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudget\"\xa2\x02\n" +
 	"\bProvider\x12\x18\n" +
 	"\x14PROVIDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fPROVIDER_OPENAI\x10\x01\x12\x16\n" +
 	"\x12PROVIDER_ANTHROPIC\x10\x02\x12\x13\n" +
 	"\x0fPROVIDER_GOOGLE\x10\x03\x12\x13\n" +
-	"\x0fPROVIDER_VERTEX\x10\x04B\x0e\n" +
+	"\x0fPROVIDER_VERTEX\x10\x04\x12\x13\n" +
+	"\x0fPROVIDER_HERMES\x10\x05\x12\x14\n" +
+	"\x10PROVIDER_GORILLA\x10\x06\x12\x14\n" +
+	"\x10PROVIDER_MISTRAL\x10\a\x12\x1c\n" +
+	"\x18PROVIDER_COHERE_PROMPTED\x10\b\x12\x13\n" +
+	"\x0fPROVIDER_COHERE\x10\t\x12\x1d\n" +
+	"\x19PROVIDER_OPENAI_RESPONSES\x10\n" +
+	"\x12\x12\n" +
+	"\x0ePROVIDER_PLAIN\x10\vB\x0e\n" +
 	"\f_temperatureB\xf0\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\tRoleProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 

@@ -104,6 +104,180 @@ func (x *Reply) GetNative() []byte {
 	return nil
 }
 
+// Exchange is what the gateway and a model provider said to each other about one turn. It is stored before the answer is used. A stored
+// format: fields are only ever added.
+type Exchange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose model was asked.
+	Provider Model_Provider `protobuf:"varint,1,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
+	// The model's name as the provider knows it.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// What follows the base URL.
+	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	// The request's body as it was sent, or its beginning where that is too long. There are neither headers nor keys.
+	Request []byte `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
+	// Length of the whole body.
+	RequestBytes int64 `protobuf:"varint,5,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
+	// How often it was sent and what came of it, oldest first; of many the last ones.
+	Tries []*Try `protobuf:"bytes,6,rep,name=tries,proto3" json:"tries,omitempty"`
+	// What the answer cost, as the provider counts it.
+	Usage         *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exchange) Reset() {
+	*x = Exchange{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exchange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exchange) ProtoMessage() {}
+
+func (x *Exchange) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
+func (*Exchange) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Exchange) GetProvider() Model_Provider {
+	if x != nil {
+		return x.Provider
+	}
+	return Model_PROVIDER_UNSPECIFIED
+}
+
+func (x *Exchange) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Exchange) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Exchange) GetRequest() []byte {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *Exchange) GetRequestBytes() int64 {
+	if x != nil {
+		return x.RequestBytes
+	}
+	return 0
+}
+
+func (x *Exchange) GetTries() []*Try {
+	if x != nil {
+		return x.Tries
+	}
+	return nil
+}
+
+func (x *Exchange) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// Try is one request of an exchange.
+type Try struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The HTTP status; 0 if no answer came.
+	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
+	// The body of a successful answer as it came, or its beginning where that is too long.
+	Answer []byte `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
+	// Length of the whole body.
+	AnswerBytes int64 `protobuf:"varint,3,opt,name=answer_bytes,json=answerBytes,proto3" json:"answer_bytes,omitempty"`
+	// Why it was of no use, with the message of an error's body; empty if it was used.
+	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Try) Reset() {
+	*x = Try{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Try) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Try) ProtoMessage() {}
+
+func (x *Try) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Try.ProtoReflect.Descriptor instead.
+func (*Try) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Try) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *Try) GetAnswer() []byte {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+func (x *Try) GetAnswerBytes() int64 {
+	if x != nil {
+		return x.AnswerBytes
+	}
+	return 0
+}
+
+func (x *Try) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
+}
+
 var File_toolsandbox_agentgw_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
@@ -114,7 +288,20 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12B\n" +
 	"\bprovider\x18\x0f \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06nativeB\xf3\x01\n" +
+	"\x06native\x18\x10 \x01(\fR\x06native\"\x9f\x02\n" +
+	"\bExchange\x12B\n" +
+	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderR\bprovider\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
+	"\arequest\x18\x04 \x01(\fR\arequest\x12#\n" +
+	"\rrequest_bytes\x18\x05 \x01(\x03R\frequestBytes\x121\n" +
+	"\x05tries\x18\x06 \x03(\v2\x1b.toolsandbox.agentgw.v1.TryR\x05tries\x123\n" +
+	"\x05usage\x18\a \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"r\n" +
+	"\x03Try\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\x05R\x06status\x12\x16\n" +
+	"\x06answer\x18\x02 \x01(\fR\x06answer\x12!\n" +
+	"\fanswer_bytes\x18\x03 \x01(\x03R\vanswerBytes\x12\x18\n" +
+	"\afailure\x18\x04 \x01(\tR\afailureB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fStorageProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (
@@ -129,24 +316,29 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
 	(*Reply)(nil),       // 0: toolsandbox.agentgw.v1.Reply
-	(*v1.Message)(nil),  // 1: toolsandbox.world.v1.Message
-	(*Failure)(nil),     // 2: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),       // 3: toolsandbox.agentgw.v1.Usage
-	(Model_Provider)(0), // 4: toolsandbox.agentgw.v1.Model.Provider
+	(*Exchange)(nil),    // 1: toolsandbox.agentgw.v1.Exchange
+	(*Try)(nil),         // 2: toolsandbox.agentgw.v1.Try
+	(*v1.Message)(nil),  // 3: toolsandbox.world.v1.Message
+	(*Failure)(nil),     // 4: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),       // 5: toolsandbox.agentgw.v1.Usage
+	(Model_Provider)(0), // 6: toolsandbox.agentgw.v1.Model.Provider
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
-	1, // 0: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
-	2, // 1: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	3, // 2: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	4, // 3: toolsandbox.agentgw.v1.Reply.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3, // 0: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
+	4, // 1: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	5, // 2: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	6, // 3: toolsandbox.agentgw.v1.Reply.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
+	6, // 4: toolsandbox.agentgw.v1.Exchange.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
+	2, // 5: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	5, // 6: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }
@@ -162,7 +354,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_storage_proto_rawDesc), len(file_toolsandbox_agentgw_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -112,8 +112,10 @@ type Sweep struct {
 	Compat bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`
 	// What answers the requests of tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,9,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Play what is recorded: nothing outside is asked.
+	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sweep) Reset() {
@@ -209,6 +211,69 @@ func (x *Sweep) GetHostedServices() v11.HostedServices {
 	return v11.HostedServices(0)
 }
 
+func (x *Sweep) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
+// SweepSpending says what a sweep may spend, and whether that is used up. Subject sweep.<id>.spending, stream SWEEP; the last one counts,
+// and each names the one before it.
+type SweepSpending struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it may spend. Unset is no limit.
+	Limit *v1.SpendLimit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Why nothing of the sweep begins any more, for people; empty while something may.
+	Exhausted     string `protobuf:"bytes,2,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SweepSpending) Reset() {
+	*x = SweepSpending{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SweepSpending) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SweepSpending) ProtoMessage() {}
+
+func (x *SweepSpending) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SweepSpending.ProtoReflect.Descriptor instead.
+func (*SweepSpending) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SweepSpending) GetLimit() *v1.SpendLimit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *SweepSpending) GetExhausted() string {
+	if x != nil {
+		return x.Exhausted
+	}
+	return ""
+}
+
 // SweepScenario names the documents of one scenario.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -224,7 +289,7 @@ type SweepScenario struct {
 
 func (x *SweepScenario) Reset() {
 	*x = SweepScenario{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -236,7 +301,7 @@ func (x *SweepScenario) String() string {
 func (*SweepScenario) ProtoMessage() {}
 
 func (x *SweepScenario) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -249,7 +314,7 @@ func (x *SweepScenario) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepScenario.ProtoReflect.Descriptor instead.
 func (*SweepScenario) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SweepScenario) GetName() string {
@@ -287,7 +352,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -299,7 +364,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -312,7 +377,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Job) GetRollout() *Rollout {
@@ -354,13 +419,15 @@ type Rollout struct {
 	Compat bool `protobuf:"varint,10,opt,name=compat,proto3" json:"compat,omitempty"`
 	// What answers the requests of its tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,11,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Play what is recorded: nothing outside is asked.
+	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -372,7 +439,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -385,7 +452,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Rollout) GetId() string {
@@ -465,6 +532,13 @@ func (x *Rollout) GetHostedServices() v11.HostedServices {
 	return v11.HostedServices(0)
 }
 
+func (x *Rollout) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the expected last subject
 // sequence. Several fields may be set: they then hold together, in field order.
 type LogEntry struct {
@@ -483,7 +557,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +569,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +582,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -556,7 +630,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -568,7 +642,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -581,7 +655,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -625,7 +699,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +711,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +724,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Claim) GetWorker() string {
@@ -677,14 +751,16 @@ type Turn struct {
 	// Index of an earlier message that ended the conversation: its conversation_active becomes false.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
 	// Where a simulated user broke its contract. Never part of a score.
-	Flags         []*Flag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
+	Flags []*Flag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
+	// What the turn cost. Unset if no model spoke.
+	Usage         *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +772,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +785,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -740,6 +816,77 @@ func (x *Turn) GetFlags() []*Flag {
 	return nil
 }
 
+func (x *Turn) GetUsage() *v1.Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// TurnUsage is what one turn of a model cost.
+type TurnUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose turn.
+	Role v12.Role `protobuf:"varint,1,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
+	// Index of the turn's first message; that of the message that did not come, if the turn ended the rollout.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// What it cost.
+	Usage         *v1.Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnUsage) Reset() {
+	*x = TurnUsage{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnUsage) ProtoMessage() {}
+
+func (x *TurnUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
+func (*TurnUsage) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TurnUsage) GetRole() v12.Role {
+	if x != nil {
+		return x.Role
+	}
+	return v12.Role(0)
+}
+
+func (x *TurnUsage) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *TurnUsage) GetUsage() *v1.Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // Flag is a suspicion that a simulated user broke its contract.
 type Flag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -755,7 +902,7 @@ type Flag struct {
 
 func (x *Flag) Reset() {
 	*x = Flag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +914,7 @@ func (x *Flag) String() string {
 func (*Flag) ProtoMessage() {}
 
 func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +927,7 @@ func (x *Flag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flag.ProtoReflect.Descriptor instead.
 func (*Flag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Flag) GetRule() string {
@@ -812,14 +959,16 @@ type End struct {
 	// Exception type as the original reports it, for MODEL_FAILURE and INFRASTRUCTURE.
 	ExceptionType string `protobuf:"bytes,2,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
 	// What happened, for people.
-	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// What the turn cost that ended the rollout without a message. Unset if no model spoke.
+	Usage         *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +980,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +993,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *End) GetReason() EndReason {
@@ -868,6 +1017,13 @@ func (x *End) GetDetail() string {
 	return ""
 }
 
+func (x *End) GetUsage() *TurnUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
 // Snapshot holds the table versions that one execution stored; the starting versions stand in the setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>.
 // May be published more than once with equal content.
 type Snapshot struct {
@@ -882,7 +1038,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1050,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1063,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -939,7 +1095,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1107,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1120,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1017,7 +1173,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1185,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1198,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1119,7 +1275,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf8\x02\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x90\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1129,14 +1285,18 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x04seed\x18\x06 \x01(\x03R\x04seed\x12\x1a\n" +
 	"\bparallel\x18\a \x01(\x05R\bparallel\x12\x16\n" +
 	"\x06compat\x18\b \x01(\bR\x06compat\x12P\n" +
-	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"s\n" +
+	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\"g\n" +
+	"\rSweepSpending\x128\n" +
+	"\x05limit\x18\x01 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\x05limit\x12\x1c\n" +
+	"\texhausted\x18\x02 \x01(\tR\texhausted\"s\n" +
 	"\rSweepScenario\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsetup_digest\x18\x02 \x01(\tR\vsetupDigest\x12+\n" +
 	"\x11evaluation_digest\x18\x03 \x01(\tR\x10evaluationDigest\"X\n" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
-	"\bparallel\x18\x02 \x01(\x05R\bparallel\"\x9e\x03\n" +
+	"\bparallel\x18\x02 \x01(\x05R\bparallel\"\xb6\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1149,7 +1309,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x04seed\x18\t \x01(\x03R\x04seed\x12\x16\n" +
 	"\x06compat\x18\n" +
 	" \x01(\bR\x06compat\x12P\n" +
-	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"\xc5\x01\n" +
+	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xc5\x01\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +
@@ -1162,21 +1323,27 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\"9\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\x05R\aattempt\"\xe8\x01\n" +
+	"\aattempt\x18\x02 \x01(\x05R\aattempt\"\x9d\x02\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
 	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12.\n" +
-	"\x05flags\x18\x04 \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flagsB\x0e\n" +
-	"\f_deactivated\"L\n" +
+	"\x05flags\x18\x04 \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
+	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usageB\x0e\n" +
+	"\f_deactivated\"\x86\x01\n" +
+	"\tTurnUsage\x12.\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x123\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"L\n" +
 	"\x04Flag\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"{\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xb0\x01\n" +
 	"\x03End\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.EndReasonR\x06reason\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"^\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x123\n" +
+	"\x05usage\x18\x04 \x01(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\"^\n" +
 	"\bSnapshot\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x123\n" +
@@ -1228,58 +1395,68 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),           // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),            // 1: toolsandbox.bus.v1.Sweep
-	(*SweepScenario)(nil),    // 2: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),              // 3: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),          // 4: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),         // 5: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),            // 6: toolsandbox.bus.v1.Start
-	(*Claim)(nil),            // 7: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),             // 8: toolsandbox.bus.v1.Turn
-	(*Flag)(nil),             // 9: toolsandbox.bus.v1.Flag
-	(*End)(nil),              // 10: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),         // 11: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),            // 12: toolsandbox.bus.v1.Match
-	(*Result)(nil),           // 13: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),        // 14: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),  // 15: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Message)(nil),      // 16: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil), // 17: toolsandbox.world.v1.TableVersion
-	(*v12.Table)(nil),        // 18: toolsandbox.world.v1.Table
+	(*SweepSpending)(nil),    // 2: toolsandbox.bus.v1.SweepSpending
+	(*SweepScenario)(nil),    // 3: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),              // 4: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),          // 5: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),         // 6: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),            // 7: toolsandbox.bus.v1.Start
+	(*Claim)(nil),            // 8: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),             // 9: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),        // 10: toolsandbox.bus.v1.TurnUsage
+	(*Flag)(nil),             // 11: toolsandbox.bus.v1.Flag
+	(*End)(nil),              // 12: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),         // 13: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),            // 14: toolsandbox.bus.v1.Match
+	(*Result)(nil),           // 15: toolsandbox.bus.v1.Result
+	(*v1.Player)(nil),        // 16: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),  // 17: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),    // 18: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),      // 19: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil), // 20: toolsandbox.world.v1.TableVersion
+	(*v1.Usage)(nil),         // 21: toolsandbox.agentgw.v1.Usage
+	(v12.Role)(0),            // 22: toolsandbox.world.v1.Role
+	(*v12.Table)(nil),        // 23: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	2,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	14, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	14, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	15, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	4,  // 4: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	14, // 5: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	14, // 6: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	15, // 7: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	6,  // 8: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	7,  // 9: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	8,  // 10: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	10, // 11: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	4,  // 12: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	16, // 13: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	17, // 14: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	16, // 15: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	17, // 16: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	9,  // 17: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	0,  // 18: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	18, // 19: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	4,  // 20: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	10, // 21: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	12, // 22: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	12, // 23: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	3,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	16, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	16, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	17, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	18, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	5,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	16, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	16, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	17, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	7,  // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	8,  // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	9,  // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
+	12, // 12: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	5,  // 13: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	19, // 14: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	20, // 15: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	19, // 16: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	20, // 17: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	11, // 18: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	21, // 19: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	22, // 20: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	21, // 21: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 22: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	10, // 23: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	23, // 24: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	5,  // 25: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	12, // 26: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	14, // 27: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	14, // 28: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1287,14 +1464,14 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 	if File_toolsandbox_bus_v1_bus_proto != nil {
 		return
 	}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[7].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -49,8 +49,10 @@ type SweepSpec struct {
 	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
 	// What answers the requests of tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Play what PutRecording stored for the rollouts: nothing outside is asked.
+	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SweepSpec) Reset() {
@@ -139,6 +141,13 @@ func (x *SweepSpec) GetHostedServices() v11.HostedServices {
 	return v11.HostedServices(0)
 }
 
+func (x *SweepSpec) GetReplay() bool {
+	if x != nil {
+		return x.Replay
+	}
+	return false
+}
+
 // SweepScenario is one scenario of a sweep.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -200,7 +209,10 @@ type CreateSweepRequest struct {
 	// Chosen by the caller; a NATS subject token.
 	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
 	// What to run.
-	Spec          *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	Spec *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	// What its models may spend in all, over all times that it was created. No part of the specification: the last one given counts, so
+	// that a sweep that has spent it goes on with a higher one. Unset is no limit.
+	SpendLimit    *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -245,6 +257,13 @@ func (x *CreateSweepRequest) GetSweepId() string {
 func (x *CreateSweepRequest) GetSpec() *SweepSpec {
 	if x != nil {
 		return x.Spec
+	}
+	return nil
+}
+
+func (x *CreateSweepRequest) GetSpendLimit() *v1.SpendLimit {
+	if x != nil {
+		return x.SpendLimit
 	}
 	return nil
 }
@@ -513,7 +532,9 @@ func (x *SweepProgress) GetDone() int64 {
 type SweepEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the sweep was cancelled before all rollouts had a result.
-	Cancelled     bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	Cancelled bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none does.
+	Spent         string `protobuf:"bytes,2,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -553,6 +574,13 @@ func (x *SweepEnd) GetCancelled() bool {
 		return x.Cancelled
 	}
 	return false
+}
+
+func (x *SweepEnd) GetSpent() string {
+	if x != nil {
+		return x.Spent
+	}
+	return ""
 }
 
 // CancelSweepRequest names a sweep.
@@ -702,7 +730,9 @@ type GetTrajectoryResponse struct {
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
 	// Where a simulated user broke its contract, in order.
-	Flags         []*v13.Flag `protobuf:"bytes,8,rep,name=flags,proto3" json:"flags,omitempty"`
+	Flags []*v13.Flag `protobuf:"bytes,8,rep,name=flags,proto3" json:"flags,omitempty"`
+	// What the turns of models cost, in order.
+	Usage         []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -793,6 +823,310 @@ func (x *GetTrajectoryResponse) GetFlags() []*v13.Flag {
 	return nil
 }
 
+func (x *GetTrajectoryResponse) GetUsage() []*v13.TurnUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// RecordedItem is one thing that came from outside. A stored format: fields are only ever added.
+type RecordedItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Index of the message that it stands for; for an answer of a hosted service its number in the rollout, from 0.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// What it is.
+	//
+	// Types that are valid to be assigned to Item:
+	//
+	//	*RecordedItem_Reply
+	//	*RecordedItem_Exchange
+	//	*RecordedItem_Answer
+	Item          isRecordedItem_Item `protobuf_oneof:"item"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordedItem) Reset() {
+	*x = RecordedItem{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordedItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordedItem) ProtoMessage() {}
+
+func (x *RecordedItem) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordedItem.ProtoReflect.Descriptor instead.
+func (*RecordedItem) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RecordedItem) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *RecordedItem) GetItem() isRecordedItem_Item {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *RecordedItem) GetReply() *v1.Reply {
+	if x != nil {
+		if x, ok := x.Item.(*RecordedItem_Reply); ok {
+			return x.Reply
+		}
+	}
+	return nil
+}
+
+func (x *RecordedItem) GetExchange() *v1.Exchange {
+	if x != nil {
+		if x, ok := x.Item.(*RecordedItem_Exchange); ok {
+			return x.Exchange
+		}
+	}
+	return nil
+}
+
+func (x *RecordedItem) GetAnswer() *v11.ServiceAnswer {
+	if x != nil {
+		if x, ok := x.Item.(*RecordedItem_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+type isRecordedItem_Item interface {
+	isRecordedItem_Item()
+}
+
+type RecordedItem_Reply struct {
+	// What a player answered.
+	Reply *v1.Reply `protobuf:"bytes,2,opt,name=reply,proto3,oneof"`
+}
+
+type RecordedItem_Exchange struct {
+	// What was said to and by a model provider.
+	Exchange *v1.Exchange `protobuf:"bytes,3,opt,name=exchange,proto3,oneof"`
+}
+
+type RecordedItem_Answer struct {
+	// What a hosted service answered.
+	Answer *v11.ServiceAnswer `protobuf:"bytes,4,opt,name=answer,proto3,oneof"`
+}
+
+func (*RecordedItem_Reply) isRecordedItem_Item() {}
+
+func (*RecordedItem_Exchange) isRecordedItem_Item() {}
+
+func (*RecordedItem_Answer) isRecordedItem_Item() {}
+
+// GetRecordingRequest names a rollout.
+type GetRecordingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rollout.
+	RolloutId     string `protobuf:"bytes,1,opt,name=rollout_id,json=rolloutId,proto3" json:"rollout_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRecordingRequest) Reset() {
+	*x = GetRecordingRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRecordingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRecordingRequest) ProtoMessage() {}
+
+func (x *GetRecordingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRecordingRequest.ProtoReflect.Descriptor instead.
+func (*GetRecordingRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetRecordingRequest) GetRolloutId() string {
+	if x != nil {
+		return x.RolloutId
+	}
+	return ""
+}
+
+// GetRecordingResponse holds one item.
+type GetRecordingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Replies come first, then exchanges, then answers, each by index.
+	Item          *RecordedItem `protobuf:"bytes,1,opt,name=item,proto3" json:"item,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRecordingResponse) Reset() {
+	*x = GetRecordingResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRecordingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRecordingResponse) ProtoMessage() {}
+
+func (x *GetRecordingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRecordingResponse.ProtoReflect.Descriptor instead.
+func (*GetRecordingResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetRecordingResponse) GetItem() *RecordedItem {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+// PutRecordingRequest holds items of a rollout.
+type PutRecordingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rollout that is to replay them.
+	RolloutId string `protobuf:"bytes,1,opt,name=rollout_id,json=rolloutId,proto3" json:"rollout_id,omitempty"`
+	// The items, in any order.
+	Items         []*RecordedItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutRecordingRequest) Reset() {
+	*x = PutRecordingRequest{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutRecordingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutRecordingRequest) ProtoMessage() {}
+
+func (x *PutRecordingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutRecordingRequest.ProtoReflect.Descriptor instead.
+func (*PutRecordingRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *PutRecordingRequest) GetRolloutId() string {
+	if x != nil {
+		return x.RolloutId
+	}
+	return ""
+}
+
+func (x *PutRecordingRequest) GetItems() []*RecordedItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+// PutRecordingResponse has no fields.
+type PutRecordingResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutRecordingResponse) Reset() {
+	*x = PutRecordingResponse{}
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutRecordingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutRecordingResponse) ProtoMessage() {}
+
+func (x *PutRecordingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutRecordingResponse.ProtoReflect.Descriptor instead.
+func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{16}
+}
+
 // ListSweepsRequest asks for a page of sweeps.
 type ListSweepsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -806,7 +1140,7 @@ type ListSweepsRequest struct {
 
 func (x *ListSweepsRequest) Reset() {
 	*x = ListSweepsRequest{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -818,7 +1152,7 @@ func (x *ListSweepsRequest) String() string {
 func (*ListSweepsRequest) ProtoMessage() {}
 
 func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -831,7 +1165,7 @@ func (x *ListSweepsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsRequest.ProtoReflect.Descriptor instead.
 func (*ListSweepsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListSweepsRequest) GetPageSize() int32 {
@@ -863,7 +1197,7 @@ type SweepInfo struct {
 
 func (x *SweepInfo) Reset() {
 	*x = SweepInfo{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +1209,7 @@ func (x *SweepInfo) String() string {
 func (*SweepInfo) ProtoMessage() {}
 
 func (x *SweepInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[13]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +1222,7 @@ func (x *SweepInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepInfo.ProtoReflect.Descriptor instead.
 func (*SweepInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SweepInfo) GetId() string {
@@ -925,7 +1259,7 @@ type ListSweepsResponse struct {
 
 func (x *ListSweepsResponse) Reset() {
 	*x = ListSweepsResponse{}
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1271,7 @@ func (x *ListSweepsResponse) String() string {
 func (*ListSweepsResponse) ProtoMessage() {}
 
 func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[14]
+	mi := &file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1284,7 @@ func (x *ListSweepsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSweepsResponse.ProtoReflect.Descriptor instead.
 func (*ListSweepsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListSweepsResponse) GetSweeps() []*SweepInfo {
@@ -971,7 +1305,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xbe\x03\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xd6\x03\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -982,13 +1316,16 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x04seed\x18\x05 \x01(\x03R\x04seed\x12'\n" +
 	"\bparallel\x18\x06 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\bparallel\x12\x16\n" +
 	"\x06compat\x18\a \x01(\bR\x06compat\x12Z\n" +
-	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\"\x8e\x01\n" +
+	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12\x16\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
-	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x92\x01\n" +
+	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xd7\x01\n" +
 	"\x12CreateSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12B\n" +
-	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\"?\n" +
+	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12C\n" +
+	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
+	"spendLimit\"?\n" +
 	"\x13CreateSweepResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\"M\n" +
@@ -1001,15 +1338,16 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05event\"9\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
-	"\x04done\x18\x02 \x01(\x03R\x04done\"(\n" +
+	"\x04done\x18\x02 \x01(\x03R\x04done\">\n" +
 	"\bSweepEnd\x12\x1c\n" +
-	"\tcancelled\x18\x01 \x01(\bR\tcancelled\"N\n" +
+	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x14\n" +
+	"\x05spent\x18\x02 \x01(\tR\x05spent\"N\n" +
 	"\x12CancelSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"\x15\n" +
 	"\x13CancelSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xae\x03\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xe3\x03\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1018,7 +1356,24 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x120\n" +
 	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
 	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x12.\n" +
-	"\x05flags\x18\b \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\"[\n" +
+	"\x05flags\x18\b \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
+	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\"\xf5\x01\n" +
+	"\fRecordedItem\x12\x1d\n" +
+	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x125\n" +
+	"\x05reply\x18\x02 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyH\x00R\x05reply\x12>\n" +
+	"\bexchange\x18\x03 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeH\x00R\bexchange\x12@\n" +
+	"\x06answer\x18\x04 \x01(\v2&.toolsandbox.toolhost.v1.ServiceAnswerH\x00R\x06answerB\r\n" +
+	"\x04item\x12\x05\xbaH\x02\b\x01\"d\n" +
+	"\x13GetRecordingRequest\x12M\n" +
+	"\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"U\n" +
+	"\x14GetRecordingResponse\x12=\n" +
+	"\x04item\x18\x01 \x01(\v2).toolsandbox.orchestrator.v1.RecordedItemR\x04item\"\xb0\x01\n" +
+	"\x13PutRecordingRequest\x12M\n" +
+	"\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12J\n" +
+	"\x05items\x18\x02 \x03(\v2).toolsandbox.orchestrator.v1.RecordedItemB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x05items\"\x16\n" +
+	"\x14PutRecordingResponse\"[\n" +
 	"\x11ListSweepsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
@@ -1030,13 +1385,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\tcancelled\x18\x03 \x01(\bR\tcancelled\"|\n" +
 	"\x12ListSweepsResponse\x12>\n" +
 	"\x06sweeps\x18\x01 \x03(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x06sweeps\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xd1\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xbd\x06\n" +
 	"\x13OrchestratorService\x12p\n" +
 	"\vCreateSweep\x12/.toolsandbox.orchestrator.v1.CreateSweepRequest\x1a0.toolsandbox.orchestrator.v1.CreateSweepResponse\x12o\n" +
 	"\n" +
 	"WatchSweep\x12..toolsandbox.orchestrator.v1.WatchSweepRequest\x1a/.toolsandbox.orchestrator.v1.WatchSweepResponse0\x01\x12p\n" +
 	"\vCancelSweep\x12/.toolsandbox.orchestrator.v1.CancelSweepRequest\x1a0.toolsandbox.orchestrator.v1.CancelSweepResponse\x12v\n" +
-	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\x12m\n" +
+	"\rGetTrajectory\x121.toolsandbox.orchestrator.v1.GetTrajectoryRequest\x1a2.toolsandbox.orchestrator.v1.GetTrajectoryResponse\x12u\n" +
+	"\fGetRecording\x120.toolsandbox.orchestrator.v1.GetRecordingRequest\x1a1.toolsandbox.orchestrator.v1.GetRecordingResponse0\x01\x12s\n" +
+	"\fPutRecording\x120.toolsandbox.orchestrator.v1.PutRecordingRequest\x1a1.toolsandbox.orchestrator.v1.PutRecordingResponse\x12m\n" +
 	"\n" +
 	"ListSweeps\x12..toolsandbox.orchestrator.v1.ListSweepsRequest\x1a/.toolsandbox.orchestrator.v1.ListSweepsResponseB\x9b\x02\n" +
 	"\x1fcom.toolsandbox.orchestrator.v1B\x11OrchestratorProtoP\x01ZWgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1;orchestratorv1\xa2\x02\x03TOX\xaa\x02\x1bToolsandbox.Orchestrator.V1\xca\x02\x1bToolsandbox\\Orchestrator\\V1\xe2\x02'Toolsandbox\\Orchestrator\\V1\\GPBMetadata\xea\x02\x1dToolsandbox::Orchestrator::V1b\x06proto3"
@@ -1053,7 +1410,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
@@ -1067,54 +1424,75 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*CancelSweepResponse)(nil),   // 9: toolsandbox.orchestrator.v1.CancelSweepResponse
 	(*GetTrajectoryRequest)(nil),  // 10: toolsandbox.orchestrator.v1.GetTrajectoryRequest
 	(*GetTrajectoryResponse)(nil), // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	(*ListSweepsRequest)(nil),     // 12: toolsandbox.orchestrator.v1.ListSweepsRequest
-	(*SweepInfo)(nil),             // 13: toolsandbox.orchestrator.v1.SweepInfo
-	(*ListSweepsResponse)(nil),    // 14: toolsandbox.orchestrator.v1.ListSweepsResponse
-	(*v1.Player)(nil),             // 15: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 16: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 17: toolsandbox.setup.v1.Setup
-	(*v13.Result)(nil),            // 18: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 19: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 20: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 21: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 22: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*v13.Flag)(nil),              // 24: toolsandbox.bus.v1.Flag
+	(*RecordedItem)(nil),          // 12: toolsandbox.orchestrator.v1.RecordedItem
+	(*GetRecordingRequest)(nil),   // 13: toolsandbox.orchestrator.v1.GetRecordingRequest
+	(*GetRecordingResponse)(nil),  // 14: toolsandbox.orchestrator.v1.GetRecordingResponse
+	(*PutRecordingRequest)(nil),   // 15: toolsandbox.orchestrator.v1.PutRecordingRequest
+	(*PutRecordingResponse)(nil),  // 16: toolsandbox.orchestrator.v1.PutRecordingResponse
+	(*ListSweepsRequest)(nil),     // 17: toolsandbox.orchestrator.v1.ListSweepsRequest
+	(*SweepInfo)(nil),             // 18: toolsandbox.orchestrator.v1.SweepInfo
+	(*ListSweepsResponse)(nil),    // 19: toolsandbox.orchestrator.v1.ListSweepsResponse
+	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 22: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 23: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 24: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 25: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 26: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 27: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 28: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(*v13.Flag)(nil),              // 30: toolsandbox.bus.v1.Flag
+	(*v13.TurnUsage)(nil),         // 31: toolsandbox.bus.v1.TurnUsage
+	(*v1.Reply)(nil),              // 32: toolsandbox.agentgw.v1.Reply
+	(*v1.Exchange)(nil),           // 33: toolsandbox.agentgw.v1.Exchange
+	(*v11.ServiceAnswer)(nil),     // 34: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	15, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	15, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	16, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	17, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	20, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	22, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	6,  // 6: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	18, // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
-	7,  // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	19, // 9: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	20, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	21, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	22, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	23, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
-	23, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	24, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
-	6,  // 16: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	13, // 17: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 18: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 19: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 20: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 21: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	12, // 22: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 23: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 24: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 26: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 27: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	23, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	24, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
+	25, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	26, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	27, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	28, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	29, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	29, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	30, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
+	31, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	32, // 18: toolsandbox.orchestrator.v1.RecordedItem.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	33, // 19: toolsandbox.orchestrator.v1.RecordedItem.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	34, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	18, // 24: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 28: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	13, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	15, // 30: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	17, // 31: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 35: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	16, // 37: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	19, // 38: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1127,13 +1505,18 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		(*WatchSweepResponse_Result)(nil),
 		(*WatchSweepResponse_End)(nil),
 	}
+	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12].OneofWrappers = []any{
+		(*RecordedItem_Reply)(nil),
+		(*RecordedItem_Exchange)(nil),
+		(*RecordedItem_Answer)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,8 @@ const (
 	OrchestratorService_WatchSweep_FullMethodName    = "/toolsandbox.orchestrator.v1.OrchestratorService/WatchSweep"
 	OrchestratorService_CancelSweep_FullMethodName   = "/toolsandbox.orchestrator.v1.OrchestratorService/CancelSweep"
 	OrchestratorService_GetTrajectory_FullMethodName = "/toolsandbox.orchestrator.v1.OrchestratorService/GetTrajectory"
+	OrchestratorService_GetRecording_FullMethodName  = "/toolsandbox.orchestrator.v1.OrchestratorService/GetRecording"
+	OrchestratorService_PutRecording_FullMethodName  = "/toolsandbox.orchestrator.v1.OrchestratorService/PutRecording"
 	OrchestratorService_ListSweeps_FullMethodName    = "/toolsandbox.orchestrator.v1.OrchestratorService/ListSweeps"
 )
 
@@ -39,13 +41,19 @@ type OrchestratorServiceClient interface {
 	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(ctx context.Context, in *CreateSweepRequest, opts ...grpc.CallOption) (*CreateSweepResponse, error)
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result or the sweep is cancelled. Read only; after an error start again. Errors: none of its own.
+	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
 	WatchSweep(ctx context.Context, in *WatchSweepRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSweepResponse], error)
 	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).
 	GetTrajectory(ctx context.Context, in *GetTrajectoryRequest, opts ...grpc.CallOption) (*GetTrajectoryResponse, error)
+	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
+	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	GetRecording(ctx context.Context, in *GetRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRecordingResponse], error)
+	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its sweep is created. Idempotent, safe to
+	// retry. Errors: ALREADY_EXISTS (something else is recorded there).
+	PutRecording(ctx context.Context, in *PutRecordingRequest, opts ...grpc.CallOption) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
 	ListSweeps(ctx context.Context, in *ListSweepsRequest, opts ...grpc.CallOption) (*ListSweepsResponse, error)
 }
@@ -107,6 +115,35 @@ func (c *orchestratorServiceClient) GetTrajectory(ctx context.Context, in *GetTr
 	return out, nil
 }
 
+func (c *orchestratorServiceClient) GetRecording(ctx context.Context, in *GetRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRecordingResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OrchestratorService_ServiceDesc.Streams[1], OrchestratorService_GetRecording_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetRecordingRequest, GetRecordingResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OrchestratorService_GetRecordingClient = grpc.ServerStreamingClient[GetRecordingResponse]
+
+func (c *orchestratorServiceClient) PutRecording(ctx context.Context, in *PutRecordingRequest, opts ...grpc.CallOption) (*PutRecordingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PutRecordingResponse)
+	err := c.cc.Invoke(ctx, OrchestratorService_PutRecording_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *orchestratorServiceClient) ListSweeps(ctx context.Context, in *ListSweepsRequest, opts ...grpc.CallOption) (*ListSweepsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListSweepsResponse)
@@ -128,13 +165,19 @@ type OrchestratorServiceServer interface {
 	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(context.Context, *CreateSweepRequest) (*CreateSweepResponse, error)
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result or the sweep is cancelled. Read only; after an error start again. Errors: none of its own.
+	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
 	WatchSweep(*WatchSweepRequest, grpc.ServerStreamingServer[WatchSweepResponse]) error
 	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).
 	GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error)
+	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
+	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	GetRecording(*GetRecordingRequest, grpc.ServerStreamingServer[GetRecordingResponse]) error
+	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its sweep is created. Idempotent, safe to
+	// retry. Errors: ALREADY_EXISTS (something else is recorded there).
+	PutRecording(context.Context, *PutRecordingRequest) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
 	ListSweeps(context.Context, *ListSweepsRequest) (*ListSweepsResponse, error)
 	mustEmbedUnimplementedOrchestratorServiceServer()
@@ -158,6 +201,12 @@ func (UnimplementedOrchestratorServiceServer) CancelSweep(context.Context, *Canc
 }
 func (UnimplementedOrchestratorServiceServer) GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTrajectory not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) GetRecording(*GetRecordingRequest, grpc.ServerStreamingServer[GetRecordingResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetRecording not implemented")
+}
+func (UnimplementedOrchestratorServiceServer) PutRecording(context.Context, *PutRecordingRequest) (*PutRecordingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutRecording not implemented")
 }
 func (UnimplementedOrchestratorServiceServer) ListSweeps(context.Context, *ListSweepsRequest) (*ListSweepsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListSweeps not implemented")
@@ -248,6 +297,35 @@ func _OrchestratorService_GetTrajectory_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OrchestratorService_GetRecording_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetRecordingRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OrchestratorServiceServer).GetRecording(m, &grpc.GenericServerStream[GetRecordingRequest, GetRecordingResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OrchestratorService_GetRecordingServer = grpc.ServerStreamingServer[GetRecordingResponse]
+
+func _OrchestratorService_PutRecording_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutRecordingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrchestratorServiceServer).PutRecording(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OrchestratorService_PutRecording_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrchestratorServiceServer).PutRecording(ctx, req.(*PutRecordingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OrchestratorService_ListSweeps_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListSweepsRequest)
 	if err := dec(in); err != nil {
@@ -286,6 +364,10 @@ var OrchestratorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OrchestratorService_GetTrajectory_Handler,
 		},
 		{
+			MethodName: "PutRecording",
+			Handler:    _OrchestratorService_PutRecording_Handler,
+		},
+		{
 			MethodName: "ListSweeps",
 			Handler:    _OrchestratorService_ListSweeps_Handler,
 		},
@@ -294,6 +376,11 @@ var OrchestratorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchSweep",
 			Handler:       _OrchestratorService_WatchSweep_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetRecording",
+			Handler:       _OrchestratorService_GetRecording_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -167,7 +167,7 @@ func (x *Clock) GetTimeZone() string {
 	return ""
 }
 
-// ToolSelection says which tools the agent gets.
+// ToolSelection says which tools the agent and the user get.
 type ToolSelection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Real names of the allowed tools. Empty allows all.
@@ -177,7 +177,10 @@ type ToolSelection struct {
 	// How the tools are shown.
 	Augmentations []Augmentation `protobuf:"varint,3,rep,packed,name=augmentations,proto3,enum=toolsandbox.setup.v1.Augmentation" json:"augmentations,omitempty"`
 	// Texts that agents are shown instead of the tools' own, at most one entry per tool.
-	Descriptions  []*ToolDescription `protobuf:"bytes,4,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
+	Descriptions []*ToolDescription `protobuf:"bytes,4,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
+	// Real names of tools that the user has of its own, beside end_conversation. They act on the same world, are shown as they are,
+	// and are the user's whatever allow, deny and augmentations say. Empty means none.
+	User          []string `protobuf:"bytes,5,rep,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -236,6 +239,13 @@ func (x *ToolSelection) GetAugmentations() []Augmentation {
 func (x *ToolSelection) GetDescriptions() []*ToolDescription {
 	if x != nil {
 		return x.Descriptions
+	}
+	return nil
+}
+
+func (x *ToolSelection) GetUser() []string {
+	if x != nil {
+		return x.User
 	}
 	return nil
 }
@@ -567,12 +577,13 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x05Clock\x12\x19\n" +
 	"\x03now\x18\x01 \x01(\x01B\a\xbaH\x04\x12\x02@\x01R\x03now\x12$\n" +
 	"\x04step\x18\x02 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\x04step\x12$\n" +
-	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\"\xdf\x01\n" +
+	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\"\xf3\x01\n" +
 	"\rToolSelection\x12\x14\n" +
 	"\x05allow\x18\x01 \x03(\tR\x05allow\x12\x12\n" +
 	"\x04deny\x18\x02 \x03(\tR\x04deny\x12Y\n" +
 	"\raugmentations\x18\x03 \x03(\x0e2\".toolsandbox.setup.v1.AugmentationB\x0f\xbaH\f\x92\x01\t\"\a\x82\x01\x04\x10\x01 \x00R\raugmentations\x12I\n" +
-	"\fdescriptions\x18\x04 \x03(\v2%.toolsandbox.setup.v1.ToolDescriptionR\fdescriptions\"\xae\x01\n" +
+	"\fdescriptions\x18\x04 \x03(\v2%.toolsandbox.setup.v1.ToolDescriptionR\fdescriptions\x12\x12\n" +
+	"\x04user\x18\x05 \x03(\tR\x04user\"\xae\x01\n" +
 	"\x0fToolDescription\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x00R\vdescription\x88\x01\x01\x12G\n" +

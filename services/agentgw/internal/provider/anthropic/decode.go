@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
@@ -76,10 +77,31 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	default:
 		answer.Nothing = "the answer has neither text nor calls"
 	}
-	if reasoned && answer.Nothing == "" {
-		answer.Native = *read.Content
+	if reasoned && (len(answer.Calls) > 0 || answer.Text != "") {
+		var err error
+		if answer.Native, err = native(*read.Content, blocks); err != nil {
+			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
+		}
 	}
 	return answer, nil
+}
+
+// native returns a content as it can be sent back: as it was, without empty texts, which the interface refuses.
+func native(raw json.RawMessage, blocks []answeredBlock) ([]byte, error) {
+	empty := func(b answeredBlock) bool { return b.Type == typeText && (b.Text == nil || *b.Text == "") }
+	if !slices.ContainsFunc(blocks, empty) {
+		return raw, nil
+	}
+	var all, kept []json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	for i, b := range blocks {
+		if !empty(b) {
+			kept = append(kept, all[i])
+		}
+	}
+	return json.Marshal(kept)
 }
 
 // input returns a call's arguments as they were written.

@@ -26,6 +26,8 @@ const (
 	compatQuery  = "?beta=tools"
 	// opening begins a conversation in which the model spoke first; the interface wants a user's message there.
 	opening = "Hello."
+	// unsaid stands for an empty text of somebody else, which the interface refuses.
+	unsaid = "(nothing)"
 
 	roleUser      = "user"
 	roleAssistant = "assistant"
@@ -38,9 +40,15 @@ type request struct {
 	Model       string    `json:"model"`
 	MaxTokens   int32     `json:"max_tokens"`
 	Temperature *float64  `json:"temperature,omitempty"`
+	Thinking    *thinking `json:"thinking,omitempty"`
 	System      string    `json:"system,omitempty"`
 	Messages    []message `json:"messages"`
 	Tools       *[]tool   `json:"tools,omitempty"`
+}
+
+type thinking struct {
+	Type   string `json:"type"`
+	Budget int32  `json:"budget_tokens"`
 }
 
 // message has a text or a list of blocks as its content.
@@ -98,6 +106,15 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	default:
 		body.MaxTokens = defaultTokens
 	}
+	if budget := q.Model.GetThinkingBudget(); budget > 0 {
+		if q.Model.GetMaxTokens() == 0 {
+			body.MaxTokens += budget // which counts as a part of the answer
+		}
+		body.Temperature = nil // refused with thinking
+		if thinks(q) {
+			body.Thinking = &thinking{Type: "enabled", Budget: budget}
+		}
+	}
 	if q.Tools != nil {
 		list := tools(q.Tools)
 		body.Tools = &list
@@ -107,6 +124,22 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		return nil, fmt.Errorf("encode messages: %w", err)
 	}
 	return sent, nil
+}
+
+// thinks says whether the model may think in this turn: not while it waits for results of calls that it made without thinking, which
+// another agent did or a demonstration shows.
+func thinks(q *provider.Query) bool {
+	i := len(q.Transcript) - 1
+	for i >= 0 && q.Transcript[i].Kind == conversation.Result {
+		i--
+	}
+	if i == len(q.Transcript)-1 {
+		return true
+	}
+	for i > 0 && q.Transcript[i].Kind == conversation.Calling && q.Transcript[i-1].Kind == conversation.Calling {
+		i--
+	}
+	return i < 0 || q.Native[q.Transcript[i].Index] != nil
 }
 
 // system joins the system texts.
@@ -148,7 +181,7 @@ func messages(q *provider.Query) []message {
 		if entry.Kind != open {
 			end()
 		}
-		if raw, known := q.Native[entry.Index]; known && (entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant) {
+		if raw, known := q.Native[entry.Index]; known && entry.Own() {
 			list = append(list, message{Role: roleAssistant, Content: json.RawMessage(raw)})
 			native = true
 			continue
@@ -156,14 +189,19 @@ func messages(q *provider.Query) []message {
 		switch entry.Kind {
 		case conversation.Calling, conversation.Result:
 			open = entry.Kind
-			blocks = append(blocks, block(entry))
+			blocks = append(blocks, block(entry, strict(q)))
 		case conversation.User:
+			if entry.Text == "" && strict(q) {
+				entry.Text = unsaid
+			}
 			list = append(list, message{Role: roleUser, Content: entry.Text})
 		case conversation.Assistant:
 			if q.Flipped && len(list) == 0 {
 				list = append(list, message{Role: roleUser, Content: opening})
 			}
-			list = append(list, message{Role: roleAssistant, Content: entry.Text})
+			if entry.Text != "" || !strict(q) { // there is nothing to be said about an empty text
+				list = append(list, message{Role: roleAssistant, Content: entry.Text})
+			}
 		case conversation.System:
 		}
 	}
@@ -171,19 +209,19 @@ func messages(q *provider.Query) []message {
 	return list
 }
 
+// strict says whether empty texts are refused, as Anthropic itself does.
+func strict(q *provider.Query) bool { return q.Own && !q.Compat }
+
 // block translates a call or a result. Both carry the id of the message's own column.
-func block(entry conversation.Entry) any {
-	id := entry.ID
-	if entry.RowID != nil {
-		id = *entry.RowID
-	}
+func block(entry conversation.Entry, strict bool) any {
 	if entry.Kind == conversation.Calling {
-		return useBlock{Type: typeUse, ID: id, Name: entry.Name, Input: json.RawMessage(entry.Object(false))}
+		return useBlock{Type: typeUse, ID: entry.CallID(), Name: entry.Name, Input: json.RawMessage(entry.Object(false))}
 	}
-	return resultBlock{
-		Type: typeResult, ToolUseID: id, IsError: entry.Failed,
-		Content: []textBlock{{Type: typeText, Text: entry.Text}},
+	content := []textBlock{{Type: typeText, Text: entry.Text}}
+	if entry.Text == "" && strict {
+		content = []textBlock{}
 	}
+	return resultBlock{Type: typeResult, ToolUseID: entry.CallID(), IsError: entry.Failed, Content: content}
 }
 
 func tools(list []*worldv1.Tool) []tool {

@@ -73,18 +73,31 @@ func Agent(view []*worldv1.Message) []Entry {
 }
 
 // Simulator returns the transcript of the user simulator's view: what the agent says is the user's text and the other way
-// round. The simulator's calls, their results and messages between others are left out, as in the original.
-func Simulator(view []*worldv1.Message) []Entry {
+// round. Messages between others are left out. The simulator's calls and their results are there if it has tools of its own,
+// which hands says, as far as they were answered; otherwise they are left out, as in the original.
+func Simulator(view []*worldv1.Message, hands bool) []Entry {
+	const system, user, agent, environment = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
+	var open []Entry // calls that nobody has answered, as those that end a demonstration
 	for _, m := range view {
+		from, to := m.GetSender(), m.GetRecipient()
 		switch {
-		case m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER:
+		case from == user && to == environment:
+			open = append(open, call(m))
+			continue
+		case from == environment && to == user:
+			if hands {
+				entries = append(entries, open...)
+				entries = append(entries, result(m, entries))
+			}
+		case from == system && to == user:
 			entries = append(entries, text(System, m))
-		case m.GetSender() == worldv1.Role_ROLE_AGENT && m.GetRecipient() == worldv1.Role_ROLE_USER:
+		case from == agent && to == user:
 			entries = append(entries, text(User, m))
-		case m.GetSender() == worldv1.Role_ROLE_USER && m.GetRecipient() == worldv1.Role_ROLE_AGENT:
+		case from == user && to == agent:
 			entries = append(entries, text(Assistant, m))
 		}
+		open = nil
 	}
 	return entries
 }
@@ -133,6 +146,17 @@ func result(m *worldv1.Message, before []Entry) Entry {
 		break
 	}
 	return entry
+}
+
+// Own says whether the model itself said it.
+func (e Entry) Own() bool { return e.Kind == Calling || e.Kind == Assistant }
+
+// CallID returns the id that a call and its result share in requests: that of the message's own column, else the one in the source.
+func (e Entry) CallID() string {
+	if e.RowID != nil {
+		return *e.RowID
+	}
+	return e.ID
 }
 
 // Object returns a call's arguments as JSON that every parser takes: an object, whatever the model wrote, in which numbers that

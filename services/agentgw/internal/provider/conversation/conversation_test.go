@@ -105,8 +105,39 @@ func TestSimulator(t *testing.T) {
 		text0(agent, user, "theirs"),
 		text0(user, environment, "hidden"),
 		text0(environment, user, "hidden"),
-	}))
+	}, false))
 	if want := "system s\nassistant mine\nuser theirs"; got != want {
 		t.Errorf("Simulator: got %q, want %q", got, want)
+	}
+}
+
+// TestSimulatorHands checks the view of a user that has tools of its own: calls stand with their results, those that were never
+// answered are left out.
+func TestSimulatorHands(t *testing.T) {
+	wifi := func(id string) *worldv1.Message {
+		return marked(text0(user, environment, python.ComposeCall(id, "get_wifi_status", (&python.Dict{}).Value())), p(id), p("get_wifi_status"))
+	}
+	failed := marked(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
+	failed.Exception = p("TypeError")
+	got := lines(Simulator([]*worldv1.Message{
+		text0(user, agent, "shown"),
+		text0(agent, user, "an example"),
+		text0(user, environment, "end_conversation()"),
+		text0(system, user, "s"),
+		text0(user, agent, "mine"),
+		text0(agent, environment, "hidden"),
+		text0(environment, agent, "hidden"),
+		text0(agent, user, "theirs"),
+		wifi("a"),
+		wifi("b"),
+		failed,
+		marked(text0(environment, user, "True"), p("a"), p("get_wifi_status")),
+	}, true))
+	want := strings.Join([]string{
+		"assistant shown", "user an example", "system s", "assistant mine", "user theirs",
+		"call a get_wifi_status {} {}", "call b get_wifi_status {} {}", "result b get_wifi_status TypeError failed", "result a get_wifi_status True",
+	}, "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Simulator (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
@@ -31,6 +32,7 @@ type answered struct {
 type answeredPart struct {
 	Text         *string `json:"text"`
 	Thought      bool    `json:"thought"`
+	Signature    string  `json:"thoughtSignature"`
 	FunctionCall *struct {
 		ID   *string         `json:"id"`
 		Name string          `json:"name"`
@@ -75,9 +77,14 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		answer.Nothing += ": " + first.FinishReason
 		return answer, nil
 	}
-	answer.Native = *first.Content.Parts
+	if len(answer.Calls) > 0 || answer.Text != "" || slices.ContainsFunc(parts, signed) {
+		answer.Native = *first.Content.Parts
+	}
 	return answer, nil
 }
+
+// signed says whether a part has the signature of a thought, which belongs into later requests even where nothing was said.
+func signed(p answeredPart) bool { return p.Signature != "" }
 
 // collect reads the parts of a candidate. Calls win over text.
 func collect(answer *provider.Answer, parts []answeredPart) {

@@ -21,6 +21,10 @@ const (
 	undescribed = "Not described."
 	// opening begins a conversation in which the model spoke first; the interface wants a user's text there.
 	opening = "Hello."
+	// blank stands for an empty text of somebody else, which the interface refuses.
+	blank = " "
+	// effortNone turns a model's thoughts off.
+	effortNone = "none"
 
 	roleUser  = "user"
 	roleModel = "model"
@@ -37,10 +41,16 @@ func VertexURL(project, region string) string {
 }
 
 type request struct {
-	Contents          []content          `json:"contents"`
-	SystemInstruction *content           `json:"systemInstruction,omitempty"`
-	Tools             []toolSet          `json:"tools,omitempty"`
-	GenerationConfig  map[string]float64 `json:"generationConfig,omitempty"`
+	Contents          []content      `json:"contents"`
+	SystemInstruction *content       `json:"systemInstruction,omitempty"`
+	Tools             []toolSet      `json:"tools,omitempty"`
+	GenerationConfig  map[string]any `json:"generationConfig,omitempty"`
+}
+
+// thinkingConfig has one of its fields.
+type thinkingConfig struct {
+	Level  string `json:"thinkingLevel,omitempty"`
+	Budget *int32 `json:"thinkingBudget,omitempty"`
 }
 
 // content has parts that are part values, or raw ones as an earlier answer had them.
@@ -102,8 +112,8 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return sent, nil
 }
 
-func generation(q *provider.Query) map[string]float64 {
-	config := make(map[string]float64)
+func generation(q *provider.Query) map[string]any {
+	config := make(map[string]any)
 	if q.Compat {
 		config["temperature"], config["topK"], config["candidateCount"] = 0, 1, 1
 	}
@@ -111,7 +121,13 @@ func generation(q *provider.Query) map[string]float64 {
 		config["temperature"] = q.Model.GetTemperature()
 	}
 	if n := q.Model.GetMaxTokens(); n > 0 {
-		config["maxOutputTokens"] = float64(n)
+		config["maxOutputTokens"] = n
+	}
+	switch budget, effort := q.Model.GetThinkingBudget(), q.Model.GetReasoningEffort(); {
+	case budget > 0 || effort == effortNone:
+		config["thinkingConfig"] = thinkingConfig{Budget: &budget}
+	case effort != "":
+		config["thinkingConfig"] = thinkingConfig{Level: effort}
 	}
 	return config
 }
@@ -140,7 +156,7 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 	var open conversation.Kind
 	var parts []part // of the last content
 	var ids map[string]bool
-	native := false
+	native, strict := false, q.Own && !q.Compat // Google itself refuses empty texts
 	add := func(kind conversation.Kind, role string, p part) {
 		if kind == open && (kind == conversation.Calling || kind == conversation.Result) {
 			parts = append(parts, p)
@@ -157,7 +173,7 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 		native = false
 		raw, known := q.Native[entry.Index]
 		switch {
-		case known && (entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant):
+		case known && entry.Own():
 			var err error
 			if ids, err = callIDs(raw); err != nil {
 				return nil, err
@@ -165,12 +181,17 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 			list = append(list, content{Role: roleModel, Parts: json.RawMessage(raw)})
 			native, open = true, 0
 		case entry.Kind == conversation.User:
+			if entry.Text == "" && strict {
+				entry.Text = blank
+			}
 			add(entry.Kind, roleUser, textPart(entry.Text))
 		case entry.Kind == conversation.Assistant:
 			if q.Flipped && len(list) == 0 {
 				list = append(list, content{Role: roleUser, Parts: []part{textPart(opening)}})
 			}
-			add(entry.Kind, roleModel, textPart(entry.Text))
+			if entry.Text != "" || !strict { // there is nothing to be said about an empty text
+				add(entry.Kind, roleModel, textPart(entry.Text))
+			}
 		case entry.Kind == conversation.Calling:
 			add(entry.Kind, roleModel, part{FunctionCall: &functionCall{Name: entry.Name, Args: json.RawMessage(entry.Object(false))}})
 		case entry.Kind == conversation.Result:

@@ -106,6 +106,7 @@ func TestDecode(t *testing.T) {
 // FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"id":"i","name":"f","args":{"a":1}}}]}}]}`))
+	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":""}]}}]}`))
 	f.Add([]byte(`{"promptFeedback":{"blockReason":"x"},"usageMetadata":{"promptTokenCount":1}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer, err := Codec{}.Decode(body)
@@ -115,7 +116,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if answer.Nothing != "" {
+		if len(answer.Native) == 0 {
 			return
 		}
 		_, err = Codec{}.Encode(&provider.Query{

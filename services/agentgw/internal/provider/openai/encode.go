@@ -23,6 +23,7 @@ type request struct {
 	Model       string    `json:"model"`
 	Tools       *[]tool   `json:"tools,omitempty"`
 	Temperature *float64  `json:"temperature,omitempty"`
+	Effort      string    `json:"reasoning_effort,omitempty"`
 	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
 	MaxCompletionTokens int32 `json:"max_completion_tokens,omitempty"`
 	MaxTokens           int32 `json:"max_tokens,omitempty"`
@@ -62,7 +63,7 @@ type Codec struct{}
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	body := request{
-		Messages: messages(q.Transcript), Model: q.Model.GetModel(), Temperature: q.Model.Temperature,
+		Messages: messages(q.Transcript), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), Effort: q.Model.GetReasoningEffort(),
 	}
 	if q.Own {
 		body.MaxCompletionTokens = q.Model.GetMaxTokens()

@@ -12,6 +12,8 @@ const (
 	maxWait   = 8 * time.Second
 	// maxAsked is the longest wait that the other side may ask for; for a longer one it is not worth keeping the turn open.
 	maxAsked = time.Minute
+	// maxPaced bounds the attempts that do not count.
+	maxPaced = 20
 )
 
 // Outcome is how one attempt went.
@@ -22,6 +24,9 @@ type Outcome struct {
 	Again bool
 	// After is how long the other side asks to wait, 0 if it does not say.
 	After time.Duration
+	// Paced says that the other side refused the attempt because there are too many, and that the next one itself waits for as long as it
+	// has to. Such an attempt does not count.
+	Paced bool
 }
 
 // Policy says how often and when to try again. It does not change and is safe for concurrent use.
@@ -35,8 +40,13 @@ type Policy struct {
 // Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next wait
 // does. It returns the last attempt's error.
 func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
-	for n := 1; ; n++ {
+	for n, paced := 1, 0; ; n++ {
 		last := attempt(ctx)
+		if last.Err != nil && last.Paced && paced < maxPaced && ctx.Err() == nil {
+			paced++
+			n--
+			continue
+		}
 		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked || ctx.Err() != nil {
 			return last.Err
 		}

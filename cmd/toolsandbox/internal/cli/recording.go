@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+const (
+	// recordingDirectory holds what a run needs to be played again, below stateDirectory: the specification, and a file per rollout,
+	// named after its number in the plan. All of them are messages with their lengths.
+	recordingDirectory = "recording"
+	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
+	specificationFile = "specification"
+	// maxRecorded bounds one message of a file.
+	maxRecorded = 64 << 20
+)
+
+// recording is what a run left to be played again. It implements sweep.Recording; nothing is kept open.
+type recording struct {
+	dir    string
+	digest string
+	// outside says whether anything came from outside: only then rollouts have files.
+	outside bool
+}
+
+// recordings returns where the recordings of a run's directory are.
+func (d *directory) recordings() string {
+	return filepath.Join(d.path, stateDirectory, recordingDirectory)
+}
+
+// specify stores what is run.
+func (d *directory) specify(spec sweep.Spec) error {
+	path := filepath.Join(d.recordings(), specificationFile)
+	messages := []proto.Message{&orchestratorv1.SweepSpec{
+		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
+	}}
+	for _, scenario := range spec.Scenarios {
+		messages = append(messages, scenario)
+	}
+	return writeMessages(path, messages)
+}
+
+// record stores what came from outside in a rollout.
+func (d *directory) record(n int, items []*orchestratorv1.RecordedItem) error {
+	messages := make([]proto.Message, len(items))
+	for i, item := range items {
+		messages[i] = item
+	}
+	return writeMessages(filepath.Join(d.recordings(), strconv.Itoa(n)), messages)
+}
+
+func writeMessages(path string, messages []proto.Message) error {
+	var out bytes.Buffer
+	options := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}
+	for _, message := range messages {
+		if _, err := options.MarshalTo(&out, message); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return putFile(path, out.Bytes())
+}
+
+// errNoRecording says that a directory holds nothing to be played again.
+var errNoRecording = errors.New("no recording")
+
+// openRecording reads what the run in a directory was, and tells whether all that came from outside is recorded: missing names the
+// scenarios of rollouts of which nothing is. The error is errNoRecording if there is no recording.
+func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
+	r := &recording{dir: (&directory{path: dir}).recordings()}
+	if spec, err = r.specification(); err != nil {
+		return sweep.Spec{}, nil, err
+	}
+	for _, agent := range spec.Agents {
+		for _, user := range spec.Users {
+			r.outside = r.outside || sweep.Outside(spec.Services, agent, user)
+		}
+	}
+	spec.Recording = r
+	each := len(spec.Agents) * len(spec.Users) * spec.Trials
+	digest := sha256.New()
+	for n := 0; r.outside && n < len(spec.Scenarios)*each; n++ {
+		raw, err := os.ReadFile(r.file(n))
+		if errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
+			continue
+		}
+		if err != nil {
+			return sweep.Spec{}, nil, err
+		}
+		sum := sha256.Sum256(raw)
+		_, _ = digest.Write(sum[:])
+	}
+	r.digest = hex.EncodeToString(digest.Sum(nil))
+	return spec, missing, nil
+}
+
+func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }
+
+// specification reads what was run.
+func (r *recording) specification() (sweep.Spec, error) {
+	path := filepath.Join(r.dir, specificationFile)
+	stored, spec := &orchestratorv1.SweepSpec{}, sweep.Spec{}
+	first := true
+	err := readMessages(path, func(read func(proto.Message) error) error {
+		if first {
+			first = false
+			return read(stored)
+		}
+		scenario := &scenariov1.Scenario{}
+		err := read(scenario)
+		spec.Scenarios = append(spec.Scenarios, scenario)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return sweep.Spec{}, errNoRecording
+	}
+	if err == nil && (len(spec.Scenarios) == 0 || len(stored.GetAgents()) == 0 || len(stored.GetUsers()) == 0 || stored.GetTrials() < 1) {
+		err = fmt.Errorf("read %s: it does not say what was run: expected scenarios, players and trials", path)
+	}
+	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
+	spec.Seed, spec.Compat, spec.Services = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices()
+	return spec, err
+}
+
+// Digest implements sweep.Recording.
+func (r *recording) Digest() string { return r.digest }
+
+// Visit implements sweep.Recording.
+func (r *recording) Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error {
+	if !r.outside {
+		return nil
+	}
+	return readMessages(r.file(n), func(read func(proto.Message) error) error {
+		item := &orchestratorv1.RecordedItem{}
+		if err := read(item); err != nil {
+			return err
+		}
+		return visit(item)
+	})
+}
+
+// readMessages calls next once for each message of a file, which has to read it.
+func readMessages(path string, next func(read func(proto.Message) error) error) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	in := bufio.NewReader(file)
+	for n := 1; ; n++ {
+		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err := next(func(message proto.Message) error {
+			if err := (protodelim.UnmarshalOptions{MaxSize: maxRecorded}).UnmarshalFrom(in, message); err != nil {
+				return fmt.Errorf("read %s: message %d: expected %s: %w", path, n, message.ProtoReflect().Descriptor().Name(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package sweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+const (
+	// putBytes and putItems bound what one request brings of a recording, beside its last item.
+	putBytes = 4 << 20
+	putItems = 1000
+	// putters is how many rollouts' recordings are brought at once.
+	putters = 8
+)
+
+// Recording is what came from outside in an earlier run of the same sweep. Its methods are called concurrently.
+type Recording interface {
+	// Digest tells recordings apart: hexadecimal digits.
+	Digest() string
+	// Visit calls visit with each item of the n-th rollout of the plan, in order.
+	Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error
+}
+
+// Outside says whether anything in a rollout comes from outside, so that there is something to record: a model, a plug-in or a person
+// plays, or hosted services are asked.
+func Outside(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
+	switch services {
+	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
+		return true
+	default:
+	}
+	for _, p := range players {
+		if p.GetModel() != nil || p.GetPlugin() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// replayed is the digest of a specification whose rollouts replay a recording.
+func replayed(digest string, recording Recording) string {
+	sum := sha256.Sum256([]byte(digest + recording.Digest()))
+	return hex.EncodeToString(sum[:])
+}
+
+// bring stores the recording for the rollouts of the sweep as it is called now, once.
+func (s *Sweep) bring(ctx context.Context) error {
+	if s.recording == nil || s.brought == s.ID() {
+		return nil
+	}
+	spec := s.request.GetSpec()
+	total := len(spec.GetScenarios()) * len(spec.GetAgents()) * len(spec.GetUsers()) * int(spec.GetTrials())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	numbers := make(chan int)
+	var group sync.WaitGroup
+	for range min(putters, total) {
+		group.Go(func() {
+			for n := range numbers {
+				if err := s.bringOne(ctx, n); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for n := 0; n < total && ctx.Err() == nil; n++ {
+		numbers <- n
+	}
+	close(numbers)
+	group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.brought = s.ID()
+	return nil
+}
+
+func (s *Sweep) bringOne(ctx context.Context, n int) error {
+	request := &orchestratorv1.PutRecordingRequest{RolloutId: s.ID() + "." + strconv.Itoa(n)}
+	size := 0
+	put := func() error {
+		if len(request.GetItems()) == 0 {
+			return nil
+		}
+		bounded, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		_, err := s.orchestrator.PutRecording(bounded, request)
+		request.Items, size = nil, 0
+		if err != nil {
+			return plain("store the recording of "+request.GetRolloutId(), err)
+		}
+		return nil
+	}
+	err := s.recording.Visit(n, func(item *orchestratorv1.RecordedItem) error {
+		request.Items, size = append(request.GetItems(), item), size+proto.Size(item)
+		if size < putBytes && len(request.GetItems()) < putItems {
+			return nil
+		}
+		return put()
+	})
+	return errors.Join(err, put())
+}
+
+// Recorded returns what came from outside in one rollout.
+func (s *Sweep) Recorded(ctx context.Context, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
+	return Recorded(ctx, s.orchestrator, rolloutID)
+}
+
+// Recorded asks an orchestrator for what came from outside in one rollout.
+func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	operation := "read recording of " + rolloutID
+	stream, err := orchestrator.GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: rolloutID})
+	if err != nil {
+		return nil, plain(operation, err)
+	}
+	var items []*orchestratorv1.RecordedItem
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return items, nil
+		}
+		if status.Code(err) == codes.NotFound {
+			return nil, fmt.Errorf("%s: it has not begun", operation)
+		}
+		if err != nil {
+			return nil, plain(operation, err)
+		}
+		items = append(items, response.GetItem())
+	}
+}

@@ -1,0 +1,246 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// gate is open or shut. Those who come while it is shut wait.
+type gate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed while the gate is open
+}
+
+func newGate() *gate {
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	return g
+}
+
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !open {
+		g.open = make(chan struct{})
+		return
+	}
+	close(g.open)
+}
+
+// pass waits until the gate is open; false if ctx ends first.
+func (g *gate) pass(ctx context.Context) bool {
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	select {
+	case <-open:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hold listens in front of an address and lets what comes from there pass only while the gate is open. What waits when the other side
+// dies is lost. It ends with the test.
+func hold(t *testing.T, target string, g *gate) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			group.Go(func() { holdOne(ctx, client, target, g) })
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		_ = listener.Close()
+		group.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// holdOne carries one connection until either side ends.
+func holdOne(ctx context.Context, client net.Conn, target string, g *gate) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	context.AfterFunc(ctx, func() { _ = client.Close() })
+	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", target)
+	if err != nil {
+		return
+	}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer stop()
+		_, _ = io.Copy(server, client) // its end is all there is to know
+	})
+	chunks := make(chan []byte, 1024)
+	group.Go(func() {
+		defer stop()
+		for {
+			chunk := make([]byte, 32<<10)
+			n, err := server.Read(chunk)
+			if err != nil {
+				return
+			}
+			select {
+			case chunks <- chunk[:n]:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	group.Go(func() {
+		for {
+			select {
+			case chunk := <-chunks:
+				if !g.pass(ctx) {
+					return
+				}
+				if _, err := client.Write(chunk); err != nil {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	group.Wait()
+}
+
+// recordedReplies counts the (rollout, index) that have a reply, and those among them that did not get into the rollout's log.
+func recordedReplies(t *testing.T, client orchestratorv1.OrchestratorServiceClient, sweep string, rollouts int) (all, undelivered int) {
+	t.Helper()
+	for n := range rollouts {
+		id := sweep + "." + strconv.Itoa(n)
+		stream, err := client.GetRecording(t.Context(), &orchestratorv1.GetRecordingRequest{RolloutId: id})
+		seen := make(map[int32]bool)
+		for err == nil {
+			var response *orchestratorv1.GetRecordingResponse
+			if response, err = stream.Recv(); err == nil && response.GetItem().GetReply() != nil {
+				seen[response.GetItem().GetIndex()] = true
+			}
+		}
+		if status.Code(err) == codes.NotFound { // not begun
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Fatalf("recording of %s: %v", id, err)
+		}
+		trajectory, err := client.GetTrajectory(t.Context(), &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
+		if err != nil {
+			t.Fatalf("log of %s: %v", id, err)
+		}
+		for index := range seen {
+			all++
+			if int(index) >= len(trajectory.GetMessages()) {
+				undelivered++
+			}
+		}
+	}
+	return all, undelivered
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	limit, ticker := time.NewTimer(time.Minute), time.NewTicker(20*time.Millisecond)
+	defer limit.Stop()
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-limit.C:
+			t.Fatalf("waited a minute in vain until %s", what)
+		}
+	}
+}
+
+// TestPaidOnce kills the gateway several times under load, each time while it has answers that are paid for and delivered to nobody:
+// in the end every (rollout, message index) was asked once.
+func TestPaidOnce(t *testing.T) {
+	const trials, kills, atStake = 20, 3, 8
+	server, delivery, provider := startChat(t), newGate(), newGate()
+	server.let = provider.pass
+	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Route: func(from, to, address string) (string, error) {
+		if from == cluster.Orchestrator && to == cluster.AgentGateway {
+			return hold(t, address, delivery), nil
+		}
+		return address, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := services.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := grpc.NewClient(services.Address(cluster.Orchestrator), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	client := orchestratorv1.NewOrchestratorServiceClient(conn)
+	out := filepath.Join(t.TempDir(), "out")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{
+		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL, "--trials", strconv.Itoa(trials), "--parallel", "16",
+		"--sweep-id", "paid", "--out", out, "turn_off_wifi", "is_cellular_on",
+	}, services.ClientArgs()...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	recorded := func() (all, undelivered int) { return recordedReplies(t, client, "paid", 2*trials) }
+	for range kills {
+		from := server.asked.Load()
+		eventually(t, "the gateway is there", func() bool { return server.asked.Load() > from })
+		delivery.set(false)
+		eventually(t, "answers are paid for and not delivered", func() bool { _, n := recorded(); return n >= atStake })
+		provider.set(false)
+		eventually(t, "all that was paid for is recorded", func() bool { n, _ := recorded(); return n == int(server.asked.Load()) })
+		if err := services.Kill(cluster.AgentGateway); err != nil {
+			t.Fatal(err)
+		}
+		provider.set(true)
+		delivery.set(true)
+		if err := services.Start(t.Context(), cluster.AgentGateway); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("the run: %v", err)
+	}
+	all, undelivered := recorded()
+	if got := int(server.asked.Load()); got != all || undelivered != 0 {
+		t.Errorf("paid requests: got %d for %d replies, %d of them in no log, want one each and all in logs", got, all, undelivered)
+	}
+	if got := exchanges(t, out); got != int(server.asked.Load()) {
+		t.Errorf("exchanges: got %d, want %d", got, server.asked.Load())
+	}
+	replay(t, out)
+}

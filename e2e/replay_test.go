@@ -1,0 +1,294 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// chat stands for a server of chat completions. Its n-th answer has n in it, so that asking twice shows.
+type chat struct {
+	*httptest.Server
+	asked atomic.Int32
+	// status is what it answers with, 0 for success.
+	status int
+	// let, if set, says whether a request may be answered; one that may not is not counted.
+	let func(ctx context.Context) bool
+}
+
+func startChat(t *testing.T) *chat {
+	t.Helper()
+	c := &chat{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(t, w, r) }))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *chat) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	var request struct {
+		Messages []struct{ Role string }
+		Tools    []struct{ Function struct{ Name string } }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		t.Errorf("request to %s: %v", r.URL, err)
+	}
+	if c.let != nil && !c.let(r.Context()) {
+		return
+	}
+	n := c.asked.Add(1)
+	if c.status != 0 {
+		http.Error(w, fmt.Sprintf(`{"error":{"message":"refused for the %d. time"}}`, n), c.status)
+		return
+	}
+	last := request.Messages[len(request.Messages)-1].Role
+	message := fmt.Sprintf(`"content":"Words %d."`, n)
+	for _, tool := range request.Tools {
+		switch name := tool.Function.Name; {
+		case name == "end_conversation" && len(request.Messages) > 5, name == "set_wifi_status" && last == "user":
+			arguments := `{}`
+			if name == "set_wifi_status" {
+				arguments = `{\"on\": false}`
+			}
+			message = fmt.Sprintf(`"content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%q,"arguments":"%s"}}]`, n, name, arguments)
+		}
+	}
+	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
+}
+
+// replay plays a run again and compares the files.
+func replay(t *testing.T, run string, args ...string) (again string) {
+	t.Helper()
+	again = filepath.Join(t.TempDir(), "again")
+	toolsandbox(t, append([]string{"run", "--replay", run, "--out", again}, args...)...)
+	equalRuns(t, run, again)
+	return again
+}
+
+// TestReplayModels lets models play both roles, in one process and over four, stops their server and plays the runs again, each in
+// both ways: the files are the same and nobody asks.
+func TestReplayModels(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", serviceKey)
+	services := start(t)
+	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
+		t.Run(name, func(t *testing.T) {
+			server := startChat(t)
+			out := filepath.Join(t.TempDir(), "out")
+			toolsandbox(t, append([]string{
+				"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "2", "--out", out,
+				"turn_off_wifi", "is_cellular_on",
+			}, place...)...)
+			server.Close()
+			asked := server.asked.Load()
+			if lines := exchanges(t, out); lines != int(asked) || asked == 0 {
+				t.Errorf("exchanges: got %d lines, want %d, one a request", lines, asked)
+			}
+			if err := os.RemoveAll(filepath.Join(out, ".toolsandbox", "nats")); err != nil { // what the services kept is not needed
+				t.Fatal(err)
+			}
+			again := replay(t, out)
+			replay(t, again, services.ClientArgs()...)
+			replay(t, out, services.ClientArgs()...) // under the next id
+			if got := server.asked.Load(); got != asked {
+				t.Errorf("requests of replays: got %d, want none", got-asked)
+			}
+			printed := toolsandbox(t, "session", "exchanges", firstRollout(t, again), "--out", again)
+			if !strings.Contains(printed, `"path":"/chat/completions"`) || strings.Contains(printed, serviceKey) {
+				t.Errorf("session exchanges: got\n%s\nwant lines without the key", printed)
+			}
+		})
+	}
+}
+
+// firstRollout returns the id of the first rollout of a run.
+func firstRollout(t *testing.T, run string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(run, ".toolsandbox", "run.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored struct {
+		SweepID string `json:"sweep_id"`
+	}
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		t.Fatal(err)
+	}
+	return stored.SweepID + ".0"
+}
+
+// exchanges counts the lines of all exchanges of a run; each is an object of its own.
+func exchanges(t *testing.T, run string) (lines int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(run, "trajectories", "*", "exchanges.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			var exchange struct {
+				Request struct{ Model string }
+				Tries   []struct{ Status int }
+			}
+			if err := json.Unmarshal([]byte(line), &exchange); err != nil || exchange.Request.Model == "" || len(exchange.Tries) != 1 || exchange.Tries[0].Status != 200 {
+				t.Errorf("%s: got %s (%v), want a request to a model and one try that succeeded", file, line, err)
+			}
+			lines++
+		}
+	}
+	return lines
+}
+
+// TestReplayPlugin plays an agent of one's own again that is no longer there.
+func TestReplayPlugin(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	var asked atomic.Int32
+	go func() {
+		served <- agent.ServeListener(ctx, listener, agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
+			n := asked.Add(1)
+			if c.Turn == 0 {
+				return agent.Call("set_wifi_status", map[string]any{"on": n%2 == 0}), nil
+			}
+			return agent.Say(fmt.Sprintf("Answer %d.", n)), nil
+		}))
+	}()
+	out := filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "run", "--agent", "grpc://"+listener.Addr().String(), "--trials", "3", "--out", out, "turn_off_wifi")
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	replay(t, out)
+	if got := exchanges(t, out); got != 0 {
+		t.Errorf("exchanges: got %d, want none: no model played", got)
+	}
+}
+
+// TestReplayServices plays a run again whose hosted services are gone.
+func TestReplayServices(t *testing.T) {
+	server, asked := startServices(t)
+	t.Setenv("RAPID_API_KEY", serviceKey)
+	t.Setenv("TOOLSANDBOX_TOOLHOST_SERVICE_URL", server.URL)
+	for _, services := range []string{"live", "record"} {
+		out := filepath.Join(t.TempDir(), services)
+		toolsandbox(t, "run", "--agent", "oracle", "--services", services, "--pack", writePack(t, exchange), "--out", out)
+		before := asked.Load()
+		replay(t, replay(t, out))
+		if got := asked.Load(); got != before || got == 0 {
+			t.Errorf("%s: requests: got %d before and %d after, want some and no more", services, before, got)
+		}
+	}
+}
+
+// TestReplayFailure replays a run whose provider refused: the failures are the same, and nobody asks.
+func TestReplayFailure(t *testing.T) {
+	server := startChat(t)
+	server.status = http.StatusUnauthorized
+	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
+	const want = "2 of 2 rollouts have no score because of the infrastructure"
+	fails(t, want, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi", "is_cellular_on")
+	asked := server.asked.Load()
+	fails(t, want, "run", "--replay", out, "--out", again)
+	equalRuns(t, out, again)
+	if got := server.asked.Load(); got != asked {
+		t.Errorf("requests: got %d, want %d", got, asked)
+	}
+}
+
+// fails runs the command line, which is to end with code 1 and a text.
+func fails(t *testing.T, want string, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("toolsandbox %s: got %v and\n%s\nwant a failure with %q", strings.Join(args, " "), err, out, want)
+	}
+}
+
+// TestReplayMissing takes the last reply out of a recording, then all of it: the rollout fails and says what is missing, and nobody
+// asks; without any of it nothing is played.
+func TestReplayMissing(t *testing.T) {
+	server := startChat(t)
+	out := filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
+	asked := server.asked.Load()
+	file := filepath.Join(out, ".toolsandbox", "recording", "0")
+	index := dropReply(t, file)
+	again := filepath.Join(t.TempDir(), "again")
+	fails(t, "1 of 1 rollouts have no score", "run", "--replay", out, "--out", again, "--sweep-id", "night")
+	summary, err := os.ReadFile(filepath.Join(again, "result_summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("replay: nothing is recorded for message %d of rollout night.0", index); !strings.Contains(string(summary), want) {
+		t.Errorf("summary: got\n%s\nwant %q in it", summary, want)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "nothing is recorded of 1 rollouts of the run in "+out+", among them one of turn_off_wifi: complete it",
+		"run", "--replay", out, "--out", filepath.Join(t.TempDir(), "third"))
+	if got := server.asked.Load(); got != asked {
+		t.Errorf("requests: got %d, want %d", got, asked)
+	}
+}
+
+// dropReply takes the last reply out of a rollout's recording and returns its index.
+func dropReply(t *testing.T, path string) (index int32) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	var items []*orchestratorv1.RecordedItem
+	last := -1
+	for in := bufio.NewReader(file); ; {
+		item := &orchestratorv1.RecordedItem{}
+		if err := protodelim.UnmarshalFrom(in, item); err != nil {
+			break
+		}
+		if item.GetReply() != nil {
+			last = len(items)
+		}
+		items = append(items, item)
+	}
+	if last < 0 {
+		t.Fatalf("%s: got no reply, want some", path)
+	}
+	var kept strings.Builder
+	for i, item := range items {
+		if i == last {
+			continue
+		}
+		if _, err := protodelim.MarshalTo(&kept, item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, []byte(kept.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return items[last].GetIndex()
+}

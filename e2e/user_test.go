@@ -1,0 +1,177 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// userTurn is what a model says as the user: a text, or a call if there is a tool.
+type userTurn struct{ text, tool, arguments string }
+
+// userModel is a provider on this machine whose model plays the user of a scenario, and how it writes its answers.
+type userModel struct {
+	player string
+	// result stands before what a tool answered.
+	result string
+	answer func(userTurn) string
+}
+
+// userModels are the ways to ask a model.
+func userModels() []userModel {
+	completion := func(text string) string {
+		return fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, text)
+	}
+	return []userModel{
+		{"openai:m", `"role":"tool"`, func(u userTurn) string {
+			if u.tool == "" {
+				return fmt.Sprintf(`{"choices": [{"message": {"content": %q}, "finish_reason": "stop"}]}`, u.text)
+			}
+			return fmt.Sprintf(`{"choices": [{"message": {"content": null, "tool_calls": [{"id": "u_%s", "type": "function", "function": {"name": %q, "arguments": %q}}]}, "finish_reason": "tool_calls"}]}`,
+				u.tool, u.tool, u.arguments)
+		}},
+		{"anthropic:m", `"tool_result"`, func(u userTurn) string {
+			if u.tool == "" {
+				return fmt.Sprintf(`{"content": [{"type": "text", "text": %q}], "stop_reason": "end_turn"}`, u.text)
+			}
+			return fmt.Sprintf(`{"content": [{"type": "tool_use", "id": "u_%s", "name": %q, "input": %s}], "stop_reason": "tool_use"}`, u.tool, u.tool, u.arguments)
+		}},
+		{"google:m", `"functionResponse"`, func(u userTurn) string {
+			if u.tool == "" {
+				return fmt.Sprintf(`{"candidates": [{"content": {"role": "model", "parts": [{"text": %q}]}, "finishReason": "STOP"}]}`, u.text)
+			}
+			return fmt.Sprintf(`{"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": %q, "args": %s}}]}, "finishReason": "STOP"}]}`, u.tool, u.arguments)
+		}},
+		{"hermes:m", `tool_response`, func(u userTurn) string {
+			if u.tool == "" {
+				return completion(u.text)
+			}
+			return completion(fmt.Sprintf("<tool_call>\n{\"arguments\": %s, \"name\": %q}\n</tool_call>", u.arguments, u.tool))
+		}},
+		{"plain:m", "RESULT: ", func(u userTurn) string {
+			switch u.tool {
+			case "":
+				return completion(u.text + "\nASSISTANT: I go on for the other side")
+			case "end_conversation":
+				return completion("Thanks!\n[END]")
+			}
+			return completion(fmt.Sprintf(`[CALL] {"name": %q, "arguments": %s}`, u.tool, u.arguments))
+		}},
+	}
+}
+
+// start serves turns in order and returns where it can be asked and the requests so far.
+func (m userModel) start(t *testing.T, turns []userTurn) (address string, requests func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var bodies []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Errorf("%s: read request: %v", m.player, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, string(body))
+		if len(bodies) > len(turns) {
+			t.Errorf("%s: request %d, want %d", m.player, len(bodies), len(turns))
+			http.Error(w, "no more turns", http.StatusBadRequest)
+			return
+		}
+		_, _ = io.WriteString(w, m.answer(turns[len(bodies)-1]))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return bodies
+	}
+}
+
+// ordered fails the test unless a text holds others in their order.
+func ordered(t *testing.T, name, text string, wanted ...string) {
+	t.Helper()
+	at := 0
+	for _, want := range wanted {
+		i := strings.Index(text[at:], want)
+		if i < 0 {
+			t.Errorf("%s: got\n%s\nwant %q in it, after those before it of %q", name, text, want, wanted)
+			return
+		}
+		at += i + len(want)
+	}
+}
+
+// TestModelUserWithTools lets models play a user that has a tool of its own, by every provider's interface and prompted.
+func TestModelUserWithTools(t *testing.T) {
+	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
+	turns := []userTurn{
+		{text: "The landlord."},
+		{tool: "send_message_with_phone_number", arguments: `{"phone_number": "+351225550102", "content": "The ceiling drips again, when can you come by?"}`},
+		{text: remind},
+		{tool: "end_conversation", arguments: "{}"},
+	}
+	for _, m := range userModels() {
+		t.Run(m.player, func(t *testing.T) {
+			address, requests := m.start(t, turns)
+			out := filepath.Join(t.TempDir(), "out")
+			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "lease_in_my_own_words")
+			if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "lease_in_my_own_words1.000") {
+				t.Errorf("got\n%s\nwant a score of 1", printed)
+			}
+			summary, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+			if err != nil || strings.Contains(string(summary), "user_flags") {
+				t.Errorf("summary: got %v and\n%s\nwant no flag: the user keeps to what it was told", err, summary)
+			}
+			got := requests()
+			if len(got) != len(turns) {
+				t.Fatalf("got %d requests, want %d", len(got), len(turns))
+			}
+			for i, body := range got {
+				if !json.Valid([]byte(body)) {
+					t.Errorf("request %d is no JSON: %s", i, body)
+				}
+				for _, hidden := range []string{"search_contacts", "add_reminder"} {
+					if strings.Contains(body, hidden) {
+						t.Errorf("request %d holds %s, which the agent alone has: %s", i, hidden, body)
+					}
+				}
+				for _, tool := range []string{"send_message_with_phone_number", "end_conversation"} {
+					if !strings.Contains(body, tool) && m.player != "plain:m" {
+						t.Errorf("request %d does not hold %s, which the user has: %s", i, tool, body)
+					}
+				}
+			}
+			// Demonstrations, then what really happened; the call stands with its answer.
+			ordered(t, "request 1", got[0], "text her.", "aunt Celeste", "if she wrote back", "text him myself", "Do you mean Rafael Quintela")
+			ordered(t, "request 3", got[2], "The landlord.", "has the number +351225550102", "when can you come by", m.result)
+		})
+	}
+}
+
+// TestModelUserEnds lets models play users that can do nothing but end.
+func TestModelUserEnds(t *testing.T) {
+	turns := []userTurn{{text: "The neighbour, he moved away."}, {tool: "end_conversation", arguments: "{}"}}
+	for _, m := range userModels() {
+		t.Run(m.player, func(t *testing.T) {
+			address, requests := m.start(t, turns)
+			out := filepath.Join(t.TempDir(), "out")
+			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo")
+			if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "which_mateo1.000") {
+				t.Errorf("got\n%s\nwant a score of 1", printed)
+			}
+			if got := requests(); len(got) != len(turns) {
+				t.Errorf("got %d requests, want %d", len(got), len(turns))
+			} else {
+				ordered(t, "request 2", got[1], "Remove Mateo", "Do you mean your friend", "he moved away", "is removed.")
+			}
+		})
+	}
+}

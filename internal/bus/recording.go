@@ -1,0 +1,110 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// recordingStream holds what came from outside beside the replies: exchanges with model providers, and answers of hosted
+// services that a rollout is to replay.
+const recordingStream = "RECORDING"
+
+func exchangeSubject(id string, i int32) string { return "exchange." + id + "." + strconv.Itoa(int(i)) }
+func answerSubject(id string, n int32) string   { return "answer." + id + "." + strconv.Itoa(int(n)) }
+
+// recordingConfig is the stream of recordings like another one. Requests repeat the conversation, so they are worth compressing.
+func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
+	like.MaxMsgsPerSubject = 1
+	like.Compression = jetstream.S2Compression
+	return like
+}
+
+// RecordExchange stores what a gateway and a model provider said to each other about a message of a rollout, in place of what was
+// stored before. Safe to repeat.
+func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error {
+	if _, _, err := b.publish(ctx, exchangeSubject(rolloutID, index), raw); err != nil {
+		return fmt.Errorf("record exchange %d of %s: %w", index, rolloutID, err)
+	}
+	return nil
+}
+
+// Exchange returns the recorded exchange about a message, ErrNotFound if there is none.
+func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) ([]byte, error) {
+	msg, err := b.last(ctx, recordingStream, exchangeSubject(rolloutID, index))
+	if err != nil {
+		return nil, fmt.Errorf("read exchange: %w", err)
+	}
+	return msg.Data, nil
+}
+
+// PutReply stores a reply that a rollout is to replay. ErrExists if something else is stored; storing the same again succeeds.
+func (b *Bus) PutReply(ctx context.Context, rolloutID string, index int32, raw []byte) error {
+	return b.put(ctx, replyStream, replySubject(rolloutID, index), raw)
+}
+
+// PutExchange stores an exchange as PutReply does a reply.
+func (b *Bus) PutExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error {
+	return b.put(ctx, recordingStream, exchangeSubject(rolloutID, index), raw)
+}
+
+// PutAnswer stores the n-th answer of a hosted service as PutReply does a reply.
+func (b *Bus) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []byte) error {
+	return b.put(ctx, recordingStream, answerSubject(rolloutID, n), raw)
+}
+
+func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error {
+	created, err := b.create(ctx, subject, raw)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", subject, err)
+	}
+	if created {
+		return nil
+	}
+	stored, err := b.last(ctx, stream, subject)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", subject, err)
+	}
+	if !bytes.Equal(stored.Data, raw) {
+		return fmt.Errorf("store %s: %w", subject, ErrExists)
+	}
+	return nil
+}
+
+// Visit receives what is recorded under an index. An error ends the reading and is returned.
+type Visit func(index int32, raw []byte) error
+
+// Replies visits every reply of a rollout in the order in which they were stored.
+func (b *Bus) Replies(ctx context.Context, rolloutID string, visit Visit) error {
+	return b.visit(ctx, replyStream, "reply."+rolloutID, visit)
+}
+
+// Exchanges visits every exchange of a rollout in the order in which they were last stored.
+func (b *Bus) Exchanges(ctx context.Context, rolloutID string, visit Visit) error {
+	return b.visit(ctx, recordingStream, "exchange."+rolloutID, visit)
+}
+
+// Answers visits every answer that a rollout is to replay in the order in which they were stored.
+func (b *Bus) Answers(ctx context.Context, rolloutID string, visit Visit) error {
+	return b.visit(ctx, recordingStream, "answer."+rolloutID, visit)
+}
+
+// visit visits every message one token below a subject.
+func (b *Bus) visit(ctx context.Context, stream, subject string, visit Visit) error {
+	err := b.all(ctx, stream, subject+".*", func(msg *jetstream.RawStreamMsg) error {
+		text := msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:]
+		index, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%s: %q is no index", msg.Subject, text)
+		}
+		return visit(int32(index), msg.Data)
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", subject, err)
+	}
+	return nil
+}

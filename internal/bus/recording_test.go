@@ -1,0 +1,71 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+)
+
+func TestExchange(t *testing.T) {
+	b := natstest.Start(t)
+	ctx := t.Context()
+	if _, err := b.Exchange(ctx, "s.1", 2); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("before: got %v, want %v", err, bus.ErrNotFound)
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := b.RecordExchange(ctx, "s.1", 2, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := b.Exchange(ctx, "s.1", 2); err != nil || string(got) != "second" {
+		t.Errorf("after: got %q and %v, want the last one", got, err)
+	}
+}
+
+// TestRecording stores what is to be replayed and reads it again, without what belongs to other rollouts.
+func TestRecording(t *testing.T) {
+	b := natstest.Start(t)
+	ctx := t.Context()
+	for _, kind := range []struct {
+		name  string
+		put   func(id string, index int32, raw []byte) error
+		visit func(id string, visit bus.Visit) error
+	}{
+		{"reply", func(id string, i int32, raw []byte) error { return b.PutReply(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Replies(ctx, id, v) }},
+		{"exchange", func(id string, i int32, raw []byte) error { return b.PutExchange(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Exchanges(ctx, id, v) }},
+		{"answer", func(id string, i int32, raw []byte) error { return b.PutAnswer(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Answers(ctx, id, v) }},
+	} {
+		for range 2 { // the same again succeeds
+			for _, id := range []string{"s.1", "s.11", "s"} {
+				for _, index := range []int32{2, 10, 4} {
+					if err := kind.put(id, index, fmt.Appendf(nil, "%s %s %d", kind.name, id, index)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if err := kind.put("s.1", 2, []byte("other")); !errors.Is(err, bus.ErrExists) {
+			t.Errorf("%s: other content: got %v, want %v", kind.name, err, bus.ErrExists)
+		}
+		var got []string
+		if err := kind.visit("s.1", func(index int32, raw []byte) error {
+			got = append(got, fmt.Sprintf("%d: %s", index, raw))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"2: " + kind.name + " s.1 2", "10: " + kind.name + " s.1 10", "4: " + kind.name + " s.1 4"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind.name, diff)
+		}
+		failure := errors.New("enough")
+		if err := kind.visit("s.1", func(int32, []byte) error { return failure }); !errors.Is(err, failure) {
+			t.Errorf("%s: got %v, want the visitor's error", kind.name, err)
+		}
+	}
+}

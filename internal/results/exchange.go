@@ -1,0 +1,100 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// ExchangesFile holds what was said to and by model providers, a line a turn; rollouts that no model played have none.
+const ExchangesFile = "exchanges.jsonl"
+
+// Exchange is what was said to and by a model provider about one turn.
+type Exchange struct {
+	// Index is that of the turn's first message.
+	Index int
+	// Said is what was said.
+	Said *agentgwv1.Exchange
+}
+
+// WriteExchanges writes ExchangesFile into a rollout's directory, whose name WriteTrajectory has taken.
+func WriteExchanges(dir, name string, exchanges []Exchange) error {
+	var out bytes.Buffer
+	if err := PrintExchanges(&out, exchanges); err != nil {
+		return fmt.Errorf("write exchanges of %s: %w", name, err)
+	}
+	target := filepath.Join(dir, TrajectoriesDirectory, name)
+	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, ExchangesFile), out.Bytes())); err != nil {
+		return fmt.Errorf("write exchanges of %s: %w", name, err)
+	}
+	return nil
+}
+
+// PrintExchanges prints one JSON object a line. Bodies that are JSON stand there as JSON, others and those of which only the beginning
+// is kept as a text, beside the length of the whole.
+func PrintExchanges(w io.Writer, exchanges []Exchange) error {
+	for _, exchange := range exchanges {
+		line, err := exchangeLine(exchange)
+		if err != nil {
+			return fmt.Errorf("exchange %d: %w", exchange.Index, err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exchangeLine(exchange Exchange) ([]byte, error) {
+	said := exchange.Said
+	line := object{
+		{"index", exchange.Index},
+		{"provider", strings.ToLower(strings.TrimPrefix(said.GetProvider().String(), "PROVIDER_"))},
+		{"model", said.GetModel()},
+		{"path", said.GetPath()},
+		{"request", body(said.GetRequest(), said.GetRequestBytes())},
+	}
+	line = cutShort(line, "request_bytes", said.GetRequest(), said.GetRequestBytes())
+	tries := make([]object, len(said.GetTries()))
+	for i, try := range said.GetTries() {
+		tries[i] = object{{"status", try.GetStatus()}}
+		if try.GetAnswerBytes() > 0 {
+			tries[i] = append(tries[i], member{"answer", body(try.GetAnswer(), try.GetAnswerBytes())})
+			tries[i] = cutShort(tries[i], "answer_bytes", try.GetAnswer(), try.GetAnswerBytes())
+		}
+		if try.GetFailure() != "" {
+			tries[i] = append(tries[i], member{"failure", try.GetFailure()})
+		}
+	}
+	line = append(line, member{"tries", tries})
+	if u := said.GetUsage(); u != nil {
+		line = append(line, member{"usage", object{
+			{"input_tokens", u.GetInputTokens()}, {"cached_tokens", u.GetCachedTokens()},
+			{"output_tokens", u.GetOutputTokens()}, {"reasoning_tokens", u.GetReasoningTokens()},
+		}})
+	}
+	return compact(line)
+}
+
+// body returns a body as JSON if it is whole and JSON, else as a text.
+func body(raw []byte, whole int64) any {
+	if int64(len(raw)) == whole && json.Valid(raw) {
+		return json.RawMessage(raw)
+	}
+	return strings.ToValidUTF8(string(raw), "\ufffd")
+}
+
+// cutShort adds the length of a body of which only the beginning is kept.
+func cutShort(to object, key string, raw []byte, whole int64) object {
+	if int64(len(raw)) == whole {
+		return to
+	}
+	return append(to, member{key, whole})
+}

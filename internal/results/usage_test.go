@@ -1,0 +1,57 @@
+package results
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// TestUsage sums up what models used, in the summary and after scoring again.
+func TestUsage(t *testing.T) {
+	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
+	turn := func(role worldv1.Role, input, cached, output, reasoning int64, micros *int64) *busv1.TurnUsage {
+		return &busv1.TurnUsage{Role: role, Usage: &agentgwv1.Usage{
+			InputTokens: input, CachedTokens: cached, OutputTokens: output, ReasoningTokens: reasoning, CostMicros: micros,
+		}}
+	}
+	tests := map[string]struct {
+		turns []*busv1.TurnUsage
+		want  string
+	}{
+		"no model": {nil, `null`},
+		"agent": {
+			[]*busv1.TurnUsage{turn(agent, 10, 4, 3, 2, proto.Int64(1_200_000)), turn(agent, 20, 0, 1, 0, proto.Int64(300_000))},
+			`{"agent":{"input_tokens":30,"cached_tokens":4,"output_tokens":4,"reasoning_tokens":2,"cost_usd":1.5}}`,
+		},
+		"both, one without a price": {
+			[]*busv1.TurnUsage{turn(agent, 1, 0, 1, 0, proto.Int64(5)), turn(user, 2, 0, 1, 0, proto.Int64(5)), turn(user, 2, 0, 1, 0, nil)},
+			`{"agent":{"input_tokens":1,"cached_tokens":0,"output_tokens":1,"reasoning_tokens":0,"cost_usd":0.000005},` +
+				`"user":{"input_tokens":4,"cached_tokens":0,"output_tokens":2,"reasoning_tokens":0,"cost_usd":null}}`,
+		},
+	}
+	for name, test := range tests {
+		r := Rollout{
+			Scenario: &scenariov1.Scenario{Setup: &setupv1.Setup{Name: "s"}},
+			Result:   &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE}},
+			Usage:    test.turns,
+		}
+		entry := Summarize([]Rollout{r}).Scenarios[0]
+		for _, entry := range []ScenarioResult{entry, entry.Rescored(nil, r.Result)} {
+			got, err := json.Marshal(entry.Usage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, string(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// handScenario is testScenario with a user that switches wifi off itself while the agent adds a contact.
+func handScenario(t *testing.T) string {
+	t.Helper()
+	text := edit(t, testScenario, "tools: [set_wifi_status]\n", "tools: [add_contact]\nwithout_tools: [set_wifi_status]\n")
+	text = edit(t, text, "  says: Wifi off!\n", "  knowledge: [It is late.]\n  tools: [set_wifi_status]\n  says: Wifi off!\n  script:\n"+
+		"    - calls: [{tool: set_wifi_status, arguments: {on: false}}]\n    - say: I did it.\n")
+	return edit(t, text, "- calls: [{tool: set_wifi_status, arguments: {on: false}}]\n  - say: Done.",
+		"- say: You can do that yourself.\n  - say: Done.")
+}
+
+func TestUserTools(t *testing.T) {
+	loaded, err := Load(files(handScenario(t), testWorld), testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup := loaded[0].Scenario.GetSetup()
+	if diff := cmp.Diff([]string{"set_wifi_status"}, setup.GetTools().GetUser()); diff != "" {
+		t.Errorf("the user's tools (-want +got):\n%s", diff)
+	}
+	want := &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: "call_1", Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+	if diff := cmp.Diff(want, setup.GetUserScript()[0], protocmp.Transform()); diff != "" {
+		t.Errorf("the script's first turn (-want +got):\n%s", diff)
+	}
+	goal, knowledge, ok := Wants(setup)
+	if goal != "Wifi off." || len(knowledge) != 1 || knowledge[0] != "It is late." || !ok {
+		t.Errorf("Wants: got %q, %q and %t, want the author's words", goal, knowledge, ok)
+	}
+	var instruction string
+	for _, m := range setup.GetMessages() {
+		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
+			instruction = m.GetContent()
+		}
+	}
+	if !strings.Contains(instruction, handText) {
+		t.Errorf("the user's instruction: got %q, want it to speak of tools", instruction)
+	}
+	// The user may switch at any time, so that nothing asks that settings stay as they were at the start.
+	for _, node := range loaded[0].Scenario.GetEvaluation().GetMilestones().GetNodes() {
+		for _, c := range node.GetConstraints() {
+			if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL && c.GetReference() == startNode &&
+				c.GetTable() == worldv1.TableName_TABLE_NAME_SETTING {
+				t.Errorf("node %q: got a guardrail of SETTING since the start, want none", node.GetName())
+			}
+		}
+	}
+}
+
+func TestBadUserTools(t *testing.T) {
+	for _, test := range []struct{ name, old, replacement, want string }{
+		{"unknown", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_statu]",
+			`a.yaml:9:28: user.tools[1]: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
+		{"the end", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, end_conversation]",
+			"a.yaml:9:28: user.tools[1]: end_conversation is the user's by itself; leave it out"},
+		{"twice", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_status]",
+			`a.yaml:9:28: user.tools[1]: tool "set_wifi_status" is there twice`},
+		{"not its own", "    - calls: [{tool: set_wifi_status", "    - calls: [{tool: add_contact",
+			`a.yaml:12:22: user.script[0].calls[0].tool: the user cannot call "add_contact", only set_wifi_status, end_conversation; list it in user.tools if it should`},
+		{"no list", "  tools: [set_wifi_status]", "  tools: set_wifi_status",
+			"a.yaml:9:10: user.tools: is a text, expected a list"},
+		{"the agent uses it", "- say: You can do that yourself.", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]",
+			`the agent may not call "set_wifi_status": it is taken away`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Load(files(edit(t, handScenario(t), test.old, test.replacement), testWorld), testOptions())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}

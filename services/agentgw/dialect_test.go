@@ -1,0 +1,140 @@
+package agentgw_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// promptedModels are the providers that are asked with prompts, each with a call that cannot be read and what the original raises for it.
+func promptedModels() map[agentgwv1.Model_Provider][2]string {
+	return map[agentgwv1.Model_Provider][2]string{
+		agentgwv1.Model_PROVIDER_HERMES:          {"<tool_call>{", "ValueError"},
+		agentgwv1.Model_PROVIDER_GORILLA:         {"<<function>>fly_away()", "KeyError"},
+		agentgwv1.Model_PROVIDER_MISTRAL:         {"[TOOL_CALLS] [{]", "JSONDecodeError"},
+		agentgwv1.Model_PROVIDER_COHERE_PROMPTED: {"Action: ```json{```", "RuntimeError"},
+	}
+}
+
+func completes(text string) string {
+	return fmt.Sprintf(`{"choices":[{"text":%q,"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, text)
+}
+
+// TestDialectMistakes shows that a model reads about its mistakes, that it may make four in a row, and that compat ends the rollout.
+func TestDialectMistakes(t *testing.T) {
+	client := serve(t, withKeys(nil), natstest.Start(t))
+	for p, wrong := range promptedModels() {
+		f := startFake(t, always(http.StatusOK, completes(wrong[0])))
+		for _, compat := range []bool{false, true} {
+			request := askModel(p, f.URL)
+			request.Compat = compat
+			request.RolloutId = fmt.Sprintf("dialect.%d.%t", p, compat)
+			for turn := 1; ; turn++ {
+				got, err := client.Respond(t.Context(), request)
+				if err != nil {
+					t.Fatalf("%s: %v", p, err)
+				}
+				if failure := got.GetFailure(); failure != nil {
+					want := wrong[1]
+					if !compat && turn == 5 {
+						want = "KeyError" // no tool has the name that says what is wrong
+					}
+					if failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_MODEL || failure.GetExceptionType() != want || !compat && turn != 5 || compat && turn != 1 {
+						t.Errorf("%s, compat %t, turn %d: got %v, want a failure of the model, %s", p, compat, turn, failure, want)
+					}
+					break
+				}
+				if turn == 5 || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetRecipient() != environment {
+					t.Fatalf("%s, turn %d: got %v, want a call that the environment refuses", p, turn, got)
+				}
+				request.View = append(request.View, got.GetMessages()...)
+				request.View = append(request.View, message(int32(len(request.GetView())), environment, agent, "NameError"))
+				request.Index = int32(len(request.GetView()))
+			}
+		}
+	}
+}
+
+// TestDialectFaults shows how a server can fail, and that it gets no key that is not there.
+func TestDialectFaults(t *testing.T) {
+	client := serve(t, withKeys(nil), natstest.Start(t))
+	tests := []struct {
+		name, body string
+		status     int
+		code       codes.Code
+		class      agentgwv1.FailureClass
+		requests   int
+	}{
+		{"429", "", 429, codes.Aborted, 0, 2},
+		{"500", "", 500, codes.Aborted, 0, 2},
+		{"malformed", "not json", 200, codes.Aborted, 0, 2},
+		{"empty", "{}", 200, codes.Aborted, 0, 2},
+		{"404", "", 404, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
+		{"huge", completes(strings.Repeat("x", 600<<10)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
+		{"said", completes("hello"), 200, codes.OK, 0, 1},
+	}
+	for p := range promptedModels() {
+		for _, test := range tests {
+			f := startFake(t, always(test.status, test.body))
+			request := askModel(p, f.URL+"/v1")
+			request.RolloutId = fmt.Sprintf("dialect.%d.%s", p, test.name)
+			got, err := client.Respond(t.Context(), request)
+			if status.Code(err) != test.code || got.GetFailure().GetClass() != test.class || f.count() != test.requests {
+				t.Errorf("%s, %s: got %v and %v after %d requests, want %s and %s after %d", p, test.name, got, err, f.count(), test.code, test.class, test.requests)
+			}
+			if r := f.requests[0]; r.URL.Path != "/v1/completions" || r.Header.Get("Authorization") != "Bearer EMPTY" {
+				t.Errorf("%s: got %s with %q, want /v1/completions without a key", p, r.URL.Path, r.Header.Get("Authorization"))
+			}
+		}
+		got, err := client.Respond(t.Context(), askModel(p, ""))
+		if err != nil || !strings.Contains(got.GetFailure().GetDetail(), "give --base-url or set OPENAI_BASE_URL") {
+			t.Errorf("%s without a server: got %v and %v, want a failure that says what to give", p, got, err)
+		}
+	}
+	f := startFake(t, always(http.StatusOK, completes("hello")))
+	keyed := serve(t, withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL}), natstest.Start(t))
+	if _, err := keyed.Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_HERMES, "")); err != nil || f.requests[0].Header.Get("Authorization") != "Bearer "+modelKey {
+		t.Errorf("with a key: got %v and %v, want the key", err, f.requests)
+	}
+}
+
+// TestDialectSimulator plays the user, who has one tool, with prompts.
+func TestDialectSimulator(t *testing.T) {
+	f := startFake(t, always(http.StatusOK, completes("It is me.")))
+	request := askModel(agentgwv1.Model_PROVIDER_HERMES, f.URL)
+	request.Role = user
+	request.View = []*worldv1.Message{message(0, system, user, "s"), message(1, user, agent, "u"), message(2, agent, user, "a")}
+	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), request)
+	if err != nil || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetContent() != "It is me." {
+		t.Errorf("got %v and %v, want the text", got, err)
+	}
+	if want := `\u003c|im_start|\u003eassistant\nu\u003c|im_end|\u003e\n\u003c|im_start|\u003euser\na\u003c|im_end|\u003e`; !strings.Contains(f.bodies[0], want) {
+		t.Errorf("got %s, want %s in it", f.bodies[0], want)
+	}
+}
+
+// TestBrokenTemplate shows that a gateway does not start with a template that cannot be used.
+func TestBrokenTemplate(t *testing.T) {
+	cfg := agentgw.DefaultConfig()
+	cfg.TemplateDir = t.TempDir()
+	file := filepath.Join(cfg.TemplateDir, "mistral.tmpl")
+	if err := os.WriteFile(file, []byte("{{.Turns}}\n{{end}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := natstest.Start(t)
+	if _, err := agentgw.NewServer(cfg, record, record, record); err == nil || !strings.Contains(err.Error(), file+":2:") {
+		t.Errorf("got %v, want an error that names %s, line 2", err, file)
+	}
+}

@@ -1,0 +1,128 @@
+package agentgw_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+const (
+	faultBytes   = 8 << 10 // largest answer
+	faultTurn    = 1 << 10 // largest turn
+	faultTimeout = 300 * time.Millisecond
+	leak         = `{"error": {"message": "key ` + modelKey + ` is bad"}, "message": "key ` + modelKey + ` is bad"}`
+)
+
+// fault is what a provider does wrong and what becomes of it.
+type fault struct {
+	name   string
+	answer func(p agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request)
+	// code is that of the error, class that of the failure; one of them is 0.
+	code     codes.Code
+	class    agentgwv1.FailureClass
+	requests int64
+	within   time.Duration // at least
+}
+
+// answers is a fault that consists of an answer with some headers.
+func answers(code int, body string, headers ...string) func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) {
+	return func(_ agentgwv1.Model_Provider, w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func faults() []fault {
+	const provider, model = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, agentgwv1.FailureClass_FAILURE_CLASS_MODEL
+	return []fault{
+		{"429 storm", answers(429, leak, "Retry-After", "1"), codes.Aborted, 0, 2, time.Second},
+		{"429 for an hour", answers(429, leak, "Retry-After", "3600"), codes.Aborted, 0, 1, 0},
+		{"500", answers(500, leak), codes.Aborted, 0, 2, 0},
+		{"529 without a body", answers(529, ""), codes.Aborted, 0, 2, 0},
+		{"malformed", answers(200, `{"a":`), codes.Aborted, 0, 2, 0},
+		{"empty object", answers(200, "{}"), codes.Aborted, 0, 2, 0},
+		{"another content type", answers(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
+		{"an event stream", answers(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
+		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
+		{"closed connection", func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
+		{"slow", func(_ agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
+		{"401", answers(401, leak), 0, provider, 1, 0},
+		{"400", answers(400, leak), 0, provider, 1, 0},
+		{"redirect", answers(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
+		{"huge answer", answers(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
+		{"huge turn", func(p agentgwv1.Model_Provider, w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, says(p, strings.Repeat("x", 2*faultTurn)))
+		}, 0, model, 1, 0},
+	}
+}
+
+// TestModelFaults plays a rollout against each fault of each family of providers at once, each beside one whose provider is well: every
+// fault is classed, costs its own rollout alone, and tells nobody the key.
+func TestModelFaults(t *testing.T) {
+	cfg := allKeys()
+	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = faultBytes, faultTurn
+	client := serve(t, cfg, natstest.Start(t))
+	var group sync.WaitGroup
+	for i, test := range faults() {
+		for p := range models() {
+			group.Go(func() { test.check(t, client, p, fmt.Sprintf("%d-%d", i, p)) })
+		}
+	}
+	group.Wait()
+}
+
+// check plays the two rollouts.
+func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p agentgwv1.Model_Provider, id string) {
+	t.Helper()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		f.answer(p, w, r)
+	}))
+	t.Cleanup(server.Close)
+	well := startFake(t, always(http.StatusOK, says(p, "hello")))
+	request, beside := askModel(p, server.URL), askModel(p, well.URL)
+	request.RolloutId, beside.RolloutId = "fault."+id, "beside."+id
+	request.Player.GetModel().TimeoutMs = 20_000
+	if f.code == codes.DeadlineExceeded {
+		request.Player.GetModel().TimeoutMs = faultTimeout.Milliseconds()
+	}
+	begun := time.Now()
+	got, err := client.Respond(t.Context(), request)
+	if status.Code(err) != f.code || got.GetFailure().GetClass() != f.class {
+		t.Errorf("%s of %s: got %v and %v, want code %s, class %s", f.name, p, got, err, f.code, f.class)
+	}
+	if took := time.Since(begun); took < f.within {
+		t.Errorf("%s of %s: got an answer after %s, want it after %s", f.name, p, took, f.within)
+	}
+	if text := fmt.Sprint(got, err); models()[p] != "" && strings.Contains(text, modelKey) {
+		t.Errorf("%s of %s: got %s, want no key in it", f.name, p, text)
+	}
+	if n := requests.Load(); n != f.requests {
+		t.Errorf("%s of %s: got %d requests, want %d", f.name, p, n, f.requests)
+	}
+	if got, err := client.Respond(t.Context(), beside); err != nil || got.GetMessages()[0].GetContent() != "hello" {
+		t.Errorf("beside %s of %s: got %v and %v, want its answer", f.name, p, got, err)
+	}
+}

@@ -1,0 +1,129 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+const (
+	// maxTries is how many tries of an exchange are kept, the last ones.
+	maxTries = 20
+	// maxUseless bounds what is kept of an answer that could not be read.
+	maxUseless = 4 << 10
+	// keyHidden stands where a key was.
+	keyHidden = "[key]"
+)
+
+// Record is what is known of one rollout, and where it becomes known. Its methods may be called although nobody waits for the turn any
+// more: what was paid for is kept.
+type Record interface {
+	// Past returns what was recorded of the turn whose first message has the index, nil if nothing was.
+	Past(ctx context.Context, index int32) (*agentgwv1.Reply, error)
+	// Exchange returns what was said to and by the provider about this turn, nil if nothing was.
+	Exchange(ctx context.Context) (*agentgwv1.Exchange, error)
+	// Keep stores it.
+	Keep(ctx context.Context, exchange *agentgwv1.Exchange) error
+}
+
+// exchange gathers what is said about one turn. A turn is asked by one goroutine.
+type exchange struct {
+	record Record
+	codec  provider.Codec
+	secret string
+	limit  int
+	// earlier is what was said before this gateway asked, nil if nothing was.
+	earlier *agentgwv1.Exchange
+	now     *agentgwv1.Exchange
+}
+
+// open reads what was said before.
+func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model, codec provider.Codec, to wire.Endpoint, r *provider.Request) (*exchange, error) {
+	earlier, err := record.Exchange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{record: record, codec: codec, secret: to.Secret, limit: p.cfg.ExchangeBytes, earlier: earlier}
+	request := x.clean(r.Body)
+	x.now = &agentgwv1.Exchange{
+		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
+		Tries: earlier.GetTries(),
+	}
+	return x, nil
+}
+
+// answered returns the answer that came to the same request before, if one did: whoever asked then died before it was recorded as a
+// reply, and it is not paid for twice.
+func (x *exchange) answered() (*provider.Answer, bool) {
+	tries := x.earlier.GetTries()
+	if len(tries) == 0 || x.earlier.GetProvider() != x.now.GetProvider() || x.earlier.GetModel() != x.now.GetModel() ||
+		x.earlier.GetPath() != x.now.GetPath() || !bytes.Equal(x.earlier.GetRequest(), x.now.GetRequest()) {
+		return nil, false
+	}
+	last := tries[len(tries)-1]
+	if last.GetFailure() != "" || int64(len(last.GetAnswer())) != last.GetAnswerBytes() {
+		return nil, false
+	}
+	answer, err := x.codec.Decode(last.GetAnswer())
+	return answer, err == nil
+}
+
+// add notes one try: the body of an answer, or how asking failed. It returns the body as an answer; one that cannot be read is
+// a *provider.Failure.
+func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
+	var answer *provider.Answer
+	try := &agentgwv1.Try{}
+	if err == nil {
+		try.Status, try.Answer = http.StatusOK, x.clean(body)
+		try.AnswerBytes = int64(len(try.Answer))
+		if answer, err = x.codec.Decode(body); err != nil {
+			err = &provider.Failure{Retryable: true, Detail: err.Error()}
+			try.Answer = cut(try.GetAnswer(), maxUseless)
+		}
+	}
+	if err != nil {
+		try.Failure = strings.ToValidUTF8(err.Error(), "?")
+	}
+	if failure, ok := errors.AsType[*provider.Failure](err); ok && try.GetStatus() == 0 {
+		try.Status = int32(failure.Status)
+	}
+	x.now.Tries = append(x.now.Tries, try)
+	return answer, err
+}
+
+// keep stores what was said, bounded: of an answer that is too long the beginning stays, of the request what room is left.
+func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
+	tries := x.now.GetTries()
+	if len(tries) == 0 {
+		return nil
+	}
+	x.now.Tries = tries[max(len(tries)-maxTries, 0):]
+	room := x.limit
+	for i := len(x.now.GetTries()) - 1; i >= 0; i-- {
+		try := x.now.GetTries()[i]
+		try.Answer = cut(try.GetAnswer(), room)
+		room -= len(try.GetAnswer())
+	}
+	x.now.Request = cut(x.now.GetRequest(), room)
+	if answer != nil {
+		x.now.Usage = answer.Usage
+	}
+	return x.record.Keep(context.WithoutCancel(ctx), x.now)
+}
+
+// clean takes the key out, should it be there.
+func (x *exchange) clean(body []byte) []byte {
+	if x.secret == "" {
+		return body
+	}
+	return bytes.ReplaceAll(body, []byte(x.secret), []byte(keyHidden))
+}
+
+func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+const (
+	cohereAction = "Action:"
+	cohereBegin  = "Action: ```json"
+	cohereEnd    = "```"
+	cohereTurn   = "<|END_OF_TURN_TOKEN|>"
+	keyTool      = "tool_name"
+	keyParameter = "parameters"
+)
+
+// parseCohere reads a list of actions. In exactly the form that the model was asked for it has to be right; in a form near to it,
+// with other blanks, marks or words around it, it counts if it is. Everything else is text.
+func parseCohere(said string) *provider.Answer {
+	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
+	if inner, begun := strings.CutPrefix(said, cohereBegin); begun {
+		if inner, ended := strings.CutSuffix(inner, cohereEnd); ended {
+			r.cohere(inner)
+			return &r.answer
+		}
+	}
+	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(said), cohereTurn))
+	if list, ok := nearCohere(text); ok {
+		r.actions(list)
+		return &r.answer
+	}
+	return &provider.Answer{Text: text}
+}
+
+// nearCohere finds a list of actions in an answer that is not quite in form.
+func nearCohere(text string) ([]python.Value, bool) {
+	if len(text) < len(cohereAction) || !strings.EqualFold(text[:len(cohereAction)], cohereAction) {
+		return nil, false
+	}
+	inner := strings.TrimSpace(text[len(cohereAction):])
+	inner, fenced := strings.CutPrefix(inner, cohereEnd)
+	if fenced {
+		inner = strings.TrimPrefix(inner, "json")
+		if end := strings.LastIndex(inner, cohereEnd); end >= 0 {
+			inner = inner[:end]
+		}
+	}
+	value, err := python.ParseJSON(inner)
+	if err != nil {
+		return nil, false
+	}
+	list, ok := value.AsList()
+	if !ok {
+		return nil, false
+	}
+	for _, entry := range list {
+		if fault, _ := lacking(entry); fault != "" {
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// cohere reads what stands between the fences.
+func (r *reader) cohere(inner string) {
+	value, err := python.ParseJSON(inner)
+	if err != nil {
+		r.wrong("action_is_no_json", raisedBy(err, exceptionRuntime), inner)
+		return
+	}
+	list, ok := value.AsList()
+	if !ok {
+		r.wrong("action_is_no_list", exceptionType, inner)
+		return
+	}
+	r.actions(list)
+}
+
+// actions reads a list of actions.
+func (r *reader) actions(list []python.Value) {
+	for _, entry := range list {
+		source := python.JSON(entry)
+		if fault, exception := lacking(entry); fault != "" {
+			r.wrong(fault, exception, source)
+			continue
+		}
+		object, _ := entry.AsDict()
+		name, _ := object.Get(keyTool)
+		parameters, _ := object.Get(keyParameter)
+		r.call(name, parameters, source)
+	}
+	if len(list) == 0 {
+		r.answer.Nothing = "the answer has an empty list of actions"
+	}
+}
+
+// lacking says what an action lacks, and what the original raises for that.
+func lacking(entry python.Value) (fault, exception string) {
+	object, ok := entry.AsDict()
+	if !ok {
+		return "action_is_no_object", exceptionType
+	}
+	if _, named := object.Get(keyTool); !named {
+		return "action_without_tool_name", exceptionKey
+	}
+	if _, given := object.Get(keyParameter); !given {
+		return "action_without_parameters", exceptionKey
+	}
+	return "", ""
+}

@@ -1,0 +1,107 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// Exception types that the original raises.
+const (
+	exceptionAttribute  = "AttributeError"
+	exceptionJSON       = "JSONDecodeError"
+	exceptionKey        = "KeyError"
+	exceptionRuntime    = "RuntimeError"
+	exceptionType       = "TypeError"
+	exceptionValidation = "ValidationError"
+	exceptionValue      = "ValueError"
+)
+
+// completion is the body of an answer.
+type completion struct {
+	Choices *[]struct {
+		Text         *string         `json:"text"`
+		FinishReason json.RawMessage `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		PromptTokens     int64 `json:"prompt_tokens"`
+		CompletionTokens int64 `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// Decode implements provider.Codec. Only the first choice counts.
+func (c Codec) Decode(body []byte) (*provider.Answer, error) {
+	var read completion
+	if err := json.Unmarshal(body, &read); err != nil {
+		return nil, fmt.Errorf("%w: no completion: %w", provider.ErrAnswer, err)
+	}
+	if read.Choices == nil {
+		return nil, fmt.Errorf("%w: a completion without choices", provider.ErrAnswer)
+	}
+	answer := &provider.Answer{}
+	switch choices := *read.Choices; {
+	case len(choices) == 0:
+		answer.Nothing = "the answer has no choice"
+	case choices[0].Text == nil:
+		answer.Nothing = "the answer's choice has no text"
+	default:
+		answer = c.parse(*choices[0].Text)
+		if reason := string(choices[0].FinishReason); reason == "" || reason == "null" {
+			answer.Raised = &provider.Raised{Exception: exceptionValidation, Detail: "the answer does not say why it ends"}
+		}
+		if answer.Text == "" && len(answer.Calls) == 0 && answer.Nothing == "" {
+			answer.Nothing = "the answer is empty"
+		}
+	}
+	if u := read.Usage; u != nil {
+		answer.Usage = &agentgwv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
+	}
+	return answer, nil
+}
+
+// reader gathers the calls of an answer.
+type reader struct {
+	answer provider.Answer
+	// id names the calls: the n-th gets what id returns for n and its tool.
+	id func(n int, tool string) string
+}
+
+// raise notes what the original does about this answer; its first exception ends it there.
+func (r *reader) raise(exception, detail string) {
+	if r.answer.Raised == nil {
+		r.answer.Raised = &provider.Raised{Exception: exception, Detail: detail}
+	}
+}
+
+// wrong notes a call that cannot be made. The role gets an error about a tool whose name says what is wrong, and what it wrote
+// stays in the conversation as that tool's argument.
+func (r *reader) wrong(fault, exception, source string) {
+	r.raise(exception, strings.ReplaceAll(fault, "_", " "))
+	r.add(fault, python.Str(source))
+}
+
+// call notes a call with arguments that the model wrote as JSON.
+func (r *reader) call(name, arguments python.Value, source string) {
+	tool, ok := name.AsStr()
+	if !ok {
+		r.wrong("tool_name_is_no_text", exceptionValidation, source)
+		return
+	}
+	r.add(tool, arguments)
+}
+
+// add notes a call.
+func (r *reader) add(tool string, arguments python.Value) {
+	id := r.id(len(r.answer.Calls), tool)
+	made := provider.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)}
+	if text, ok := arguments.AsStr(); ok && turn.IsObject(text) {
+		made.Arguments, made.Spelled = text, true
+	}
+	r.answer.Calls = append(r.answer.Calls, made)
+}

@@ -1,0 +1,104 @@
+// Package dialect plays models that know no tool calling of their own: it writes the conversation and the tools into one prompt,
+// in the form that a model was trained on, and reads calls out of the text that it answers. The prompts are text templates that a
+// user can replace. The codecs are pure; only Load reads files.
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"text/template"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// The names of the dialects, which are those of their templates without the ending.
+const (
+	Hermes  = "hermes"
+	Gorilla = "gorilla"
+	Mistral = "mistral"
+	Cohere  = "cohere"
+	Plain   = "plain"
+)
+
+// Longest answers in tokens where nobody says otherwise. Servers stop after a few words without a number.
+const (
+	longAnswer  = 2048
+	shortAnswer = 1024
+)
+
+// Codec is one dialect over the completions of an OpenAI-compatible server. It implements provider.Codec, does not change and is
+// safe for concurrent use.
+type Codec struct {
+	template  *template.Template
+	maxTokens int32
+	// shape rewrites a prompt before the template gets it; nil leaves it as it is.
+	shape func(p *Prompt)
+	// parse reads what the model said.
+	parse func(text string) *provider.Answer
+}
+
+// codec returns a dialect of that name, false if there is none.
+func codec(name string, t *template.Template) (Codec, bool) {
+	switch name {
+	case Hermes:
+		return Codec{template: t, maxTokens: longAnswer, parse: parseHermes}, true
+	case Gorilla:
+		return Codec{template: t, maxTokens: shortAnswer, parse: parseGorilla}, true
+	case Mistral:
+		return Codec{template: t, maxTokens: shortAnswer, shape: shapeMistral, parse: parseMistral}, true
+	case Cohere:
+		return Codec{template: t, maxTokens: shortAnswer, parse: parseCohere}, true
+	case Plain:
+		return Codec{template: t, maxTokens: shortAnswer, parse: parsePlain}, true
+	default:
+		return Codec{}, false
+	}
+}
+
+// request is the body of a request for a completion.
+type request struct {
+	Model       string   `json:"model"`
+	Prompt      string   `json:"prompt"`
+	MaxTokens   int32    `json:"max_tokens"`
+	Temperature *float64 `json:"temperature,omitempty"`
+}
+
+// Encode implements provider.Codec. The error is that of a template that does not fit.
+func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
+	prompt, err := c.prompt(q)
+	if err != nil {
+		return nil, err
+	}
+	body := request{Model: q.Model.GetModel(), Prompt: prompt, MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature}
+	if body.MaxTokens == 0 {
+		body.MaxTokens = c.maxTokens
+	}
+	if body.Temperature == nil && q.Compat {
+		body.Temperature = new(float64)
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode completion: %w", err)
+	}
+	return &provider.Request{Path: "/completions", Header: http.Header{}, Body: raw}, nil
+}
+
+// prompt writes the prompt.
+func (c Codec) prompt(q *provider.Query) (string, error) {
+	prompt := newPrompt(q)
+	if c.shape != nil {
+		c.shape(prompt)
+	}
+	return execute(c.template, prompt)
+}
+
+// execute runs a template.
+func execute(t *template.Template, prompt *Prompt) (string, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, prompt); err != nil {
+		return "", fmt.Errorf("write prompt: %w", err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,143 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// conversed is a conversation in which everything occurs.
+func conversed() *provider.Query {
+	off := python.DictOf(python.Item{Key: "on", Value: python.Bool(false)})
+	return &provider.Query{
+		Model: &agentgwv1.Model{Model: "m"},
+		Tools: []*worldv1.Tool{
+			{Name: "get_wifi_status", Description: "Tells whether é is on.", ParametersJson: `{"type":"object","properties":{},"required":[]}`},
+			{Name: "set_wifi_status", Description: "Switches.", ParametersJson: `{"type":"object","properties":{"on":{"type":"boolean","description":"The new\nstate."},"why":{}},"required":["on"]}`},
+		},
+		Transcript: []conversation.Entry{
+			{Kind: conversation.System, Text: "Be brief."},
+			{Kind: conversation.User, Index: 1, Text: "Wifi off, please. é"},
+			{Kind: conversation.Calling, Index: 2, ID: "a", Name: "set_wifi_status", Arguments: off},
+			{Kind: conversation.Calling, Index: 3, ID: "a", Name: "tool_call_is_no_json", Arguments: python.Str("{'on'")},
+			{Kind: conversation.Result, Index: 4, ID: "a", Name: "set_wifi_status", Text: "None"},
+			{Kind: conversation.Result, Index: 5, ID: "a", Name: "tool_call_is_no_json", Text: "NameError: é"},
+			{Kind: conversation.Assistant, Index: 6, Text: "Done."},
+			{Kind: conversation.User, Index: 7, Text: "Is it?"},
+			{Kind: conversation.User, Index: 8, Text: "Sure?"},
+			{Kind: conversation.Calling, Index: 9, ID: "b", Name: "get_wifi_status", Arguments: (&python.Dict{}).Value()},
+			{Kind: conversation.Result, Index: 10, ID: "b", Name: "get_wifi_status", Text: `[1.50, null]`},
+		},
+	}
+}
+
+// TestPrompts compares whole prompts with files; -update writes them.
+func TestPrompts(t *testing.T) {
+	codecs := load(t, "")
+	for _, name := range []string{Hermes, Gorilla, Mistral, Cohere} {
+		request, err := codecs[name].Encode(conversed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Model, Prompt string
+			MaxTokens     int32 `json:"max_tokens"`
+			Temperature   *float64
+		}
+		if err := json.Unmarshal(request.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if body.Model != "m" || body.MaxTokens < shortAnswer || body.Temperature != nil || request.Path != "/completions" {
+			t.Errorf("%s: got %s %+v, want the model, a number of tokens and no temperature", name, request.Path, body)
+		}
+		file := filepath.Join("testdata", name+".prompt")
+		if *update {
+			if err := os.WriteFile(file, []byte(body.Prompt), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body.Prompt != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", file, body.Prompt, want)
+		}
+	}
+}
+
+// TestSampling sends what the user or the original wants.
+func TestSampling(t *testing.T) {
+	warm := 0.5
+	for _, test := range []struct {
+		model  *agentgwv1.Model
+		compat bool
+		want   string
+	}{
+		{&agentgwv1.Model{}, false, "2048 <nil>"},
+		{&agentgwv1.Model{}, true, "2048 0"},
+		{&agentgwv1.Model{MaxTokens: 7, Temperature: &warm}, true, "7 0.5"},
+	} {
+		request, err := load(t, "")[Hermes].Encode(&provider.Query{Model: test.model, Compat: test.compat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body map[string]any
+		if err := json.Unmarshal(request.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(body["max_tokens"], " ", body["temperature"]); got != test.want {
+			t.Errorf("%v, compat %t: got %s, want %s", test.model, test.compat, got, test.want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	tests := map[string]struct{ file, text, want string }{
+		"syntax":   {"hermes.tmpl", "one\n{{if}}", "hermes.tmpl:2: missing value for if"},
+		"field":    {"gorilla.tmpl", "one\n\n{{.Nothing}}", "gorilla.tmpl:3:"},
+		"in turns": {"mistral.tmpl", "{{range .Turns}}\n{{.Nothing}}{{end}}", "mistral.tmpl:2:"},
+		"json":     {"cohere.tmpl", "{{json .Turns}}", "no JSON of a []dialect.Turn"},
+		"function": {"cohere.tmpl", "{{shout .System}}", `function "shout" not defined`},
+		"name":     {"command-r.tmpl", "", "expected one of hermes.tmpl"},
+		"huge":     {"hermes.tmpl", strings.Repeat("x", maxTemplate+1), "expected at most"},
+	}
+	for name, test := range tests {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), filepath.Join(dir, test.file)) {
+			t.Errorf("%s: got %v, want the file and %q", name, err, test.want)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: got %v, want os.ErrNotExist", err)
+	}
+	dir := t.TempDir()
+	for file, text := range map[string]string{"mistral.tmpl": "{{trim .Question}}|{{line .System}}|{{ascii .Question}}", "README.md": "{{"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := load(t, dir)[Mistral].prompt(&provider.Query{Transcript: []conversation.Entry{
+		{Kind: conversation.System, Text: "a\n b"}, {Kind: conversation.User, Text: " é "},
+	}})
+	if err != nil || got != `é|a b|" \u00e9 "` {
+		t.Errorf("own template: got %q and %v, want it filled in", got, err)
+	}
+}

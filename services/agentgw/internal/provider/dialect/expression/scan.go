@@ -1,0 +1,187 @@
+package expression
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tokenKind is what a token is.
+type tokenKind uint8
+
+const (
+	tokenName tokenKind = iota + 1
+	tokenNumber
+	tokenText
+	tokenMark // an operator or a bracket
+	tokenEnd  // of a statement
+)
+
+// token is one piece of source.
+type token struct {
+	kind tokenKind
+	text string
+}
+
+// maxTokens bounds the tokens of one source.
+const maxTokens = 100_000
+
+// scanner splits source into tokens.
+type scanner struct {
+	s      string
+	pos    int
+	open   []byte // the brackets that are open
+	tokens []token
+}
+
+// scan splits source into tokens; ok is false for source that Python would not read either. The source is trimmed.
+func scan(source string) (tokens []token, ok bool) {
+	if !utf8.ValidString(source) || strings.IndexByte(source, 0) >= 0 {
+		return nil, false
+	}
+	s := scanner{s: strings.TrimSpace(source)}
+	for s.pos < len(s.s) {
+		if !s.next() || len(s.tokens) > maxTokens {
+			return nil, false
+		}
+	}
+	return append(s.tokens, token{kind: tokenEnd}), len(s.open) == 0
+}
+
+func (s *scanner) emit(kind tokenKind, length int) bool {
+	s.tokens = append(s.tokens, token{kind: kind, text: s.s[s.pos : s.pos+length]})
+	s.pos += length
+	return true
+}
+
+// next passes one token or blank.
+func (s *scanner) next() bool {
+	rest := s.s[s.pos:]
+	r, _ := utf8.DecodeRuneInString(rest)
+	switch c := rest[0]; {
+	case c == ' ' || c == '\t' || c == '\f':
+		s.pos++
+		return true
+	case c == '\\' && len(rest) > 1 && rest[1] == '\n':
+		s.pos += 2
+		return true
+	case c == '#':
+		if end := strings.IndexAny(rest, "\r\n"); end >= 0 {
+			s.pos += end
+		} else {
+			s.pos = len(s.s)
+		}
+		return true
+	case c == '\n' || c == '\r':
+		return s.lineBreak()
+	case textLength(rest) != 0:
+		length := textLength(rest)
+		return length > 0 && s.emit(tokenText, length)
+	case isDigit(c) || c == '.' && len(rest) > 1 && isDigit(rest[1]):
+		return s.emit(tokenNumber, numberLength(rest))
+	case c == '_' || unicode.IsLetter(r):
+		return s.emit(tokenName, nameLength(rest))
+	default:
+		return s.mark(rest)
+	}
+}
+
+// lineBreak ends a statement, except within brackets. The next one may not be indented.
+func (s *scanner) lineBreak() bool {
+	s.pos++
+	if len(s.open) > 0 {
+		return true
+	}
+	s.tokens = append(s.tokens, token{kind: tokenEnd})
+	line := s.s[s.pos:]
+	if end := strings.IndexAny(line, "\r\n"); end >= 0 {
+		line = line[:end]
+	}
+	blank := strings.TrimLeft(line, " \t\f")
+	return blank == "" || blank[0] == '#' || len(blank) == len(line)
+}
+
+// mark passes an operator or a bracket.
+func (s *scanner) mark(rest string) bool {
+	if rest[0] == ';' {
+		s.pos++
+		s.tokens = append(s.tokens, token{kind: tokenEnd})
+		return len(s.open) == 0
+	}
+	for _, long := range []string{"...", "**", "//"} {
+		if strings.HasPrefix(rest, long) {
+			return s.emit(tokenMark, len(long))
+		}
+	}
+	switch c := rest[0]; c {
+	case '(', '[', '{':
+		if len(s.open) >= maxDepth {
+			return false
+		}
+		s.open = append(s.open, c)
+	case ')', ']', '}':
+		if len(s.open) == 0 || !fits(s.open[len(s.open)-1], c) {
+			return false
+		}
+		s.open = s.open[:len(s.open)-1]
+	case '+', '-', '*', '/', '%', ',', ':', '=', '.':
+	default:
+		return false
+	}
+	return s.emit(tokenMark, 1)
+}
+
+func fits(open, closed byte) bool {
+	return open == '(' && closed == ')' || open == '[' && closed == ']' || open == '{' && closed == '}'
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// textLength returns the length of a text literal with its prefix, 0 if there is none, -1 if it does not end.
+func textLength(s string) int {
+	start := 0
+	for start < len(s) && start < 2 && strings.IndexByte("rRbBuUfF", s[start]) >= 0 {
+		start++
+	}
+	if start == len(s) || s[start] != '\'' && s[start] != '"' {
+		return 0
+	}
+	quote := s[start : start+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s[start:], triple) {
+		quote = triple
+	}
+	for i := start + len(quote); i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case strings.HasPrefix(s[i:], quote):
+			return i + len(quote)
+		case len(quote) == 1 && (s[i] == '\n' || s[i] == '\r'):
+			return -1
+		}
+	}
+	return -1
+}
+
+// numberLength returns the length of what looks like a number; whether it is one shows later.
+func numberLength(s string) int {
+	i := 0
+	for i < len(s) {
+		c := s[i]
+		exponent := i > 0 && (c == '+' || c == '-') && s[i-1]|0x20 == 'e' && !strings.HasPrefix(strings.ToLower(s), "0x")
+		if !isDigit(c) && c != '.' && c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && !exponent {
+			break
+		}
+		i++
+	}
+	return i
+}
+
+func nameLength(s string) int {
+	if end := strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}); end >= 0 {
+		return end
+	}
+	return len(s)
+}

@@ -1,0 +1,132 @@
+package dialect
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// suffix ends the name of a template's file.
+const suffix = ".tmpl"
+
+// maxTemplate bounds the bytes of a user's template.
+const maxTemplate = 1 << 20
+
+//go:embed template/*.tmpl
+var embedded embed.FS
+
+// Load returns the dialects by name, with the templates of this program, or with those that a directory has instead: a file
+// NAME.tmpl there replaces the template of that name. An empty directory name means none. The error names the file and, where
+// there is one, the line.
+func Load(dir string) (map[string]Codec, error) {
+	codecs := make(map[string]Codec)
+	files, err := fs.ReadDir(embedded, "template")
+	if err != nil {
+		return nil, fmt.Errorf("read templates: %w", err)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(embedded, "template/"+file.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read templates: %w", err)
+		}
+		if err := add(codecs, file.Name(), file.Name(), string(text)); err != nil {
+			return nil, err
+		}
+	}
+	if dir == "" {
+		return codecs, nil
+	}
+	return codecs, replace(codecs, dir)
+}
+
+// replace puts a user's templates in the place of those that are there.
+func replace(codecs map[string]Codec, dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read templates: %w", err)
+	}
+	for _, file := range files {
+		if file.IsDir() || filepath.Ext(file.Name()) != suffix {
+			continue
+		}
+		path := filepath.Join(dir, file.Name())
+		info, err := file.Info()
+		if err != nil {
+			return fmt.Errorf("read templates: %w", err)
+		}
+		if info.Size() > maxTemplate {
+			return fmt.Errorf("template %s: %d bytes, expected at most %d", path, info.Size(), maxTemplate)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("read templates: %w", err)
+		}
+		if err := add(codecs, file.Name(), path, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add reads a template and tries it on a small conversation, so that a field that does not exist is found now.
+func add(codecs map[string]Codec, file, path, text string) error {
+	parsed, err := template.New(path).Funcs(template.FuncMap{
+		"ascii": func(v any) (string, error) { return written(v, python.ASCIIJSON) },
+		"json":  func(v any) (string, error) { return written(v, python.JSON) },
+		"trim":  strings.TrimSpace,
+		"line":  func(s string) string { return strings.Join(strings.Fields(s), " ") },
+	}).Parse(text)
+	if err != nil {
+		return errors.New("template " + strings.TrimPrefix(err.Error(), "template: "))
+	}
+	c, known := codec(strings.TrimSuffix(file, suffix), parsed)
+	if !known {
+		return fmt.Errorf("template %s: expected one of hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl, plain.tmpl", path)
+	}
+	for _, trial := range trials() {
+		if c.shape != nil {
+			c.shape(trial)
+		}
+		if _, err := execute(parsed, trial); err != nil {
+			return errors.New("template " + strings.TrimPrefix(errors.Unwrap(err).Error(), "template: "))
+		}
+	}
+	codecs[strings.TrimSuffix(file, suffix)] = c
+	return nil
+}
+
+// written is the function of templates that writes JSON of a text or of a value.
+func written(v any, write func(python.Value) string) (string, error) {
+	switch v := v.(type) {
+	case python.Value:
+		return write(v), nil
+	case string:
+		return write(python.Str(v)), nil
+	default:
+		return "", fmt.Errorf("no JSON of a %T: expected a text, arguments, a result's value or tools", v)
+	}
+}
+
+// trials are prompts in which everything occurs that a template may ask for, and one in which nothing does.
+func trials() []*Prompt {
+	arguments := python.DictOf(python.Item{Key: "argument", Value: python.Bool(true)})
+	tool := Tool{Name: "tool", Form: arguments, Parameters: []Parameter{{Name: "argument", Type: "boolean"}}}
+	full := func(person bool) *Prompt {
+		return &Prompt{
+			Tools: []Tool{tool, tool}, System: "system", Question: "question", Person: person, Turns: []Turn{
+				{Kind: kindSystem, Text: "system"}, {Kind: kindUser, Text: "question", Last: true},
+				{Kind: kindCall, Calls: []Call{{Name: "tool", Arguments: arguments}, {Name: "tool", Arguments: arguments}}},
+				{Kind: kindResult, Name: "tool", Text: "True", Value: python.Str("True")},
+				{Kind: kindAssistant, Text: "answer"},
+			},
+		}
+	}
+	return []*Prompt{{}, full(false), full(true)}
+}

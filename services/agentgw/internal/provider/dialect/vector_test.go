@@ -1,0 +1,127 @@
+package dialect
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// vector is what this package needs of a case: an answer and what the original made of it.
+type vector struct {
+	Case, Expect  string
+	Augmentations []string
+	Response      json.RawMessage
+	Result        json.RawMessage
+}
+
+// raisedLater says that the original raises the exception when it looks for the tool, which is not the business of this package.
+func raisedLater(said *provider.Answer, exception string) bool {
+	return exception == exceptionKey && said.Raised == nil && len(said.Calls) > 0
+}
+
+// TestVectors reads the original's answers.
+func TestVectors(t *testing.T) {
+	codecs := load(t, "")
+	for _, name := range []string{Hermes, Gorilla, Mistral, Cohere} {
+		file := vectortest.Dir(t, filepath.Join("roles", name+".jsonl"))
+		compared := 0
+		vectortest.Lines(t, file, func(line int, raw []byte) {
+			var v vector
+			if err := json.Unmarshal(raw, &v); err != nil {
+				t.Fatalf("%s:%d: %v", file, line, err)
+			}
+			if !strings.HasPrefix(v.Case, "answer/") || v.Expect != "equal" && v.Expect != "model_error" {
+				return
+			}
+			compared++
+			said, err := codecs[name].Decode(v.Response)
+			if err != nil {
+				t.Errorf("%s:%d %s: %v", file, line, v.Case, err)
+				return
+			}
+			var failed struct {
+				Type string `json:"exception_type"`
+			}
+			if v.Expect == "model_error" {
+				if err := json.Unmarshal(v.Result, &failed); err != nil {
+					t.Fatalf("%s:%d: %v", file, line, err)
+				}
+				if raisedLater(said, failed.Type) {
+					return
+				}
+				if said.Raised == nil || said.Raised.Exception != failed.Type {
+					t.Errorf("%s:%d %s: got %+v, want a %s", file, line, v.Case, said.Raised, failed.Type)
+				}
+				return
+			}
+			if diff := cmp.Diff(wanted(t, v.Result), made(t, said)); diff != "" || said.Raised != nil {
+				t.Errorf("%s:%d %s: raised %v (-want +got):\n%s", file, line, v.Case, said.Raised, diff)
+			}
+		})
+		if compared < 10 {
+			t.Errorf("%s: got %d answers to compare, want more", file, compared)
+		}
+	}
+}
+
+// row is a message as the vectors have it, with the tool's name as the role knows it.
+type row struct {
+	Content  string
+	ID, Name *string
+}
+
+func wanted(t *testing.T, raw json.RawMessage) []row {
+	t.Helper()
+	var rows []struct {
+		Content string
+		ID      *string `json:"openai_tool_call_id"`
+		Name    *string `json:"openai_function_name"`
+	}
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		t.Fatal(err)
+	}
+	var list []row
+	for _, r := range rows {
+		if r.Name != nil { // the source names the tool as the environment knows it
+			r.Content, _, _ = strings.Cut(r.Content, "\n")
+		}
+		list = append(list, row{r.Content, r.ID, r.Name})
+	}
+	return list
+}
+
+func made(t *testing.T, said *provider.Answer) []row {
+	t.Helper()
+	if len(said.Calls) == 0 {
+		return []row{{Content: said.Text}}
+	}
+	var list []row
+	for _, call := range said.Calls {
+		arguments := python.Str(call.Arguments)
+		if !call.Spelled {
+			var err error
+			if arguments, err = python.ParseJSON(call.Arguments); err != nil {
+				t.Fatal(err)
+			}
+		}
+		content, _, _ := strings.Cut(python.ComposeCall(*call.ID, call.Name, arguments), "\n")
+		list = append(list, row{content, call.ID, &call.Name})
+	}
+	return list
+}
+
+func load(tb testing.TB, dir string) map[string]Codec {
+	tb.Helper()
+	codecs, err := Load(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return codecs
+}

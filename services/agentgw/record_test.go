@@ -1,0 +1,198 @@
+package agentgw_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+const openaiModel = agentgwv1.Model_PROVIDER_OPENAI
+
+// exchangeOf reads what is stored about a turn.
+func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *agentgwv1.Exchange {
+	t.Helper()
+	raw, err := b.Exchange(t.Context(), request.GetRolloutId(), request.GetIndex())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange := &agentgwv1.Exchange{}
+	if err := proto.Unmarshal(raw, exchange); err != nil {
+		t.Fatal(err)
+	}
+	return exchange
+}
+
+// TestExchange lets a provider fail once, then answer: both are stored with the request, and no key is.
+func TestExchange(t *testing.T) {
+	b := natstest.Start(t)
+	answer := says(openaiModel, "hello "+modelKey)
+	f := startFake(t, func(n int) (int, string) {
+		if n == 1 {
+			return http.StatusServiceUnavailable, `{"error":{"message":"busy with ` + modelKey + `"}}`
+		}
+		return http.StatusOK, answer
+	})
+	request := askModel(openaiModel, f.URL)
+	if _, err := serve(t, allKeys(), b).Respond(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	answer = strings.ReplaceAll(answer, modelKey, "[key]")
+	want := &agentgwv1.Exchange{
+		Provider: openaiModel, Model: "m", Path: "/chat/completions", Request: []byte(f.bodies[0]), RequestBytes: int64(len(f.bodies[0])),
+		Tries: []*agentgwv1.Try{
+			{Status: 503, Failure: "HTTP 503: busy with [key]"},
+			{Status: 200, Answer: []byte(answer), AnswerBytes: int64(len(answer))},
+		},
+		Usage: &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2},
+	}
+	if diff := cmp.Diff(want, exchangeOf(t, b, request), protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestExchangeBefore finds the exchange of a gateway that died before it recorded the reply: the answer is taken from there, and a
+// provider that failed or was asked something else is asked again.
+func TestExchangeBefore(t *testing.T) {
+	b := natstest.Start(t)
+	f := startFake(t, always(http.StatusOK, says(openaiModel, "anew")))
+	client := serve(t, allKeys(), b)
+	first := askModel(openaiModel, f.URL)
+	first.RolloutId = "before.0"
+	if _, err := client.Respond(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	known := exchangeOf(t, b, first)
+	known.Tries[0].Answer = []byte(says(openaiModel, "as before"))
+	known.Tries[0].AnswerBytes = int64(len(known.GetTries()[0].GetAnswer()))
+	for i, c := range []struct {
+		name   string
+		change func(x *agentgwv1.Exchange)
+		want   string
+		tries  int
+	}{
+		{"the same", func(*agentgwv1.Exchange) {}, "as before", 1},
+		{"failed", func(x *agentgwv1.Exchange) { x.Tries[0].Failure = "late" }, "anew", 2},
+		{"cut", func(x *agentgwv1.Exchange) { x.Tries[0].AnswerBytes++ }, "anew", 2},
+		{"unreadable", func(x *agentgwv1.Exchange) {
+			x.Tries[0].Answer, x.Tries[0].AnswerBytes = []byte("{"), 1
+		}, "anew", 2},
+		{"another request", func(x *agentgwv1.Exchange) { x.Request = []byte("{}") }, "anew", 2},
+		{"another model", func(x *agentgwv1.Exchange) { x.Model = "n" }, "anew", 2},
+		{"nothing", func(x *agentgwv1.Exchange) { x.Tries = nil }, "anew", 1},
+	} {
+		stored := proto.CloneOf(known)
+		c.change(stored)
+		raw, err := proto.Marshal(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := proto.CloneOf(first)
+		request.RolloutId = fmt.Sprintf("before.%d", i+1)
+		if err := b.RecordExchange(t.Context(), request.GetRolloutId(), request.GetIndex(), raw); err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Respond(t.Context(), request)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := response.GetMessages()[0].GetContent(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		if got := len(exchangeOf(t, b, request).GetTries()); got != c.tries {
+			t.Errorf("%s: got %d tries, want %d", c.name, got, c.tries)
+		}
+	}
+}
+
+// TestLongExchange keeps the beginning of what is too long; the reply is whole.
+func TestLongExchange(t *testing.T) {
+	const limit = 2048
+	for _, c := range []struct {
+		name            string
+		asked, answered int
+	}{{"request", 3 * limit, 10}, {"answer", 10, 3 * limit}, {"both", 3 * limit, 3 * limit}} {
+		b := natstest.Start(t)
+		f := startFake(t, always(http.StatusOK, says(openaiModel, strings.Repeat("a", c.answered))))
+		cfg := allKeys()
+		cfg.ModelExchangeBytes = limit
+		request := askModel(openaiModel, f.URL)
+		question := strings.Repeat("q", c.asked)
+		request.GetView()[len(request.GetView())-1].Content = &question
+		response, err := serve(t, cfg, b).Respond(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(response.GetMessages()[0].GetContent()); got != c.answered {
+			t.Errorf("%s: got an answer of %d, want %d", c.name, got, c.answered)
+		}
+		got := exchangeOf(t, b, request)
+		try := got.GetTries()[0]
+		if kept := len(got.GetRequest()) + len(try.GetAnswer()); kept > limit {
+			t.Errorf("%s: got %d bytes, want at most %d", c.name, kept, limit)
+		}
+		if !strings.HasPrefix(f.bodies[0], string(got.GetRequest())) || got.GetRequestBytes() != int64(len(f.bodies[0])) {
+			t.Errorf("%s: got %d of %d bytes of the request, want the beginning of %d", c.name, len(got.GetRequest()), got.GetRequestBytes(), len(f.bodies[0]))
+		}
+		if want := int64(len(says(openaiModel, strings.Repeat("a", c.answered)))); try.GetAnswerBytes() != want {
+			t.Errorf("%s: got an answer of %d bytes, want %d", c.name, try.GetAnswerBytes(), want)
+		}
+	}
+}
+
+// TestReplay answers from the record alone.
+func TestReplay(t *testing.T) {
+	b := natstest.Start(t)
+	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
+	client := serve(t, withKeys(nil), b)
+	request := askModel(openaiModel, f.URL)
+	request.Replay = true
+	const missing = "replay: nothing is recorded for message 2 of rollout "
+	for range 2 { // the failure is not recorded
+		response, err := client.Respond(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &agentgwv1.RespondResponse{Failure: &agentgwv1.Failure{
+			Class: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, ExceptionType: "LookupError", Detail: missing + request.GetRolloutId(),
+		}}
+		if diff := cmp.Diff(want, response, protocmp.Transform()); diff != "" {
+			t.Errorf("nothing recorded (-want +got):\n%s", diff)
+		}
+	}
+	plugin := ask(play(t, agent, "grpc://127.0.0.1:1"))
+	plugin.Replay, plugin.RolloutId = true, "plugin"
+	if response, err := client.Respond(t.Context(), plugin); err != nil || response.GetFailure().GetDetail() != missing+"plugin" {
+		t.Errorf("plug-in: got %v and %v, want a failure", response, err)
+	}
+	text := "recorded"
+	reply := &agentgwv1.Reply{Messages: ask(nil).GetView()[:1], Usage: &agentgwv1.Usage{InputTokens: 7}}
+	reply.Messages[0].Content = &text
+	raw, err := proto.Marshal(reply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PutReply(t.Context(), request.GetRolloutId(), request.GetIndex(), raw); err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Respond(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Usage: reply.GetUsage()}
+	if diff := cmp.Diff(want, response, protocmp.Transform()); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	if n := f.count(); n != 0 {
+		t.Errorf("requests: got %d, want none", n)
+	}
+}

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+var (
+	// errHeld says that a turn waits for a provider's budget. Asking again is no attempt: nothing failed.
+	errHeld = errors.New("turn waits for its budget")
+	// errSpent says that the rollout's sweep has spent what it may.
+	errSpent = errors.New("the sweep has spent what it may")
+)
+
+// holdPause is the pause before a turn that was held is asked again. The gateway has waited as long as it could.
+const holdPause = 100 * time.Millisecond
+
+// afford reads what the rollout's sweep may spend: errSpent if that is used up. Only models spend.
+func (g *game) afford(ctx context.Context) error {
+	if g.rollout.GetReplay() || g.rollout.GetAgent().GetModel() == nil && g.rollout.GetUser().GetModel() == nil {
+		return nil
+	}
+	spending, _, err := g.peers.Bus.Spending(ctx, g.rollout.GetSweepId())
+	if err != nil {
+		return err
+	}
+	if spending.GetExhausted() != "" {
+		return errSpent
+	}
+	g.limit = spending.GetLimit()
+	return nil
+}
+
+// held returns errHeld, or errSpent once all workers and the sweep's watchers can know it.
+func (g *game) held(ctx context.Context, hold *agentgwv1.Hold) error {
+	if !hold.GetSpent() {
+		return errHeld
+	}
+	id := g.rollout.GetSweepId()
+	spending, revision, err := g.peers.Bus.Spending(ctx, id)
+	if err != nil {
+		return err
+	}
+	if spending.GetExhausted() == "" && proto.Equal(spending.GetLimit(), g.limit) {
+		err = g.peers.Bus.SetSpending(ctx, id, &busv1.SweepSpending{Limit: g.limit, Exhausted: hold.GetDetail()}, revision)
+		if err != nil && !errors.Is(err, bus.ErrFenced) { // fenced: somebody else has said so, or the limit is another now
+			return err
+		}
+	}
+	return errSpent
+}
+
+// wait lets a moment pass before a turn is asked again.
+func (g *game) wait(ctx context.Context) error {
+	if !pause(ctx, holdPause) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// setAside takes a job off the queue whose sweep has spent what it may. The rollout has no result, so that creating the sweep again, with
+// a higher limit, queues it again, and its log goes on where it was. Should that have happened meanwhile it is queued here.
+func (w *Worker) setAside(ctx context.Context, delivery *bus.Delivery) {
+	id := delivery.Rollout.GetId()
+	w.drop(delivery)
+	if err := delivery.Done(ctx); err != nil {
+		w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
+		return
+	}
+	spending, _, err := w.peers.Bus.Spending(ctx, delivery.Rollout.GetSweepId())
+	if err == nil && spending.GetExhausted() != "" {
+		w.peers.Logger.Debug("rollout set aside", "rollout", id, "reason", spending.GetExhausted())
+		return
+	}
+	if err := w.peers.Bus.Enqueue(ctx, []*busv1.Rollout{delivery.Rollout}, delivery.Parallel); err != nil {
+		w.peers.Logger.Warn("job not queued again: create its sweep again", "rollout", id, "error", err)
+	}
+}

@@ -1,0 +1,181 @@
+package orchestrator
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ListAnswers answers for a session called s.0 alone.
+func (toolHost) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhostv1.ToolHostService_ListAnswersServer) error {
+	if req.GetSessionId() != "s.0" {
+		return status.Error(codes.NotFound, "no such session")
+	}
+	for _, url := range []string{"http://a", "http://b"} {
+		answer := &toolhostv1.ServiceAnswer{Index: 3, Recording: &setupv1.RecordedAnswer{Url: url}}
+		if err := stream.Send(&toolhostv1.ListAnswersResponse{Answer: answer}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replyItem, exchangeItem and answerItem are items about message 1 and about the execution at message 3.
+func replyItem(reply *agentgwv1.Reply) *orchestratorv1.RecordedItem {
+	return &orchestratorv1.RecordedItem{Index: 1, Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}}
+}
+
+func exchangeItem(path string) *orchestratorv1.RecordedItem {
+	return &orchestratorv1.RecordedItem{Index: 1, Item: &orchestratorv1.RecordedItem_Exchange{Exchange: &agentgwv1.Exchange{Path: path}}}
+}
+
+func answerItem(n int32, url string) *orchestratorv1.RecordedItem {
+	return &orchestratorv1.RecordedItem{Index: n, Item: &orchestratorv1.RecordedItem_Answer{
+		Answer: &toolhostv1.ServiceAnswer{Index: 3, Recording: &setupv1.RecordedAnswer{Url: url}},
+	}}
+}
+
+// recording reads the recording of a rollout.
+func (i *installation) recording(t *testing.T, id string) []*orchestratorv1.RecordedItem {
+	t.Helper()
+	stream, err := i.client.GetRecording(within(t), &orchestratorv1.GetRecordingRequest{RolloutId: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []*orchestratorv1.RecordedItem
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return items
+		}
+		if err != nil {
+			t.Fatalf("recording of %s: %v", id, err)
+		}
+		items = append(items, response.GetItem())
+	}
+}
+
+func installRecorder(t *testing.T) *installation {
+	t.Helper()
+	i := install(t)
+	host := toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost))
+	service := &server{bus: i.Bus(), tools: host, sessions: func(string) toolhostv1.ToolHostServiceClient { return host }, done: i.ctx.Done()}
+	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
+	return i
+}
+
+// begin writes the log of a rollout of one message, and how it ended.
+func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, end *busv1.End) {
+	t.Helper()
+	_, err := i.Bus().Append(t.Context(), id, &busv1.LogEntry{
+		Start: &busv1.Start{
+			Rollout:  &busv1.Rollout{Id: id, HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE},
+			Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: recipient}},
+		},
+		End: end,
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGetRecording(t *testing.T) {
+	i := installRecorder(t)
+	said := &agentgwv1.Reply{Messages: []*worldv1.Message{{Index: 1, Content: proto.String("hello")}}, Usage: &agentgwv1.Usage{InputTokens: 3}}
+	cost := &agentgwv1.Usage{InputTokens: 9}
+	infrastructure := &busv1.End{
+		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, ExceptionType: "RuntimeError", Detail: "HTTP 401", Usage: &busv1.TurnUsage{Usage: cost},
+	}
+	failure := &agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{
+		Class: agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, ExceptionType: "RuntimeError", Detail: "HTTP 401",
+	}}
+	for _, test := range []struct {
+		name, id  string
+		recipient worldv1.Role
+		end       *busv1.End
+		reply     bool
+		want      []*orchestratorv1.RecordedItem
+	}{
+		{"all kinds", "s.0", worldv1.Role_ROLE_AGENT, nil, true,
+			[]*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x"), answerItem(0, "http://a"), answerItem(1, "http://b")}},
+		{"a provider failed", "s.1", worldv1.Role_ROLE_AGENT, infrastructure, false, []*orchestratorv1.RecordedItem{replyItem(failure), exchangeItem("/x")}},
+		{"a tool host failed", "s.2", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, infrastructure, false, []*orchestratorv1.RecordedItem{exchangeItem("/x")}},
+		{"a recorded failure", "s.3", worldv1.Role_ROLE_AGENT, infrastructure, true, []*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x")}},
+	} {
+		i.begin(t, test.id, test.recipient, test.end)
+		if test.reply {
+			raw, err := proto.Marshal(said)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := i.Bus().RecordReply(t.Context(), test.id, 1, raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		raw, err := proto.Marshal(&agentgwv1.Exchange{Path: "/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := i.Bus().RecordExchange(t.Context(), test.id, 1, raw); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, i.recording(t, test.id), protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	stream, err := i.client.GetRecording(within(t), &orchestratorv1.GetRecordingRequest{RolloutId: "nobody.0"})
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if got := status.Code(err); got != codes.NotFound {
+		t.Errorf("unknown rollout: got %v, want NOT_FOUND", err)
+	}
+}
+
+func TestPutRecording(t *testing.T) {
+	i := installRecorder(t)
+	items := []*orchestratorv1.RecordedItem{replyItem(&agentgwv1.Reply{Provider: 1}), exchangeItem("/x"), answerItem(0, "http://a")}
+	put := func(items ...*orchestratorv1.RecordedItem) error {
+		_, err := i.client.PutRecording(within(t), &orchestratorv1.PutRecordingRequest{RolloutId: "again.0", Items: items})
+		return err
+	}
+	for range 2 { // repeating it is harmless
+		if err := put(items...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var answers int
+	count := func(int32, []byte) error { answers++; return nil }
+	if err := i.Bus().Answers(t.Context(), "again.0", count); err != nil || answers != 1 {
+		t.Errorf("answers: got %d and %v, want 1", answers, err)
+	}
+	i.begin(t, "again.0", worldv1.Role_ROLE_AGENT, nil)
+	if diff := cmp.Diff(items[:2], i.recording(t, "again.0"), protocmp.Transform()); diff != "" {
+		t.Errorf("what the next recording begins with (-want +got):\n%s", diff)
+	}
+	for name, other := range map[string]*orchestratorv1.RecordedItem{
+		"reply": replyItem(&agentgwv1.Reply{Provider: 2}), "exchange": exchangeItem("/y"), "answer": answerItem(0, "http://b"),
+	} {
+		if err := put(other); status.Code(err) != codes.AlreadyExists {
+			t.Errorf("another %s: got %v, want ALREADY_EXISTS", name, err)
+		}
+	}
+	if err := put(&orchestratorv1.RecordedItem{}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("an item of no kind: got %v, want INVALID_ARGUMENT", err)
+	}
+}

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+)
+
+// recording is what hosted services answered to a session that is replayed, in the order in which it was asked.
+type recording struct{ answers []*toolhostv1.ServiceAnswer }
+
+// CreateReplay is Create for a session that asks nothing of the network: hosted services answer what is given here to the same request
+// at the same message, and any other request fails. It may be repeated with the same answers.
+func (h *Host) CreateReplay(
+	ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
+) (*toolhostv1.CreateSessionResponse, error) {
+	return h.create(ctx, id, setup, services, &recording{answers: answers})
+}
+
+// seed stores the answers as if the session had been given them. It is repeated with each creation, since the one before may have died
+// halfway. The session must be locked.
+func (h *Host) seed(ctx context.Context, id string, recorded *recording) error {
+	if recorded == nil {
+		return nil
+	}
+	numbers := make(map[int32]uint32)
+	for _, answer := range recorded.answers {
+		data, err := proto.Marshal(answer)
+		if err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
+		}
+		index := answer.GetIndex()
+		if err := h.store.PutAnswer(ctx, id, store.Answer{Index: index, Number: numbers[index], Data: data}); err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
+		}
+		numbers[index]++
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package toolhost
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// TestCreateReplay makes sessions that answer from what hosted services answered to another one.
+func TestCreateReplay(t *testing.T) {
+	for _, services := range []toolhostv1.HostedServices{live, record} {
+		network := startHosted(t)
+		client := network.serve(t, filepath.Join(t.TempDir(), "sessions")).client
+		createWith(t, client, "lived", services)
+		const ask = "print(repr(convert_currency(amount=1, from_currency_code='USD', to_currency_code='EUR')))"
+		var want []string
+		for _, index := range []int32{4, 6} {
+			want = append(want, say(t, client, "lived", index, ask)...)
+		}
+		network.setDown(true)
+		want = append(want, say(t, client, "lived", 8, "print(repr(search_stock(query='Acme')))")...)
+		network.setDown(false)
+		given := answers(t, client, "lived")
+		network.taken()
+		request := &toolhostv1.CreateSessionRequest{SessionId: "again", Setup: smallSetup("small"), HostedServices: services, Replay: true, Answers: given}
+		for range 2 { // repeating it changes nothing
+			if _, err := client.CreateSession(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		for _, index := range []int32{4, 6} {
+			got = append(got, say(t, client, "again", index, ask)...)
+		}
+		got = append(got, say(t, client, "again", 8, "print(repr(search_stock(query='Acme')))")...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v: answers (-lived +again):\n%s", services, diff)
+		}
+		if diff := cmp.Diff(given, answers(t, client, "again"), protocmp.Transform()); diff != "" {
+			t.Errorf("%v: stored answers (-lived +again):\n%s", services, diff)
+		}
+		other := say(t, client, "again", 10, "print(repr(search_stock(query='Other')))")
+		if asks := network.taken(); len(asks) != 0 {
+			t.Errorf("%v: requests: got %q, want none (%q)", services, asks, other)
+		}
+		_, err := client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{SessionId: "again", Setup: smallSetup("small"), HostedServices: services})
+		wantCode(t, "create without replay", err, codes.AlreadyExists)
+	}
+}
