@@ -56,6 +56,7 @@ func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error)
 		DisableMacros: len(macros) == 0, IncludeMacros: macros, ExcludeFunctions: []*env.Function{env.NewFunction("matches")},
 	}
 	limits := []cel.EnvOption{
+		cel.CustomTypeAdapter(ordered{}),
 		cel.StdLib(cel.StdLibSubset(standard)),
 		cel.ParserExpressionSizeLimit(maxLength),
 		cel.ParserRecursionLimit(maxDepth),
@@ -119,7 +120,7 @@ func at(checked *cel.Ast, node ast.Expr, format string, arguments ...any) *Error
 
 // program plans an expression. Its error is an *Error.
 func program(environment *cel.Env, checked *cel.Ast) (cel.Program, error) {
-	var options []cel.ProgramOption
+	options := []cel.ProgramOption{cel.CustomDecoratorV2(orderedMaps)}
 	// Counting takes most of the time of a small expression. One whose steps do not grow with its data needs none.
 	if estimate, err := environment.EstimateCost(checked, sizes{unknown: true}); err != nil || estimate.Max > maxCost {
 		options = append(options, cel.CostLimit(maxCost), cel.CostTracking(costs{}))

@@ -227,3 +227,27 @@ func FuzzExtractor(f *testing.F) {
 		}
 	})
 }
+
+func TestLoopsOverMapsAreInOrder(t *testing.T) {
+	result := map[string]any{}
+	for _, key := range strings.Split("hgfedcba", "") {
+		result[key] = []any{map[string]any{key + "2": "", key + "1": ""}}
+	}
+	for _, test := range []struct{ text, want string }{
+		{`[{"x": trace.result.map(k, k)[0] + trace.result.map(k, k)[7]}]`, "ah"},
+		{`[{"x": trace.result.h[0].map(k, k)[0]}]`, "h1"},
+		{`[{"x": trace.arguments.filter(k, k != "a")[0]}]`, "b"},
+		{`[{"x": {"d": 1, "c": 2, "b": 3, "a": 4}.map(k, k)[0]}]`, "a"},
+	} {
+		extractor, err := CompileExtractor(test.text)
+		if err != nil {
+			t.Fatalf("CompileExtractor(%s): %v", test.text, err)
+		}
+		for range 20 { // chance would give the wanted key now and then
+			got, err := extractor.Extract(Trace{Arguments: result, Result: result})
+			if diff := cmp.Diff([][]any{{test.want}}, got); diff != "" || err != nil {
+				t.Fatalf("%s: %v (-want +got):\n%s", test.text, err, diff)
+			}
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -83,9 +84,9 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	return compact(line)
 }
 
-// body returns a body as JSON if it is whole and JSON, else as a text.
+// body returns a body as JSON if it is whole and JSON in UTF-8, which Go's decoder does not ask for, else as a text.
 func body(raw []byte, whole int64) any {
-	if int64(len(raw)) == whole && json.Valid(raw) {
+	if int64(len(raw)) == whole && json.Valid(raw) && utf8.Valid(raw) {
 		return json.RawMessage(raw)
 	}
 	return strings.ToValidUTF8(string(raw), "\ufffd")

@@ -21,6 +21,7 @@ func TestWriteExchanges(t *testing.T) {
 			Tries: []*agentgwv1.Try{
 				{Failure: "no answer within 1s"},
 				{Status: 200, Answer: []byte("{\xff"), AnswerBytes: 2, Failure: "answer cannot be read"},
+				{Status: 200, Answer: []byte("\"\xff\""), AnswerBytes: 3},
 				{Status: 200, Answer: []byte(`{"text": "hi"}`), AnswerBytes: 14},
 			},
 			Usage: &agentgwv1.Usage{InputTokens: 4, CachedTokens: 3, OutputTokens: 2, ReasoningTokens: 1},
@@ -40,6 +41,7 @@ func TestWriteExchanges(t *testing.T) {
 	want := []string{
 		`{"index":2,"provider":"openai","model":"m","path":"/chat/completions","request":{"messages":["<b>"]},"tries":[` +
 			`{"status":0,"failure":"no answer within 1s"},{"status":200,"answer":"{` + "\ufffd" + `","failure":"answer cannot be read"},` +
+			`{"status":200,"answer":"\"` + "\ufffd" + `\""},` +
 			`{"status":200,"answer":{"text":"hi"}}],"usage":{"input_tokens":4,"cached_tokens":3,"output_tokens":2,"reasoning_tokens":1}}`,
 		`{"index":5,"provider":"cohere_prompted","model":"m","path":"/completions","request":"{\"a","request_bytes":90,` +
 			`"tries":[{"status":200,"answer":"{\"b","answer_bytes":80}]}`,

@@ -218,10 +218,11 @@ func (l *loader) loadScenarios() error {
 // loadCatalogues reads scenarios in their canonical form. They know no lines: every mistake is at the start of the file. They
 // come from other programs, so targets that cannot be reached are no mistakes of somebody who could mend them.
 func (l *loader) loadCatalogues() error {
-	for name, decode := range map[string]func([]byte, proto.Message) error{
-		catalogueWire: proto.Unmarshal, catalogueJSON: protojson.Unmarshal,
-	} {
-		if err := l.each(name, func(r *reader, data []byte) { l.catalogue(r, data, decode) }); err != nil {
+	for _, form := range []struct {
+		name   string
+		decode func([]byte, proto.Message) error
+	}{{catalogueJSON, protojson.Unmarshal}, {catalogueWire, proto.Unmarshal}} {
+		if err := l.each(form.name, func(r *reader, data []byte) { l.catalogue(r, data, form.decode) }); err != nil {
 			return err
 		}
 	}

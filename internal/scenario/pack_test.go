@@ -247,3 +247,22 @@ func FuzzUnzip(f *testing.F) {
 		}
 	})
 }
+
+func TestDuplicatesInBothCatalogues(t *testing.T) {
+	fsys := testPack(t)
+	catalogue := &scenariov1.Catalogue{}
+	if err := proto.Unmarshal(fsys["catalogue.binpb"].Data, catalogue); err != nil {
+		t.Fatal(err)
+	}
+	text, err := protojson.Marshal(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys["catalogue.json"] = &fstest.MapFile{Data: text}
+	const want = `catalogue.binpb:1:1: name: another scenario is called "canonical" too, at catalogue.json:1:1; names must be unique`
+	for range 20 { // neither file may come first by chance
+		if _, err := LoadPack(fsys, testOptions()); err == nil || err.Error() != want {
+			t.Fatalf("LoadPack: got %v, want %s", err, want)
+		}
+	}
+}

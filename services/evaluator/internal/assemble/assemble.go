@@ -118,8 +118,9 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	p.lastSeq = seq
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
-		p.messages = slices.Clone(start.GetMessages())
-		p.starting = start.GetVersions()
+		if p.dropped == "" { // by snapshots, which may come before it
+			p.messages, p.starting = slices.Clone(start.GetMessages()), start.GetVersions()
+		}
 	}
 	if p.rollout == nil {
 		return nil, fmt.Errorf("rollout %s: %w: no start", rolloutID, ErrLog)

@@ -75,26 +75,32 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
 	rows := make([]*worldv1.Row, assemble.MaxRows/4)
+	versions := func(a *assemble.Assembler) error {
+		for index := range int32(5) {
+			a.Snapshot(&busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{
+				{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: index + 1, Rows: rows},
+			}})
+		}
+		return nil
+	}
+	nothing := func(*assemble.Assembler) error { return nil }
 	for name, test := range map[string]struct {
-		feed func(a *assemble.Assembler) error
-		want string
+		early, feed func(a *assemble.Assembler) error
+		want        string
 	}{
-		"messages": {func(a *assemble.Assembler) error {
+		"messages": {nothing, func(a *assemble.Assembler) error {
 			turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}
 			_, err := a.Log("s.0", 2, turn, trace.SpanContext{})
 			return err
 		}, "more than 20000 messages"},
-		"rows": {func(a *assemble.Assembler) error {
-			for index := range int32(5) {
-				a.Snapshot(&busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{
-					{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: index + 1, Rows: rows},
-				}})
-			}
-			return nil
-		}, "more than 262144 rows"},
+		"rows":                  {nothing, versions, "more than 262144 rows"},
+		"rows before the start": {versions, nothing, "more than 262144 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assemble.New(nil)
+			if err := test.early(a); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := a.Log("s.0", 1, start, trace.SpanContext{}); err != nil {
 				t.Fatal(err)
 			}

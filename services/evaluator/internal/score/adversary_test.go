@@ -273,6 +273,47 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// So is what takes too much memory: similarities of each message with each other one.
+func TestMemoryIsBounded(t *testing.T) {
+	a := newAdversary(7)
+	trajectory := &Trajectory{Messages: make([]Message, 20_000)}
+	for i := range trajectory.Messages {
+		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String("a"), VisibleTo: []Role{User, Agent}}
+	}
+	trajectory.Messages[0].Sender, trajectory.Messages[0].Recipient = User, Agent
+	d := Definition{Name: "milestones"}
+	for i := range 4 {
+		reference := max(i-1, FirstUserMessage)
+		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{{
+			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
+			Target: [][]Cell{{{"content", String(a.words(4) + "{timestamp_0}")}}},
+		}}})
+		if i > 0 {
+			d.Edges = append(d.Edges, Edge{i - 1, i})
+		}
+	}
+	graph, err := Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMatcher(newWorld(trajectory), graph)
+	if _, err := m.match(); !errors.Is(err, ErrWork) {
+		t.Errorf("match: got error %v, want %v", err, ErrWork)
+	}
+	kept := 0
+	for _, cache := range m.similar {
+		kept += len(cache)
+	}
+	for _, tables := range m.bounds.factors {
+		for _, table := range tables {
+			kept += len(table)
+		}
+	}
+	if kept > maxKept {
+		t.Errorf("match: kept %d similarities, want at most %d", kept, maxKept)
+	}
+}
+
 func TestTangledGraphsAreRefused(t *testing.T) {
 	d := Definition{Name: "milestones"}
 	for i := range 32 {

@@ -10,8 +10,12 @@ import (
 // any difference between 32-bit similarities that is not rounding.
 const margin = 1e-11
 
-// maxWork bounds the work on one matching, about a second of it.
-const maxWork = 1 << 24
+const (
+	// maxWork bounds the work on one matching: about a second of it, tens of seconds if each step compares long texts.
+	maxWork = 1 << 24
+	// maxKept bounds the similarities that one matching keeps, 8 bytes each.
+	maxKept = 1 << 25
+)
 
 // ErrWork says that matching was given up: the trajectory is too long for how much the graph's nodes depend on each other.
 var ErrWork = errors.New("matching takes too much work")
@@ -37,6 +41,8 @@ type matcher struct {
 	stack []candidate
 	// work counts the candidates looked at, which is what time is spent on.
 	work int
+	// kept counts the similarities that there is memory for.
+	kept int
 }
 
 // candidate is a node that could be matched next, at an index. In a search similarity is an upper bound of the whole.
@@ -195,6 +201,9 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	place, places := m.place(c, index, reference)
 	cache := m.similar[c.slot]
 	if cache == nil {
+		if !m.keep(places) {
+			return 0
+		}
 		cache = make([]float64, places)
 		for i := range cache {
 			cache[i] = unknown
@@ -205,6 +214,14 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 		cache[place] = m.evaluate(c, index, reference)
 	}
 	return cache[place]
+}
+
+// keep says whether there may be memory for so many similarities more. If not, the matching is given up.
+func (m *matcher) keep(count int) bool {
+	if m.kept += count; m.kept > maxKept {
+		m.work = maxWork + 1
+	}
+	return m.work <= maxWork
 }
 
 // place returns where the cache of a constraint holds the similarity for an index and a reference, and how many places

@@ -142,6 +142,9 @@ func (m *matcher) factors(i, which, at int) []float64 {
 		*table = m.factors(i, which, first)
 		return *table
 	}
+	if !m.keep(m.count) {
+		return b.fixed[i*m.count:][:m.count] // whatever: the matching is given up
+	}
 	factors := make([]float64, m.count)
 	fixed := b.fixed[i*m.count:]
 	for place := at; place < m.count; place++ {
@@ -166,6 +169,9 @@ func (m *matcher) highest(i, which int) []float64 {
 	}
 	*highest = make([]float64, m.count)
 	for at := range m.count {
+		if m.work > maxWork {
+			break
+		}
 		if at > 0 && m.alike(n.needs[which].tables, m.first+at-1, m.first+at) {
 			continue
 		}
@@ -257,6 +263,9 @@ func (m *matcher) message(f *forest, i int) []float64 {
 		seen := n.needs[which].tables
 		upper := make([]float64, m.count+1)
 		for at := range message {
+			if m.work > maxWork {
+				break
+			}
 			if at == 0 || !m.alike(seen, m.first+at-1, m.first+at) {
 				best := 0.0
 				factors := m.factors(i, which, at)

@@ -74,6 +74,9 @@ func (w *world) score(g *Graph, none float64) (GraphResult, error) {
 		result.Matches[i] = m.explain(i, index)
 		sum += result.Matches[i].Similarity
 	}
+	if m.work > maxWork { // there was no memory to say how the matches came about
+		return result, ErrWork
+	}
 	result.Similarity = sum / float64(len(g.nodes))
 	return result, nil
 }
