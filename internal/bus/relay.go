@@ -39,7 +39,7 @@ func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, err
 	return answer.Data, nil
 }
 
-// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends when the asker waits no longer, until
+// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends at the asker's deadline, if it has one, until
 // stop is called. Of several processes that answer to the name each request reaches one. stop ends the contexts of all and
 // waits for the goroutines; requests that have arrived by then are still answered.
 func (b *Bus) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
@@ -75,7 +75,7 @@ func (b *Bus) Answer(name string, answer func(ctx context.Context, request []byt
 	}, nil
 }
 
-// askedFor returns a context that ends when the asker of a message has given up.
+// askedFor returns a context that ends at the deadline of a message's asker.
 func askedFor(ctx context.Context, message *nats.Msg) (context.Context, context.CancelFunc) {
 	wait, err := strconv.ParseInt(message.Header.Get(relayTimeout), 10, 64)
 	if err != nil {

@@ -77,3 +77,17 @@ func TestDollars(t *testing.T) {
 		}
 	}
 }
+
+func FuzzTable(f *testing.F) {
+	f.Add(builtin)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		table, err := decode("fuzz", raw)
+		if err != nil {
+			return
+		}
+		price, _ := table.Of("openai", "gpt-4o")
+		if got := price.Micros(1000, 10, 1000); got < 0 {
+			t.Errorf("price of 2000 tokens: got %d, want nothing below 0", got)
+		}
+	})
+}

@@ -11,12 +11,29 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
 // Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot be computed again are
-// kept on the mesh's bus.
+// kept on the mesh's bus, and so are the budgets of model providers, which all replicas share.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
-	server, err := NewServer(cfg, m.Bus(), m.Bus(), m.Bus())
+	prices, err := cfg.check()
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	ledger, err := m.Bus().OpenLedger(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	budget, err := governor.New(cfg.Budget, prices, ledger, m.Logger(mesh.AgentGateway))
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	defer func() { err = errors.Join(err, budget.Close()) }()
+	server, err := newServer(cfg, prices, budget, m.Bus(), m.Bus(), m.Bus())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}

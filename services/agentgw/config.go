@@ -6,6 +6,9 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
 const (
@@ -34,6 +37,10 @@ type Config struct {
 	ModelConnections int
 	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there. Empty allows all.
 	ModelBaseURLs []string
+	// PriceFile names a table of prices to use instead of the one that is built in.
+	PriceFile string
+	// Budget bounds the requests to model providers.
+	Budget governor.Config
 	// TemplateDir is a directory with prompt templates that replace the program's own; empty replaces none.
 	TemplateDir string
 	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers come from there. It is called
@@ -50,6 +57,7 @@ func DefaultConfig() Config {
 	return Config{
 		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
 		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelExchangeBytes: 1 << 20, ModelConnections: 4096, Getenv: os.Getenv,
+		Budget: governor.DefaultConfig(),
 	}
 }
 
@@ -64,8 +72,15 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "how much is kept of the requests to a provider and of its answers about one turn")
 	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "idle connections to keep to each model provider")
 	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); keys are sent there")
+	c.RegisterBudgetFlags(fs)
 	c.RegisterTemplateFlags(fs)
 	c.RegisterAttachFlags(fs)
+}
+
+// RegisterBudgetFlags adds the flags that say how much may be asked of model providers and what it costs.
+func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
+	c.Budget.RegisterFlags(fs)
+	fs.StringVar(&c.PriceFile, "agentgw-price-file", c.PriceFile, "YAML file with the prices of models, instead of the table that is built in")
 }
 
 // RegisterTemplateFlags adds the flag that says whose prompts models get that know no tool calling.
@@ -104,5 +119,17 @@ func (c Config) Validate() error {
 	case (c.AttachCert == "") != (c.AttachKey == ""):
 		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
 	}
-	return nil
+	return c.Budget.Validate()
+}
+
+// check is Validate, and reads the prices.
+func (c Config) check() (*price.Table, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	prices, err := price.Load(c.PriceFile)
+	if err != nil {
+		return nil, fmt.Errorf("--agentgw-price-file: %w", err)
+	}
+	return prices, nil
 }

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	faultBytes   = 8 << 10 // largest answer
-	faultTurn    = 1 << 10 // largest turn
-	faultTimeout = 300 * time.Millisecond
+	faultBytes   = 8 << 10         // largest answer
+	faultTurn    = 1 << 10         // largest turn
+	faultTimeout = 2 * time.Second // long enough for a busy machine to get as far as the request
 	leak         = `{"error": {"message": "key ` + modelKey + ` is bad"}, "message": "key ` + modelKey + ` is bad"}`
 )
 

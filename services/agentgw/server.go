@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/price"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
@@ -73,11 +74,17 @@ type Server struct {
 }
 
 // NewServer returns a server that keeps replies and exchanges in the given records and reaches agents at other replicas over the relay. It
-// expects requests that satisfy the rules of their proto.
+// expects requests that satisfy the rules of their proto. Requests to model providers begin at once: only Run gives them budgets.
 func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
-	if err := cfg.Validate(); err != nil {
+	prices, err := cfg.check()
+	if err != nil {
 		return nil, err
 	}
+	return newServer(cfg, prices, nil, replies, said, relay)
+}
+
+// newServer is NewServer with prices and budgets, of which the caller keeps the care.
+func newServer(cfg Config, prices *price.Table, budget *governor.Governor, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
@@ -86,17 +93,13 @@ func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Serv
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
 	}
-	prices, err := price.Load("")
-	if err != nil {
-		return nil, err
-	}
 	agents := attach.New(relay)
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes,
 	}, agents)
 	models := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
-		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Getenv: cfg.Getenv,
+		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, tracer: otel.Tracer("agentgw")}, nil
 }
@@ -117,6 +120,9 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	ctx, span := s.start(ctx, req)
 	defer span.End()
 	response, err := s.respond(ctx, req)
+	if hold, held := errors.AsType[*model.Hold](err); held {
+		return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
+	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
 		return nil, status.Error(code(err), err.Error())
@@ -236,6 +242,7 @@ func code(err error) codes.Code {
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable},
 		{plugin.ErrBusy, codes.ResourceExhausted},
+		{governor.ErrClosed, codes.Unavailable},
 		{model.ErrTimeout, codes.DeadlineExceeded},
 		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once
 	} {

@@ -128,7 +128,11 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 	}
 	for _, scenario := range spec.GetScenarios() {
 		selection := scenario.GetSetup().GetTools()
-		for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
+		names := slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser())
+		for _, text := range selection.GetDescriptions() {
+			names = append(names, text.GetTool())
+		}
+		for _, name := range names {
 			if !known[name] {
 				return fmt.Errorf("scenario %s: %w %q", scenario.GetSetup().GetName(), errUnknownTool, name)
 			}

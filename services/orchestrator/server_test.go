@@ -206,6 +206,11 @@ func TestCreateSweepRefuses(t *testing.T) {
 		{"another specification", "s", spec("one", "two"), codes.AlreadyExists, "s: already on the bus with other content"},
 		{"unknown allowed tool", "t", tools(&setupv1.ToolSelection{Allow: []string{"search_contacts", "set_wify"}}), codes.InvalidArgument, `scenario two: unknown tool "set_wify"`},
 		{"unknown denied tool", "t", tools(&setupv1.ToolSelection{Deny: []string{"x"}}), codes.InvalidArgument, `scenario two: unknown tool "x"`},
+		{"unknown tool of the user", "t", tools(&setupv1.ToolSelection{User: []string{"y"}}), codes.InvalidArgument, `scenario two: unknown tool "y"`},
+		{
+			"unknown described tool", "t", tools(&setupv1.ToolSelection{Descriptions: []*setupv1.ToolDescription{{Tool: "z"}}}), codes.InvalidArgument,
+			`scenario two: unknown tool "z"`,
+		},
 		{"no scenario", "t", spec(), codes.InvalidArgument, "spec.scenarios"},
 		{"unusable id", "a.b", spec("one"), codes.InvalidArgument, "sweep_id"},
 	}
@@ -304,7 +309,7 @@ func (i *installation) watch(t *testing.T) (next func() string) {
 		case event.GetResult() != nil:
 			return event.GetResult().GetRollout().GetId()
 		default:
-			return fmt.Sprintf("end, cancelled %v", event.GetEnd().GetCancelled())
+			return strings.TrimSuffix(fmt.Sprintf("end, cancelled %v, %s", event.GetEnd().GetCancelled(), event.GetEnd().GetSpent()), ", ")
 		}
 	}
 }

@@ -39,8 +39,12 @@ func (s *server) spent(ctx context.Context, sweepID string) (string, error) {
 			return "", err
 		}
 		if reason := spending.GetExhausted(); reason != "" {
-			if queued, err := s.bus.Queued(ctx, sweepID); err != nil || queued == 0 {
-				return reason, err
+			queued, err := s.bus.Queued(ctx, sweepID)
+			if err != nil {
+				return "", err
+			}
+			if queued == 0 {
+				return reason, nil
 			}
 		}
 		select {

@@ -2,10 +2,13 @@ package toolhost
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -48,7 +51,16 @@ func TestCreateReplay(t *testing.T) {
 		if asks := network.taken(); len(asks) != 0 {
 			t.Errorf("%v: requests: got %q, want none (%q)", services, asks, other)
 		}
-		_, err := client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{SessionId: "again", Setup: smallSetup("small"), HostedServices: services})
+		broken := proto.CloneOf(given[0])
+		broken.Recording.ResponseJson = "{"
+		_, err := client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{
+			SessionId: "broken", Setup: smallSetup("small"), HostedServices: services, Replay: true, Answers: []*toolhostv1.ServiceAnswer{given[0], broken},
+		})
+		wantCode(t, "replay of an answer that is no JSON", err, codes.InvalidArgument)
+		if !strings.Contains(status.Convert(err).Message(), "answers[1]") {
+			t.Errorf("replay of an answer that is no JSON: got %v, want an error that names it", err)
+		}
+		_, err = client.CreateSession(t.Context(), &toolhostv1.CreateSessionRequest{SessionId: "again", Setup: smallSetup("small"), HostedServices: services})
 		wantCode(t, "create without replay", err, codes.AlreadyExists)
 	}
 }

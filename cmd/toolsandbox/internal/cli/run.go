@@ -35,6 +35,7 @@ type runOptions struct {
 	log          launch.Log
 	telemetry    telemetry.Config
 	models       modelOptions
+	spend        spendOptions
 	agent, user  string
 	out, dataDir string
 	sweepID      string
@@ -79,6 +80,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agent, "agent", "", "who plays the agent: see toolsandbox agents")
 	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
 	o.models.register(flags)
+	o.spend.register(flags)
 	o.catalogue.register(flags)
 	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
 	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
@@ -97,6 +99,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.engine.Network.RegisterClientFlags(flags)
 	o.engine.AgentGateway.RegisterAttachFlags(flags)
 	o.engine.AgentGateway.RegisterTemplateFlags(flags)
+	o.engine.AgentGateway.RegisterBudgetFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
 }
@@ -116,6 +119,9 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	}
 	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
 		return sweep.Spec{}, launch.Usage("%w", err)
+	}
+	if spec.Limit, err = o.spend.limit(); err != nil {
+		return sweep.Spec{}, err
 	}
 	o.engine.Orchestrator.Parallel = o.parallel
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
@@ -206,6 +212,10 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return errors.Join(watched, err)
+	}
+	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
+		return errors.Join(o.show(stdout, stderr, collector), fmt.Errorf("%s, with %d of %d rollouts done: go on with --out %s --resume and a higher limit",
+			spent.Reason, collector.done(), collector.total(), o.out))
 	}
 	if watched != nil {
 		return o.interrupted(ctx, watched, collector)

@@ -42,6 +42,15 @@ var ErrRanBefore = errors.New("this sweep has results already")
 // ErrCancelled says that somebody cancelled the sweep.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
+// SpentError says that the sweep has spent what it may. It goes on when it is created with a higher limit.
+type SpentError struct {
+	// Reason says how much that was.
+	Reason string
+}
+
+// Error returns the reason.
+func (e *SpentError) Error() string { return e.Reason }
+
 // Spec is what is to be run.
 type Spec struct {
 	// ID names the sweep; empty derives it from everything else, so that the same specification has the same id.
@@ -55,6 +64,8 @@ type Spec struct {
 	Compat    bool
 	// Services says what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
+	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to be run.
+	Limit *agentgwv1.SpendLimit
 	// Recording, if not nil, is played again: nothing outside is asked.
 	Recording Recording
 }
@@ -75,7 +86,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	if err != nil {
 		return nil, err
 	}
-	request := &orchestratorv1.CreateSweepRequest{SweepId: spec.ID, Spec: &orchestratorv1.SweepSpec{
+	request := &orchestratorv1.CreateSweepRequest{SweepId: spec.ID, SpendLimit: spec.Limit, Spec: &orchestratorv1.SweepSpec{
 		Agents:   spec.Agents,
 		Users:    spec.Users,
 		Trials:   int32(spec.Trials),
@@ -169,7 +180,7 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
-// Watch calls handle once for every result of the sweep, until all are there. A lost connection is made again, and the
+// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not. A lost connection is made again, and the
 // sweep is created again in case its queueing was cut off.
 func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) error {
 	seen := make(map[string]bool)
@@ -216,6 +227,9 @@ func (s *Sweep) watch(ctx context.Context, handle func(*busv1.Result) error) err
 		if end := event.GetEnd(); end != nil {
 			if end.GetCancelled() {
 				return ErrCancelled
+			}
+			if reason := end.GetSpent(); reason != "" {
+				return &SpentError{Reason: reason}
 			}
 			return nil
 		}

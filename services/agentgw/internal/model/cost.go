@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/proto"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -11,12 +13,21 @@ func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgw
 	if used == nil || p.cfg.Prices == nil {
 		return used
 	}
-	seller := model.GetProvider()
-	if seller == agentgwv1.Model_PROVIDER_OPENAI_RESPONSES {
-		seller = agentgwv1.Model_PROVIDER_OPENAI // the same models by another interface
-	}
-	if price, known := p.cfg.Prices.Of(ProviderName(seller), model.GetModel()); known {
+	if price, known := p.cfg.Prices.Of(seller(model), model.GetModel()); known {
 		used.CostMicros = proto.Int64(price.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
 	}
 	return used
+}
+
+// seller returns the word for whose prices and budgets hold for a model.
+func seller(model *agentgwv1.Model) string {
+	if model.GetProvider() == agentgwv1.Model_PROVIDER_OPENAI_RESPONSES {
+		return ProviderName(agentgwv1.Model_PROVIDER_OPENAI) // the same models by another interface
+	}
+	return ProviderName(model.GetProvider())
+}
+
+// sweepOf returns the sweep of a rollout.
+func sweepOf(rolloutID string) string {
+	return rolloutID[:max(strings.LastIndexByte(rolloutID, '.'), 0)]
 }

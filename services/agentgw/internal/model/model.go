@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
@@ -57,6 +58,8 @@ type Config struct {
 	Dialects map[string]dialect.Codec
 	// Prices are those of the models; nil leaves the cost of turns unknown.
 	Prices *price.Table
+	// Budget says when a request may begin; nil lets all begin at once.
+	Budget *governor.Governor
 	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
 	Getenv func(name string) string
 }
@@ -82,8 +85,8 @@ func Silent(view []*worldv1.Message) bool {
 }
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure in the reply. The reply
-// is to be recorded unless it holds a failure of the provider. Errors: ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, that of
-// record or of ctx.
+// is to be recorded unless it holds a failure of the provider. Errors: ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, a *Hold,
+// governor.ErrClosed, that of record or of ctx.
 func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
 	if tools == nil {
 		return nil, turn.ErrUnknownTools
@@ -102,7 +105,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.ask(ctx, model, fam, query, record)
+	answer, err := p.ask(ctx, req, fam, query, record)
 	var failure *provider.Failure
 	switch {
 	case ctx.Err() != nil:
@@ -151,9 +154,10 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// ask sends the request until an answer can be read, and keeps what was said. The error is a *provider.Failure or one of encoding or of
-// the record.
-func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, query *provider.Query, record Record) (*provider.Answer, error) {
+// ask sends the request until an answer can be read, and keeps what was said. The error is a *provider.Failure, a *Hold or one of
+// encoding or of the record.
+func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, error) {
+	model := req.GetPlayer().GetModel()
 	base := model.GetBaseUrl()
 	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
 		return nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
@@ -182,17 +186,9 @@ func (p *Player) ask(ctx context.Context, model *agentgwv1.Model, fam family, qu
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
-	var answer *provider.Answer
-	err = policy.Do(ctx, func(ctx context.Context) retry.Outcome {
-		body, err := p.client.Send(ctx, to, request, timeout)
-		answer, err = said.add(body, err)
-		var failure *provider.Failure
-		if errors.As(err, &failure) {
-			return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter}
-		}
-		return retry.Outcome{Err: err}
-	})
-	return answer, errors.Join(err, said.keep(ctx, answer))
+	q := &inquiry{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
+	err = policy.Do(ctx, q.try)
+	return q.answer, errors.Join(err, said.keep(ctx, q.answer))
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.

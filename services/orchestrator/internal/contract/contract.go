@@ -25,9 +25,6 @@ const (
 	Invented = "invented"
 )
 
-// Rules returns all rules, sorted.
-func Rules() []string { return []string{Assistant, EarlyEnd, Invented, Leak} }
-
 const (
 	// leakWords is the shortest run of words that counts as a leak.
 	leakWords = 10

@@ -15,10 +15,16 @@ import (
 type recording struct{ answers []*toolhostv1.ServiceAnswer }
 
 // CreateReplay is Create for a session that asks nothing of the network: hosted services answer what is given here to the same request
-// at the same message, and any other request fails. It may be repeated with the same answers.
+// at the same message, and any other request fails. It may be repeated with the same answers. The error is ErrSetup if one of them cannot
+// be read.
 func (h *Host) CreateReplay(
 	ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
 ) (*toolhostv1.CreateSessionResponse, error) {
+	for i, answer := range answers {
+		if _, err := decodeAnswer(answer); err != nil {
+			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, setup.GetName(), i, err)
+		}
+	}
 	return h.create(ctx, id, setup, services, &recording{answers: answers})
 }
 

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +40,10 @@ func TestSelectDescriptions(t *testing.T) {
 	}
 	if got, want := catalogue.Find("set_wifi_status").Shown(), Builtin().Find("set_wifi_status").Shown(); !proto.Equal(got, want) {
 		t.Errorf("the catalogue's tool: got %v, want %v", got, want)
+	}
+	selection.Descriptions[0].Arguments[0].Name = "off"
+	if _, err := catalogue.Select(selection); !errors.Is(err, ErrSelection) || !strings.Contains(err.Error(), `"off" of set_wifi_status`) {
+		t.Errorf("description of an unknown argument: got %v, want ErrSelection that names it", err)
 	}
 	selection.Descriptions[0].Tool = "nothing"
 	if _, err := catalogue.Select(selection); !errors.Is(err, ErrSelection) {

@@ -52,15 +52,8 @@ func (s *Selection) Callable(name string, role worldv1.Role) bool {
 
 // Select returns the tools of a session. An empty list of allowed tools allows all. The error is ErrSelection.
 func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error) {
-	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
-		if c.byName[name] == nil {
-			return nil, fmt.Errorf("%w: unknown tool %q", ErrSelection, name)
-		}
-	}
-	for _, text := range selection.GetDescriptions() {
-		if c.byName[text.GetTool()] == nil {
-			return nil, fmt.Errorf("%w: description of an unknown tool %q", ErrSelection, text.GetTool())
-		}
+	if err := c.check(selection); err != nil {
+		return nil, err
 	}
 	shown, allowed, err := c.augment(selection)
 	if err != nil {
@@ -94,6 +87,27 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		s.Agent = append(s.Agent, seen)
 	}
 	return s, nil
+}
+
+// check refuses names of tools and arguments that there are not. The error is ErrSelection.
+func (c *Catalogue) check(selection *setupv1.ToolSelection) error {
+	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
+		if c.byName[name] == nil {
+			return fmt.Errorf("%w: unknown tool %q", ErrSelection, name)
+		}
+	}
+	for _, text := range selection.GetDescriptions() {
+		described := c.byName[text.GetTool()]
+		if described == nil {
+			return fmt.Errorf("%w: description of an unknown tool %q", ErrSelection, text.GetTool())
+		}
+		for _, argument := range text.GetArguments() {
+			if !slices.ContainsFunc(described.Params, func(p Param) bool { return p.Name == argument.GetName() }) {
+				return fmt.Errorf("%w: description of an unknown argument %q of %s", ErrSelection, argument.GetName(), described.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // augment returns what the augmentations leave visible and the allowed tools, nil for all.

@@ -40,12 +40,12 @@ type Policy struct {
 // Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next wait
 // does. It returns the last attempt's error.
 func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
-	for n, paced := 1, 0; ; n++ {
+	paced := 0
+	for n := 1; ; n++ {
 		last := attempt(ctx)
-		if last.Err != nil && last.Paced && paced < maxPaced && ctx.Err() == nil {
+		for last.Paced && paced < maxPaced && ctx.Err() == nil {
 			paced++
-			n--
-			continue
+			last = attempt(ctx)
 		}
 		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked || ctx.Err() != nil {
 			return last.Err

@@ -13,7 +13,7 @@ var errTest = errors.New("test")
 func fixed(f float64) func() float64 { return func() float64 { return f } }
 
 func TestDo(t *testing.T) {
-	again := Outcome{Err: errTest, Again: true}
+	again, paced := Outcome{Err: errTest, Again: true}, Outcome{Err: errTest, Again: true, Paced: true}
 	tests := map[string]struct {
 		outcomes []Outcome // the last one is repeated
 		deadline time.Duration
@@ -29,6 +29,8 @@ func TestDo(t *testing.T) {
 		"final":                {[]Outcome{{Err: errTest}}, 0, 1, 1, 0, errTest},
 		"asked to wait":        {[]Outcome{{Err: errTest, Again: true, After: 8 * time.Second}, {}}, 0, 1, 2, 10 * time.Second, nil},
 		"asked to wait long":   {[]Outcome{{Err: errTest, Again: true, After: time.Hour}, {}}, 0, 1, 1, 0, errTest},
+		"paced":                {[]Outcome{paced, paced, again, paced, {}}, 0, 1, 5, 500 * time.Millisecond, nil},
+		"paced for ever":       {[]Outcome{paced}, 0, 1, maxPaced + 5, 7500 * time.Millisecond, errTest},
 		"no time for the wait": {[]Outcome{again, {}}, 400 * time.Millisecond, 1, 1, 0, errTest},
 	}
 	for name, test := range tests {

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"math"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// maxDollars keeps a limit within what can be counted.
+const maxDollars = 1e9
+
+// spendOptions are the flags that bound what the models of a run use.
+type spendOptions struct {
+	tokens  int64
+	dollars float64
+}
+
+func (o *spendOptions) register(flags *pflag.FlagSet) {
+	flags.Int64Var(&o.tokens, "spend-tokens", 0, "tokens that the models of this run may use in all; then it stops, and --resume with a higher limit goes on (default: no limit)")
+	flags.Float64Var(&o.dollars, "spend-usd", 0, "the same in US dollars, by list prices; models without a known price cost nothing")
+}
+
+// limit returns what the flags say, nil if they say nothing. The error is a mistake on the command line.
+func (o *spendOptions) limit() (*agentgwv1.SpendLimit, error) {
+	if o.tokens < 0 {
+		return nil, launch.Usage("--spend-tokens: %d given, expected 1 or more", o.tokens)
+	}
+	if !(o.dollars >= 0 && o.dollars <= maxDollars) {
+		return nil, launch.Usage("--spend-usd: %v given, expected dollars, more than 0 and up to %v", o.dollars, maxDollars)
+	}
+	if o.tokens == 0 && o.dollars == 0 {
+		return nil, nil
+	}
+	return &agentgwv1.SpendLimit{Tokens: o.tokens, CostMicros: int64(math.Ceil(o.dollars * 1e6))}, nil
+}

@@ -1,0 +1,134 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// summary is what the tests of budgets read of a run's summary.
+type summary struct {
+	Scenarios []struct {
+		Name          string      `json:"name"`
+		Similarity    json.Number `json:"similarity"`
+		ExceptionType *string     `json:"exception_type"`
+	} `json:"per_scenario_results"`
+}
+
+func readSummary(t *testing.T, out string) (s summary) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// infrastructure counts the rollouts that have no score.
+func (s summary) infrastructure() (n int) {
+	for _, rollout := range s.Scenarios {
+		if rollout.ExceptionType != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// attempt runs the program and returns its exit code and what it printed for people.
+func attempt(t *testing.T, args ...string) (code int, stderr string) {
+	t.Helper()
+	var said strings.Builder
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	cmd.Stderr = &said
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	} else if ok {
+		code = exit.ExitCode()
+	}
+	return code, said.String()
+}
+
+// TestStorm plays 200 rollouts at once against a server that answers 8 requests at once and refuses all others: the run learns that, and
+// every rollout gets its score.
+func TestStorm(t *testing.T) {
+	const room, rollouts = 8, 200
+	server := startChat(t)
+	var running, refused atomic.Int32
+	crowded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer running.Add(-1)
+		if running.Add(1) > room {
+			refused.Add(1)
+			w.Header().Set("Retry-After-Ms", "100")
+			http.Error(w, `{"error":{"message":"too many"}}`, http.StatusTooManyRequests)
+			return
+		}
+		<-time.After(2 * time.Millisecond) // an answer takes a while
+		server.serve(t, w, r)
+	}))
+	t.Cleanup(crowded.Close)
+	out := filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", crowded.URL, "--trials", "200", "--parallel", "200", "--out", out, "turn_off_wifi")
+	got := readSummary(t, out)
+	if len(got.Scenarios) != rollouts || got.infrastructure() != 0 {
+		t.Errorf("rollouts: got %d, %d of them without a score, want %d with one", len(got.Scenarios), got.infrastructure(), rollouts)
+	}
+	t.Logf("%d requests answered, %d refused", server.asked.Load(), refused.Load())
+	if n := refused.Load(); n < 1 || n > 3*rollouts {
+		t.Errorf("refused requests: got %d, want some, but no more than %d", n, 3*rollouts)
+	}
+}
+
+// TestSpendLimit lets a run spend what it may, once in this process and once over four: it stops, says so, and --resume with a higher
+// limit plays exactly what is missing and asks for nothing twice.
+func TestSpendLimit(t *testing.T) {
+	services := start(t)
+	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
+		t.Run(name, func(t *testing.T) {
+			const rollouts = 12
+			server := startChat(t)
+			dear := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer := httptest.NewRecorder()
+				server.serve(t, answer, r)
+				_, _ = io.WriteString(w, strings.Replace(answer.Body.String(), `"prompt_tokens":`, `"prompt_tokens":50`, 1)) // from 500 on
+			}))
+			t.Cleanup(dear.Close)
+			out := filepath.Join(t.TempDir(), "out")
+			args := append([]string{
+				"run", "--agent", "openai:m", "--base-url", dear.URL, "--trials", "12", "--parallel", "4", "--out", out, "turn_off_wifi",
+			}, place...)
+			code, said := attempt(t, append(args, "--spend-tokens", "20000")...)
+			first, asked := readSummary(t, out), server.asked.Load()
+			if n := len(first.Scenarios); code != 1 || n == 0 || n >= rollouts || first.infrastructure() != 0 {
+				t.Errorf("exit code %d with %d rollouts, %d of them without a score, want 1 with some of %d:\n%s", code, n, first.infrastructure(), rollouts, said)
+			}
+			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, "go on with --out "+out+" --resume and a higher limit") {
+				t.Errorf("stderr: got %q, want that the limit is reached and how to go on", said)
+			}
+			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "20000")...); code != 1 || server.asked.Load() != asked {
+				t.Errorf("with the same limit: got exit code %d and %d more requests, want 1 and none:\n%s", code, server.asked.Load()-asked, said)
+			}
+			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "2000000")...); code != 0 {
+				t.Errorf("with a higher limit: got exit code %d, want 0:\n%s", code, said)
+			}
+			if got := readSummary(t, out); len(got.Scenarios) != rollouts || got.infrastructure() != 0 {
+				t.Errorf("rollouts at last: got %d, %d of them without a score, want %d with one", len(got.Scenarios), got.infrastructure(), rollouts)
+			}
+			if got := exchanges(t, out); got != int(server.asked.Load()) {
+				t.Errorf("requests: got %d for %d turns, want one each", server.asked.Load(), got)
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package agentgw
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const answer = `{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":300,"completion_tokens":200}}`
+
+// governed returns a replica of the gateway with budgets, whose documents are on a bus.
+func governed(t *testing.T, b *bus.Bus, change func(c *governor.Config)) *Server {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Getenv = func(string) string { return "" }
+	change(&cfg.Budget)
+	prices, err := cfg.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := b.OpenLedger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget, err := governor.New(cfg.Budget, prices, ledger, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := newServer(cfg, prices, budget, b, b, nil) // nobody attaches here
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := budget.Close(); err != nil {
+			t.Errorf("close budget: %v", err)
+		}
+	})
+	return server
+}
+
+// listen serves a provider until the test ends.
+func listen(t *testing.T, handle http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// turnOf is a request for the first turn of a rollout.
+func turnOf(rollout, address string) *agentgwv1.RespondRequest {
+	words := "hi"
+	return &agentgwv1.RespondRequest{
+		RolloutId: rollout, Index: 1, Role: worldv1.Role_ROLE_AGENT,
+		Player: &agentgwv1.Player{Name: "openai:m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
+			Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m", BaseUrl: address, Attempts: 2,
+		}}},
+		View: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: &words}},
+	}
+}
+
+// TestReplicasKeepToTheRate lets two replicas on one bus ask as fast as they may: the provider sees no more than the limit allows.
+func TestReplicasKeepToTheRate(t *testing.T) {
+	const perMinute, seconds = 1500, 5
+	const burst = perMinute / 25 // what may be taken within two seconds
+	var asked atomic.Int64
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, answer)
+	})
+	b := natstest.Start(t)
+	ctx, stop := context.WithTimeout(t.Context(), seconds*time.Second)
+	defer stop()
+	var group sync.WaitGroup
+	for replica := range 2 {
+		server := governed(t, b, func(c *governor.Config) { c.Limits = map[string]governor.Limit{"openai": {Requests: perMinute}} })
+		for n := range 32 {
+			group.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					_, err := server.Respond(ctx, turnOf(fmt.Sprintf("s%d-%d.%d", replica, n, i), address))
+					if err != nil && ctx.Err() == nil {
+						t.Errorf("Respond: %v", err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	if got, most := asked.Load(), int64(burst*(seconds/2+2)); got < burst || got > most {
+		t.Errorf("requests in %d seconds: got %d, want %d to %d", seconds, got, burst, most)
+	}
+}
+
+// TestSpentTurnsAreHeld lets a sweep spend what it may: the next turn is held, is not asked, and is once the limit is higher. Other sweeps
+// are not concerned.
+func TestSpentTurnsAreHeld(t *testing.T) {
+	var asked atomic.Int64
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, answer)
+	})
+	server := governed(t, natstest.Start(t), func(*governor.Config) {})
+	respond := func(rollout string, limit int64) *agentgwv1.RespondResponse {
+		t.Helper()
+		request := turnOf(rollout, address)
+		request.SpendLimit = &agentgwv1.SpendLimit{Tokens: limit}
+		response, err := server.Respond(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	for n, test := range []struct {
+		rollout string
+		limit   int64
+		asked   int64
+		held    bool
+	}{{"s.0", 1200, 1, false}, {"s.1", 1200, 2, false}, {"s.2", 1200, 2, true}, {"other.0", 1200, 3, false}, {"s.2", 5000, 4, false}, {"s.1", 1, 4, false}} {
+		got := respond(test.rollout, test.limit)
+		if got.GetHold().GetSpent() != test.held || test.held != (len(got.GetMessages()) == 0) || asked.Load() != test.asked {
+			t.Errorf("%d. turn, of %s: got %v after %d requests, want it held: %t, after %d", n, test.rollout, got, asked.Load(), test.held, test.asked)
+		}
+		if test.held && !strings.Contains(got.GetHold().GetDetail(), "spend limit reached: 1000 tokens of 1200 tokens") {
+			t.Errorf("reason: got %q, want what was spent of what", got.GetHold().GetDetail())
+		}
+	}
+}
+
+// TestTurnsAreHeldBeforeTheirTimeIsOver lets a turn wait for a budget that another has: it is held, not failed, while there is time for an
+// answer, and was not asked.
+func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
+	var asked atomic.Int64
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		close(arrived)
+		<-leave
+		_, _ = io.WriteString(w, answer)
+	})
+	server := governed(t, natstest.Start(t), func(c *governor.Config) { c.Limits = map[string]governor.Limit{"default": {Concurrency: 1}} })
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := server.Respond(t.Context(), turnOf("s.0", address)); err != nil {
+			t.Errorf("the first turn: %v", err)
+		}
+	})
+	<-arrived
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	got, err := server.Respond(ctx, turnOf("s.1", address))
+	if hold := got.GetHold(); err != nil || hold == nil || hold.GetSpent() || asked.Load() != 1 || ctx.Err() != nil {
+		t.Errorf("the second turn: got %v, %v after %d requests, want a hold in time after 1", got, err, asked.Load())
+	}
+	close(leave)
+	group.Wait()
+}
+
+// TestDeadProviderIsLeftAlone lets a provider only fail: every turn fails as one that may be tried again, none as the model's, and
+// most of them without a request.
+func TestDeadProviderIsLeftAlone(t *testing.T) {
+	const turns, threshold = 100, 10
+	var asked atomic.Int64
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		http.Error(w, "broken", http.StatusInternalServerError)
+	})
+	server := governed(t, natstest.Start(t), func(c *governor.Config) {
+		c.Limits, c.BreakerFailures = map[string]governor.Limit{"openai": {Concurrency: 1}}, threshold
+	})
+	var group sync.WaitGroup
+	for n := range turns {
+		group.Go(func() {
+			got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("s.", n), address))
+			if status.Code(err) != codes.Aborted {
+				t.Errorf("turn %d: got %v, %v, want ABORTED", n, got, err)
+			}
+		})
+	}
+	group.Wait()
+	if got := asked.Load(); got < threshold || got > threshold+turns/10 {
+		t.Errorf("requests for %d turns: got %d, want %d and a few", turns, got, threshold)
+	}
+}

@@ -1,0 +1,142 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+const (
+	// bytesPerToken and usualAnswer make the estimate of what a request takes.
+	bytesPerToken = 4
+	usualAnswer   = 512
+	// maxHold bounds how long a request rests whose budget cannot let it wait.
+	maxHold = 30 * time.Second
+)
+
+// Hold says why a turn was not begun: its budget does not let it.
+type Hold struct {
+	// Spent says that the sweep has spent what it may; else the turn may begin later.
+	Spent  bool
+	reason error
+}
+
+// Error says what the turn waits for.
+func (h *Hold) Error() string { return h.reason.Error() }
+
+// inquiry is what is asked about one turn, however often it takes.
+type inquiry struct {
+	*Player
+	to      wire.Endpoint
+	request *provider.Request
+	timeout time.Duration
+	said    *exchange
+	demand  governor.Demand
+	answer  *provider.Answer
+	refusal *provider.Failure // of an earlier try
+}
+
+// demand returns what a turn wants of its budget.
+func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *provider.Request) governor.Demand {
+	model := req.GetPlayer().GetModel()
+	secret := to.Secret
+	if model.GetProvider() == agentgwv1.Model_PROVIDER_VERTEX {
+		secret = "" // a token for an hour; the address names the project
+	}
+	output := int64(usualAnswer)
+	if limit := int64(model.GetMaxTokens()); limit > 0 {
+		output = min(limit, output)
+	}
+	return governor.Demand{
+		Key:         governor.Key{Provider: seller(model), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
+		Sweep:       sweepOf(req.GetRolloutId()),
+		Model:       model.GetModel(),
+		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
+		Limit: governor.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
+	}
+}
+
+// try sends the request once, when its budget lets it.
+func (q *inquiry) try(ctx context.Context) retry.Outcome {
+	done, err := q.begin(ctx)
+	hold, held := errors.AsType[*Hold](err)
+	switch {
+	case errors.Is(err, governor.ErrOpen):
+		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
+	case held && !hold.Spent && q.refusal != nil:
+		return retry.Outcome{Err: q.refusal} // it was asked, in vain
+	case err != nil:
+		return retry.Outcome{Err: err}
+	}
+	body, err := q.client.Send(ctx, q.to, q.request, q.timeout)
+	unread := err == nil
+	q.answer, err = q.said.add(body, err)
+	failure, _ := errors.AsType[*provider.Failure](err)
+	outcome := governor.Outcome{Class: classOf(failure, unread, err)}
+	if q.answer != nil {
+		outcome.Usage = q.answer.Usage
+	}
+	if failure == nil {
+		done(outcome)
+		return retry.Outcome{Err: err}
+	}
+	outcome.RetryAfter = failure.RetryAfter
+	done(outcome)
+	refused := outcome.Class == governor.Throttled || outcome.Class == governor.Overloaded
+	if refused {
+		q.refusal = failure
+	}
+	return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter, Paced: q.cfg.Budget != nil && refused && failure.Retryable}
+}
+
+// begin waits for the budget, but not so long that no time is left for the answer. Without budgets it does not wait. The error is a *Hold,
+// governor.ErrOpen, governor.ErrClosed or that of ctx.
+func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err error) {
+	if q.cfg.Budget == nil {
+		return func(governor.Outcome) {}, nil
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	if deadline, limited := ctx.Deadline(); limited {
+		cancel()
+		left := time.Until(deadline)
+		waiting, cancel = context.WithDeadline(ctx, deadline.Add(-min(q.timeout, left/2)))
+	}
+	defer cancel()
+	grant, err := q.cfg.Budget.Acquire(waiting, q.demand)
+	switch {
+	case err == nil:
+		return grant.Done, nil
+	case errors.Is(err, governor.ErrSpent):
+		return nil, &Hold{Spent: true, reason: err}
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrQueue):
+		rest, stop := context.WithTimeout(waiting, maxHold)
+		defer stop()
+		<-rest.Done() // asking again sooner is of no use
+		return nil, &Hold{reason: err}
+	case waiting.Err() != nil:
+		return nil, &Hold{reason: err}
+	}
+	return nil, err
+}
+
+// classOf says how a try ended. An answer that cannot be read was paid for.
+func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
+	switch {
+	case err == nil:
+		return governor.Succeeded
+	case unread, failure == nil:
+		return governor.Abandoned
+	case failure.Status == 0 && !failure.Network:
+		return governor.Unsent
+	}
+	return governor.ClassOf(failure.Status)
+}

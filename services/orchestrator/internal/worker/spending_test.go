@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// limit stores what the sweep called s may spend, as creating it again does.
+func (s *stage) limit(t *testing.T, want *agentgwv1.SpendLimit) {
+	t.Helper()
+	_, revision, err := s.Spending(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetSpending(t.Context(), "s", &busv1.SweepSpending{Limit: want}, revision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stage) enqueueModel(t *testing.T, id string) {
+	t.Helper()
+	rollout := s.rollout(id)
+	rollout.Agent.Kind = &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m"}}
+	if err := s.Enqueue(t.Context(), []*busv1.Rollout{rollout}, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSpentSweepIsSetAside lets the second turn find that the limit is reached: the job leaves the queue without a result, further ones do
+// without a turn, and with a higher limit the rollout goes on where it was.
+func TestSpentSweepIsSetAside(t *testing.T) {
+	s := newStage(t)
+	low, high := &agentgwv1.SpendLimit{Tokens: 10}, &agentgwv1.SpendLimit{Tokens: 20}
+	var asked atomic.Int32
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		asked.Add(1)
+		if req.GetSpendLimit().GetTokens() == low.GetTokens() && req.GetTurn() > 0 {
+			return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: true, Detail: "10 of 10 tokens"}}, nil
+		}
+		return nil, nil
+	}
+	s.limit(t, low)
+	run(t.Context(), t, s.worker(t, nil, nil))
+	s.enqueueModel(t, "s.0")
+	s.empty(t)
+	got, _, err := s.Spending(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&busv1.SweepSpending{Limit: low, Exhausted: "10 of 10 tokens"}, got, protocmp.Transform()); diff != "" {
+		t.Errorf("spending (-want +got):\n%s", diff)
+	}
+	s.enqueueModel(t, "s.1")
+	s.empty(t)
+	if got := asked.Load(); got != 2 {
+		t.Errorf("turns asked for: got %d, want the 2 of the first rollout", got)
+	}
+	if entries := s.entries(t, "s.1"); len(entries) != 0 {
+		t.Errorf("log of a rollout that did not begin: got %v, want none", entries)
+	}
+	s.limit(t, high)
+	s.enqueueModel(t, "s.0")
+	state := s.ended(t, "s.0")["s.0"]
+	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED || state.Claims() != 2 {
+		t.Errorf("with a higher limit: got %v after %d claims, want it finished after 2", got, state.Claims())
+	}
+}
+
+// TestHeldTurnIsAskedAgain holds a turn up more often than there are attempts.
+func TestHeldTurnIsAskedAgain(t *testing.T) {
+	s := newStage(t)
+	var asked atomic.Int32
+	s.gateway.respond = func(context.Context, *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		if asked.Add(1) <= 4 {
+			return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Detail: "no room"}}, nil
+		}
+		return nil, nil
+	}
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.Attempts = 1 }, nil))
+	s.enqueueModel(t, "s.0")
+	state := s.ended(t, "s.0")["s.0"]
+	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED || state.Claims() != 1 {
+		t.Errorf("end: got %v after %d claims, want it finished after 1", got, state.Claims())
+	}
+}

@@ -1,0 +1,65 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// TestWatchEndsWhenSpent watches a sweep that spends its limit: the watch ends once nothing of it is played any more. Creating it again sets
+// the limit anew.
+func TestWatchEndsWhenSpent(t *testing.T) {
+	i := installServer(t)
+	request := &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two"), SpendLimit: &agentgwv1.SpendLimit{Tokens: 5}}
+	create := func() (stored *busv1.SweepSpending, revision uint64) {
+		t.Helper()
+		_, err := i.client.CreateSweep(within(t), request)
+		if err == nil {
+			stored, revision, err = i.Bus().Spending(t.Context(), "s")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&busv1.SweepSpending{Limit: request.GetSpendLimit()}, stored, protocmp.Transform()); diff != "" {
+			t.Errorf("spending after CreateSweep (-want +got):\n%s", diff)
+		}
+		return stored, revision
+	}
+	stored, revision := create()
+	stored.Exhausted = "5 of 5 tokens"
+	if err := i.Bus().SetSpending(t.Context(), "s", stored, revision); err != nil {
+		t.Fatal(err)
+	}
+	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
+	stream, err := i.client.WatchSweep(within(t), &orchestratorv1.WatchSweepRequest{SweepId: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.queued(t, 2) // nothing is left in the queue
+	var results []string
+	var end *orchestratorv1.SweepEnd
+	for end == nil {
+		event, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("watch after the results of %v: %v", results, err)
+		}
+		if result := event.GetResult(); result != nil {
+			results = append(results, result.GetRollout().GetId())
+		}
+		end = event.GetEnd()
+	}
+	if diff := cmp.Diff([]string{"s.0"}, results); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Spent: stored.GetExhausted()}, end, protocmp.Transform()); diff != "" {
+		t.Errorf("end (-want +got):\n%s", diff)
+	}
+	create()
+	request.SpendLimit = nil
+	create()
+}
