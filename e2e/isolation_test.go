@@ -89,6 +89,11 @@ func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 	t.Helper()
 	found := r.Hits(canary)
 	t.Logf("hits of the canary: %v", found)
+	for _, name := range secret() {
+		if passed[name] == 0 {
+			t.Errorf("%s: got 0 bytes, want some", name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(passed)) {
 		hits, wanted := found[name], slices.Contains(secret(), name)
 		if wanted != (hits > 0) {

@@ -28,7 +28,7 @@ const (
 // Attach serves an agent that the gateway cannot dial: it opens one stream to the gateway at host:port and answers on it, for
 // many conversations at once, under a name: `toolsandbox run --agent attached:NAME` plays it. A lost stream is opened again
 // after a growing, jittered wait. It blocks until ctx is done and then returns nil; it fails if the gateway refuses the agent,
-// e.g. because its name is taken. Options say how to connect, e.g. with which transport credentials, and must say that.
+// e.g. because its name is malformed. Options say how to connect, e.g. with which transport credentials, and must say that.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	options = append([]grpc.DialOption{
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval}),

@@ -78,7 +78,7 @@ func putFile(path string, raw []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := replaceFile(path, raw); err != nil {
+	if err := replaceFile(path, raw, filePermission); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -139,17 +139,24 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
-	if err := replaceFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
+	if err := replaceFile(filepath.Join(o.out, packCatalogue), wire, filePermission); err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+	return replaceFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description), filePermission)
 }
 
+// filePermission is that of new files.
+const filePermission fs.FileMode = 0o644
+
 // replaceFile writes a file such that it is there as a whole or not at all.
-func replaceFile(path string, data []byte) error {
+func replaceFile(path string, data []byte, permission fs.FileMode) error {
 	temporary := path + ".new"
-	if err := os.WriteFile(temporary, data, 0o644); err != nil {
-		return err
+	err := os.WriteFile(temporary, data, permission)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	return os.Rename(temporary, path)
+	if err != nil {
+		_ = os.Remove(temporary) // it may not be there
+	}
+	return err
 }

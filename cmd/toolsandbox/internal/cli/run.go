@@ -144,6 +144,11 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if err := o.models.apply(agent, user); err != nil {
 		return sweep.Spec{}, err
 	}
+	if name := agent.GetPlugin().GetAttached(); name != "" && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
+		if _, person := atTerminal(agent); !person {
+			return sweep.Spec{}, launch.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
+		}
+	}
 	if o.trials < 1 || o.trials > 100000 {
 		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 
@@ -57,18 +56,9 @@ func format(name string, write bool) (different bool, err error) {
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
-	return true, replace(name, after)
-}
-
-// replace writes a file in one step, so that it is never half written.
-func replace(name string, content []byte) (err error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return err
+		return true, err
 	}
-	temporary := name + ".new"
-	if err := os.WriteFile(temporary, content, info.Mode().Perm()); err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return os.Rename(temporary, name)
+	return true, replaceFile(name, after, info.Mode().Perm())
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,16 +80,14 @@ func writeTemplate(dir, name string, text, world []byte) error {
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
 		return launch.Usage("--out: %w", err)
 	}
-	for file, content := range map[string][]byte{
-		filepath.Join(worlds, scenario.TemplateWorld+".yaml"): world, filepath.Join(dir, name+".yaml"): text,
-	} {
-		err := writeNew(file, content)
-		if errors.Is(err, os.ErrExist) && strings.HasPrefix(file, worlds) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("write scenario: %w", err)
-		}
+	file := filepath.Join(dir, name+".yaml")
+	if err := writeNew(file, text); errors.Is(err, os.ErrExist) {
+		return launch.Usage("NAME: %s is there already: choose another name", file)
+	} else if err != nil {
+		return fmt.Errorf("write scenario: %w", err)
+	}
+	if err := writeNew(filepath.Join(worlds, scenario.TemplateWorld+".yaml"), world); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("write scenario: %w", err)
 	}
 	return nil
 }

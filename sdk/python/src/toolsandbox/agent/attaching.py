@@ -28,7 +28,7 @@ _FINAL = (
 
 
 class AttachError(Exception):
-    """The gateway refuses the agent, e.g. because its name is taken."""
+    """The gateway refuses the agent, e.g. because its name is malformed."""
 
 
 def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
