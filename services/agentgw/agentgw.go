@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/price"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
@@ -21,18 +22,15 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
-	ledger, err := m.Bus().OpenLedger(ctx)
-	if ctx.Err() != nil {
+	budget, err := openBudget(ctx, cfg, prices, m)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("agent gateway: %w", err)
+	case budget != nil:
+		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	budget, err := governor.New(cfg.Budget, prices, ledger, m.Logger(mesh.AgentGateway))
-	if err != nil {
-		return fmt.Errorf("agent gateway: %w", err)
-	}
-	defer func() { err = errors.Join(err, budget.Close()) }()
 	server, err := newServer(cfg, prices, budget, m.Bus(), m.Bus(), m.Bus())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
@@ -50,4 +48,16 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	})
 	cancel()
 	return errors.Join(err, <-attached)
+}
+
+// openBudget returns what says when requests to model providers may begin; nil lets all begin at once.
+func openBudget(ctx context.Context, cfg Config, prices *price.Table, m *mesh.Mesh) (*governor.Governor, error) {
+	if cfg.Unbudgeted {
+		return nil, nil
+	}
+	ledger, err := m.Bus().OpenLedger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return governor.New(cfg.Budget, prices, ledger, m.Logger(mesh.AgentGateway))
 }

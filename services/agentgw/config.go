@@ -41,6 +41,8 @@ type Config struct {
 	PriceFile string
 	// Budget bounds the requests to model providers.
 	Budget governor.Config
+	// Unbudgeted lets all requests to model providers begin at once, whatever Budget says: for providers that are made to fail.
+	Unbudgeted bool
 	// TemplateDir is a directory with prompt templates that replace the program's own; empty replaces none.
 	TemplateDir string
 	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers come from there. It is called
