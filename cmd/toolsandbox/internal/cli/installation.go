@@ -19,11 +19,7 @@ func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(co
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closed := running.Close(); err == nil || !errors.Is(closed, err) { // a service's failure is told once
-			err = errors.Join(err, closed)
-		}
-	}()
+	defer func() { err = tellOnce(err, running.Close()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -36,6 +32,14 @@ func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(co
 	defer watch.Wait()
 	defer cancel(nil)
 	return cause(ctx, do(ctx, running.Mesh()))
+}
+
+// tellOnce joins what went wrong with what closing said, unless that is the same: a service's failure is both.
+func tellOnce(err, closed error) error {
+	if closed == nil || err != nil && errors.Is(closed, err) {
+		return err
+	}
+	return errors.Join(err, closed)
 }
 
 // temporarily is within for an installation whose data lasts no longer than the call. level is the least that is logged.

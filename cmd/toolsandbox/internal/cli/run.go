@@ -207,12 +207,12 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, running.Close()) }()
+	defer func() { err = tellOnce(err, running.Close()) }()
 	people, err := seat(ctx, stdin, stdout, spec)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, people.close()) }()
+	defer func() { err = tellOnce(err, people.close()) }()
 	collector := newCollector(spec, directory, traces)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
