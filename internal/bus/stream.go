@@ -109,13 +109,11 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 // attempt makes a request until it is answered: with anything but a lost answer it returns at once. Requests are made anew,
 // so each must be safe to repeat.
 func attempt(ctx context.Context, request func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+	for begun := time.Now(); ; {
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
 		err := request(bounded)
 		done()
-		if !unsure(err) {
+		if !unsure(err) || time.Since(begun) > patience {
 			return err
 		}
 		timer := time.NewTimer(retryDelay)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -16,20 +18,39 @@ import (
 // exceptionRecord is the type of the failure of a replay that lacks a reply.
 const exceptionRecord = "LookupError"
 
+// triesHeader is set by gRPC on a call that it tries again by itself, to the number of earlier tries.
+const triesHeader = "grpc-previous-rpc-attempts"
+
+const (
+	// maxNatives bounds how many turns are remembered in their provider's own form, and maxNative the bytes of one of them.
+	maxNatives = 1 << 16
+	maxNative  = 4 << 10
+)
+
+// turnKey names one turn of a rollout.
+type turnKey struct {
+	rolloutID string
+	index     int32
+}
+
 // recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts. A failure
 // of the player's provider is no answer: it is returned and not recorded.
 func (s *Server) recorded(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
 ) (*agentgwv1.RespondResponse, error) {
-	reply, err := s.reply(ctx, req.GetRolloutId(), req.GetIndex())
-	if err != nil {
-		return nil, err
+	var reply *agentgwv1.Reply
+	if !fresh(ctx, req) {
+		var err error
+		if reply, err = s.reply(ctx, req.GetRolloutId(), req.GetIndex()); err != nil {
+			return nil, err
+		}
 	}
 	if reply == nil && req.GetReplay() {
 		detail := fmt.Sprintf("replay: nothing is recorded for message %d of rollout %s", req.GetIndex(), req.GetRolloutId())
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
 	}
 	if reply == nil {
+		var err error
 		if reply, err = ask(); err != nil {
 			return nil, err
 		}
@@ -37,9 +58,20 @@ func (s *Server) recorded(
 			if reply, err = s.keep(ctx, req, reply); err != nil {
 				return nil, err
 			}
+			if req.GetPlayer().GetModel() != nil {
+				s.remember(turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, reply)
+			}
 		}
 	}
 	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}, nil
+}
+
+// fresh says whether nobody can have asked for the turn before: the caller says so, and this is not its call tried again below it.
+func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
+	if !req.GetFresh() || req.GetReplay() {
+		return false
+	}
+	return len(metadata.ValueFromIncomingContext(ctx, triesHeader)) == 0
 }
 
 // keep stores a reply unless there is one, and returns what is stored. It was paid for, so it is stored even if nobody waits any more.
@@ -52,6 +84,15 @@ func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply 
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return decode(raw, req.GetRolloutId(), req.GetIndex())
+}
+
+// remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they need not read the record.
+func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.Past {
+	past := &model.Past{Provider: reply.GetProvider(), Native: reply.GetNative()}
+	if len(past.Native) <= maxNative {
+		s.natives.Add(key, past)
+	}
+	return past
 }
 
 // reply returns what was recorded for a message, nil if nothing was.
@@ -76,16 +117,31 @@ func decode(raw []byte, rolloutID string, index int32) (*agentgwv1.Reply, error)
 
 // record is what is known about one turn of a rollout. It implements model.Record.
 type record struct {
-	server    *Server
-	rolloutID string
-	index     int32
+	server *Server
+	turnKey
+	fresh bool
 }
 
-func (r *record) Past(ctx context.Context, index int32) (*agentgwv1.Reply, error) {
-	return r.server.reply(ctx, r.rolloutID, index)
+func (s *Server) recordOf(ctx context.Context, req *agentgwv1.RespondRequest) *record {
+	return &record{server: s, turnKey: turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, fresh: fresh(ctx, req)}
+}
+
+func (r *record) Past(ctx context.Context, index int32) (*model.Past, error) {
+	key := turnKey{rolloutID: r.rolloutID, index: index}
+	if past, ok := r.server.natives.Get(key); ok {
+		return past, nil
+	}
+	reply, err := r.server.reply(ctx, r.rolloutID, index)
+	if reply == nil || err != nil {
+		return nil, err
+	}
+	return r.server.remember(key, reply), nil
 }
 
 func (r *record) Exchange(ctx context.Context) (*agentgwv1.Exchange, error) {
+	if r.fresh {
+		return nil, nil
+	}
 	raw, err := r.server.said.Exchange(ctx, r.rolloutID, r.index)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, nil

@@ -70,6 +70,7 @@ type Server struct {
 	agents  *attach.Registry
 	models  *model.Player
 	tools   *lru.Cache[string, *turn.Tools]
+	natives *lru.Cache[turnKey, *model.Past]
 	tracer  trace.Tracer
 }
 
@@ -89,6 +90,10 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
+	natives, err := lru.New[turnKey, *model.Past](maxNatives)
+	if err != nil {
+		return nil, fmt.Errorf("cache of turns: %w", err)
+	}
 	dialects, err := dialect.Load(cfg.TemplateDir)
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
@@ -101,7 +106,9 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
-	return &Server{replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, tracer: otel.Tracer("agentgw")}, nil
+	return &Server{
+		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives, tracer: otel.Tracer("agentgw"),
+	}, nil
 }
 
 // Close closes the connections to plug-ins and to providers.
@@ -162,7 +169,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 			return &agentgwv1.RespondResponse{}, nil
 		}
 		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
-			return s.models.Respond(ctx, req, tools, &record{server: s, rolloutID: req.GetRolloutId(), index: req.GetIndex()})
+			return s.models.Respond(ctx, req, tools, s.recordOf(ctx, req))
 		})
 	default:
 		return nil, fmt.Errorf("%w: no kind of player is set", errRole)

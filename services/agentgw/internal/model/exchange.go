@@ -26,11 +26,18 @@ const (
 // more: what was paid for is kept.
 type Record interface {
 	// Past returns what was recorded of the turn whose first message has the index, nil if nothing was.
-	Past(ctx context.Context, index int32) (*agentgwv1.Reply, error)
+	Past(ctx context.Context, index int32) (*Past, error)
 	// Exchange returns what was said to and by the provider about this turn, nil if nothing was.
 	Exchange(ctx context.Context) (*agentgwv1.Exchange, error)
 	// Keep stores it.
 	Keep(ctx context.Context, exchange *agentgwv1.Exchange) error
+}
+
+// Past is an earlier turn in the form of the provider that made it. It is not to be changed.
+type Past struct {
+	Provider agentgwv1.Model_Provider
+	// Native is empty if the provider does not want its turns back as they were.
+	Native []byte
 }
 
 // exchange gathers what is said about one turn. A turn is asked by one goroutine.
@@ -120,7 +127,7 @@ func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
 
 // clean takes the key out, should it be there.
 func (x *exchange) clean(body []byte) []byte {
-	if x.secret == "" {
+	if x.secret == "" || !bytes.Contains(body, []byte(x.secret)) {
 		return body
 	}
 	return bytes.ReplaceAll(body, []byte(x.secret), []byte(keyHidden))

@@ -45,7 +45,7 @@ type family struct {
 }
 
 // families is the table of providers. A new wire format gets its line here.
-func (p *Player) families() map[agentgwv1.Model_Provider]family {
+func families(dialects map[string]dialect.Codec) map[agentgwv1.Model_Provider]family {
 	return map[agentgwv1.Model_Provider]family{
 		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, endpoint: openaiEndpoint},
 		agentgwv1.Model_PROVIDER_ANTHROPIC: {codec: anthropic.Codec{}, native: true, endpoint: anthropicEndpoint},
@@ -55,11 +55,11 @@ func (p *Player) families() map[agentgwv1.Model_Provider]family {
 
 		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: {codec: responses.Codec{}, native: true, endpoint: openaiEndpoint},
 
-		agentgwv1.Model_PROVIDER_HERMES:          {codec: p.cfg.Dialects[dialect.Hermes], endpoint: completionEndpoint},
-		agentgwv1.Model_PROVIDER_GORILLA:         {codec: p.cfg.Dialects[dialect.Gorilla], endpoint: completionEndpoint},
-		agentgwv1.Model_PROVIDER_MISTRAL:         {codec: p.cfg.Dialects[dialect.Mistral], endpoint: completionEndpoint},
-		agentgwv1.Model_PROVIDER_COHERE_PROMPTED: {codec: p.cfg.Dialects[dialect.Cohere], endpoint: completionEndpoint},
-		agentgwv1.Model_PROVIDER_PLAIN:           {codec: p.cfg.Dialects[dialect.Plain], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_HERMES:          {codec: dialects[dialect.Hermes], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_GORILLA:         {codec: dialects[dialect.Gorilla], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_MISTRAL:         {codec: dialects[dialect.Mistral], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_COHERE_PROMPTED: {codec: dialects[dialect.Cohere], endpoint: completionEndpoint},
+		agentgwv1.Model_PROVIDER_PLAIN:           {codec: dialects[dialect.Plain], endpoint: completionEndpoint},
 	}
 }
 

@@ -69,11 +69,13 @@ type Player struct {
 	cfg    Config
 	client *wire.Client
 	google *tokens
+
+	families map[agentgwv1.Model_Provider]family
 }
 
 // NewPlayer returns a player without connections.
 func NewPlayer(cfg Config) *Player {
-	return &Player{cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}}
+	return &Player{cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}, families: families(cfg.Dialects)}
 }
 
 // Close closes idle connections.
@@ -96,7 +98,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
-	fam, known := p.families()[model.GetProvider()]
+	fam, known := p.families[model.GetProvider()]
 	if !known {
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, fmt.Sprintf("unknown provider %s", model.GetProvider())), nil
 	}
@@ -141,12 +143,12 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	for _, entry := range query.Transcript {
 		speaks := entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant
 		if begins := speaks && !own; begins {
-			reply, err := record.Past(ctx, entry.Index)
+			past, err := record.Past(ctx, entry.Index)
 			if err != nil {
 				return nil, err
 			}
-			if len(reply.GetNative()) > 0 && reply.GetProvider() == query.Model.GetProvider() {
-				query.Native[entry.Index] = reply.GetNative()
+			if past != nil && len(past.Native) > 0 && past.Provider == query.Model.GetProvider() {
+				query.Native[entry.Index] = past.Native
 			}
 		}
 		own = speaks

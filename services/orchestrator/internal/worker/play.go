@@ -33,6 +33,7 @@ type game struct {
 	limit    *agentgwv1.SpendLimit
 	last     uint64 // sequence of the log's last entry
 	resumed  bool   // there was a log before this delivery
+	asked    bool   // the coming turn may have been asked for before
 }
 
 // play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it, errSpent that its sweep has
@@ -135,7 +136,9 @@ func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, ses
 	if sessionErr != nil {
 		return g.giveUp(ctx, claim, sessionErr)
 	}
-	return g.append(ctx, &busv1.LogEntry{Claim: claim})
+	err = g.append(ctx, &busv1.LogEntry{Claim: claim})
+	g.asked = true
+	return err
 }
 
 // abandon ends a rollout that could not even begin.
@@ -222,7 +225,7 @@ func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 		}
 	}
 	last, err := g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.last)
-	g.last = last
+	g.last, g.asked = last, false
 	return err
 }
 
@@ -239,12 +242,14 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		Seed:      g.rollout.GetSeed(),
 		Compat:    g.rollout.GetCompat(),
 		Replay:    g.rollout.GetReplay(),
+		Fresh:     !g.asked && !g.rollout.GetReplay(),
 
 		SpendLimit: g.limit,
 	}
 	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
 		request.Scripted = script[number]
 	}
+	g.asked = true
 	response, err := g.known.respond(ctx, g.Worker, g.tools[role], request)
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)

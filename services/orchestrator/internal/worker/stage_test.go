@@ -62,6 +62,11 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{Bus: natstest.Open(t, conn, bus.DefaultConfig()), js: js, gateway: &gateway{}, host: &host{}}
+	t.Cleanup(func() {
+		if len(s.gateway.wrong) > 0 {
+			t.Errorf("turns that were called fresh and had been asked for before: %v", s.gateway.wrong)
+		}
+	})
 	listener := bufconn.Listen(1 << 16)
 	srv := grpc.NewServer(grpc.WaitForHandlers(true))
 	agentgwv1.RegisterAgentGatewayServiceServer(srv, s.gateway)
@@ -265,9 +270,32 @@ type gateway struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	// respond, if set, answers instead, unless it returns neither an answer nor an error.
 	respond func(context.Context, *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error)
+
+	mu sync.Mutex
+	// asked are the turns that somebody has asked for, wrong those that were then asked for as fresh, known those that were not fresh.
+	asked        map[string]bool
+	wrong, known []string
+}
+
+// note checks that nobody calls a turn fresh that was asked for before.
+func (g *gateway) note(req *agentgwv1.RespondRequest) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	turn := req.GetRolloutId() + " " + strconv.Itoa(int(req.GetIndex()))
+	switch {
+	case !req.GetFresh():
+		g.known = append(g.known, turn)
+	case g.asked[turn]:
+		g.wrong = append(g.wrong, turn)
+	}
+	if g.asked == nil {
+		g.asked = make(map[string]bool)
+	}
+	g.asked[turn] = true
 }
 
 func (g *gateway) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	g.note(req)
 	if g.respond != nil {
 		if response, err := g.respond(ctx, req); response != nil || err != nil {
 			return response, err

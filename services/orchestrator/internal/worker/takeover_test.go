@@ -28,6 +28,9 @@ func (s *stage) calm(t *testing.T) []*worldv1.Message {
 	s.score(t, "calm.0")
 	s.empty(t)
 	stop()
+	if len(s.gateway.known) > 0 {
+		t.Errorf("turns of the calm rollout that were not asked for as fresh: %v", s.gateway.known)
+	}
 	if len(messages) != 8 {
 		t.Fatalf("messages of the calm rollout: got %d, want 8", len(messages))
 	}

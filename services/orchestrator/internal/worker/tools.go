@@ -52,7 +52,7 @@ func (t *toolSets) respond(ctx context.Context, w *Worker, set toolSet, request 
 	}
 	response, err := w.peers.Agents.Respond(ctx, request)
 	if status.Code(err) == codes.FailedPrecondition && request.Tools == nil {
-		request.Tools = set.tools
+		request.Tools, request.Fresh = set.tools, false
 		response, err = w.peers.Agents.Respond(ctx, request)
 	}
 	if err == nil {
