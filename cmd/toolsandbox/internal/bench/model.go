@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -62,6 +64,9 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 	if err != nil {
 		return nil, err
 	}
+	if least := int64(min(calls, 1)); served.calling.Load() < least {
+		return nil, errors.New("the model found no tool to call in any request")
+	}
 	report = &ModelReport{
 		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Chain: calls + 1, Wall: wall.Seconds(), CPU: cpu.Seconds(),
 		Requests: served.requests.Load(), PeakBytes: peakMemory(),
@@ -69,6 +74,9 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 	report.Ratio = report.Wall / (report.Delay * float64(report.Chain))
 	return report, nil
 }
+
+// firstTool finds the name of a request's first tool.
+var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
 
 // slowModel is a server with OpenAI's chat completions.
 type slowModel struct {
@@ -78,6 +86,7 @@ type slowModel struct {
 	delay    time.Duration
 	calls    int
 	requests atomic.Int64
+	calling  atomic.Int64 // requests that were answered with a call
 }
 
 func serveModel(ctx context.Context, delay time.Duration, calls int) (*slowModel, error) {
@@ -103,20 +112,12 @@ func (m *slowModel) close() error {
 // ServeHTTP answers like a model that calls the first of its tools until it has done so often enough.
 func (m *slowModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.requests.Add(1)
-	var asked struct {
-		Messages []struct {
-			Role string `json:"role"`
-		} `json:"messages"`
-		Tools []struct {
-			Function struct {
-				Name string `json:"name"`
-			} `json:"function"`
-		} `json:"tools"`
-	}
-	if !strings.HasSuffix(r.URL.Path, "/chat/completions") || json.NewDecoder(r.Body).Decode(&asked) != nil {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		http.Error(w, "not understood", http.StatusBadRequest)
 		return
 	}
+	message := m.next(body)
 	timer := time.NewTimer(m.delay)
 	defer timer.Stop()
 	select {
@@ -124,19 +125,20 @@ func (m *slowModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	turn := 0
-	for _, message := range asked.Messages {
-		if message.Role == "assistant" {
-			turn++
-		}
-	}
-	message := `{"role": "assistant", "content": "That is all."}`
-	if turn < m.calls && len(asked.Tools) > 0 {
-		message = fmt.Sprintf(`{"role": "assistant", "content": null, "tool_calls": [{"id": "call_%d", "type": "function", "function": {"name": %q, "arguments": "{}"}}]}`,
-			turn, asked.Tools[0].Function.Name)
-	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"id": "x", "object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop", "message": %s}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, message)
+}
+
+// next returns the model's next message. It looks for texts in the request instead of reading JSON, so that the model takes little of what is
+// measured; Model checks that it has found them.
+func (m *slowModel) next(request []byte) string {
+	turn, name := bytes.Count(request, []byte(`"role":"assistant"`)), firstTool.FindSubmatch(request)
+	if turn >= m.calls || name == nil {
+		return `{"role": "assistant", "content": "That is all."}`
+	}
+	m.calling.Add(1)
+	return fmt.Sprintf(`{"role": "assistant", "content": null, "tool_calls": [{"id": "call_%d", "type": "function", "function": {"name": %q, "arguments": "{}"}}]}`,
+		turn, name[1])
 }
 
 // peakMemory returns the largest resident set that this process had.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 // Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a mistake on the command line, 1
 // for anything else.
 func Main(args []string, stdout, stderr io.Writer) int {
+	launch.Heap(os.LookupEnv)
 	ctx, stop := launch.Signals(context.Background())
 	defer stop()
 	root := newRoot()

@@ -759,7 +759,7 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\x04rows\x18\x03 \x03(\v2\x19.toolsandbox.world.v1.RowR\x04rows\"p\n" +
 	"\fTableVersion\x12A\n" +
 	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
-	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\"\xb9\x04\n" +
+	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\"\xb7\x04\n" +
 	"\aMessage\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12?\n" +
 	"\x06sender\x18\x02 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x06sender\x12E\n" +
@@ -771,10 +771,11 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\x13conversation_active\x18\a \x01(\bH\x03R\x12conversationActive\x88\x01\x01\x12!\n" +
 	"\texception\x18\b \x01(\tH\x04R\texception\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"tool_trace\x18\t \x03(\tR\ttoolTrace\x12J\n" +
+	"tool_trace\x18\t \x03(\tR\ttoolTrace\x12H\n" +
 	"\n" +
 	"visible_to\x18\n" +
-	" \x03(\x0e2\x1a.toolsandbox.world.v1.RoleB\x0f\xbaH\f\x92\x01\t\"\a\x82\x01\x04\x10\x01 \x00R\tvisibleToB\n" +
+	" \x03(\x0e2\x1a.toolsandbox.world.v1.RoleB\r\xbaH\n" +
+	"\x92\x01\a\"\x05\x82\x01\x02\x10\x01R\tvisibleToB\n" +
 	"\n" +
 	"\b_contentB\x0f\n" +
 	"\r_tool_call_idB\x10\n" +
