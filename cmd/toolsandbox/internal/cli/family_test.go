@@ -32,15 +32,15 @@ func families() []family {
 			`{"status":"completed","output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},` +
 				`{"type":"function_call","id":"fc_1","call_id":"call_1","name":"set_wifi_status","arguments":"{\"on\": false}","status":"completed"}],` +
 				`"usage":{"input_tokens":1000,"input_tokens_details":{"cached_tokens":400},"output_tokens":100,"output_tokens_details":{"reasoning_tokens":64}}}`,
-			`"encrypted_content":"gAAA"`, `{"type":"function_call_output","call_id":"call_1","output":`,
+			`"encrypted_content":"gAAA"`, `"call_id":"call_1","type":"function_call_output"}`,
 			`{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Wifi is off."}]}],"usage":{"input_tokens":1,"output_tokens":1}}`,
 		},
 		{
 			"anthropic:claude-sonnet-4-5", []string{"--thinking-budget", "2000"}, "", "/v1/messages",
-			[]string{`"thinking":{"type":"enabled","budget_tokens":2000}`, `"max_tokens":6096`},
+			[]string{`"thinking":{"budget_tokens":2000,"type":"enabled"}`, `"max_tokens":6096`},
 			`{"content":[{"type":"thinking","thinking":"hm","signature":"gAAA"},{"type":"tool_use","id":"toolu_1","name":"set_wifi_status","input":{"on":false}}],` +
 				`"stop_reason":"tool_use","usage":{"input_tokens":600,"cache_read_input_tokens":400,"output_tokens":100}}`,
-			`{"type":"thinking","thinking":"hm","signature":"gAAA"}`, `"type":"tool_result","tool_use_id":"toolu_1"`,
+			`{"type":"thinking","thinking":"hm","signature":"gAAA"}`, `{"tool_use_id":"toolu_1",`,
 			`{"content":[{"type":"text","text":"Wifi is off."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
 		},
 		{

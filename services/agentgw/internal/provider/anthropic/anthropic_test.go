@@ -3,7 +3,10 @@ package anthropic
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -12,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 func id(text string) *string { return &text }
@@ -32,10 +36,10 @@ func TestEncodeNative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"model":"m","max_tokens":4096,"system":"s\n\nt","messages":[{"role":"user","content":"u"},{"role":"assistant","content":` + turn + `},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"1"}],"is_error":false},` +
-		`{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"2"}],"is_error":true}]},` +
-		`{"role":"assistant","content":[{"type":"tool_use","id":"None","name":"f","input":{}}]}]}`
+	want := `{"max_tokens":4096,"model":"m","system":"s\n\nt","messages":[{"role":"user","content":"u"},{"role":"assistant","content":` + turn + `},` +
+		`{"role":"user","content":[{"tool_use_id":"b","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"},` +
+		`{"tool_use_id":"a","is_error":true,"content":[{"text":"2","type":"text"}],"type":"tool_result"}]},` +
+		`{"role":"assistant","content":[{"id":"None","input":{},"name":"f","type":"tool_use"}]}]}`
 	if diff := cmp.Diff(want, string(got.Body)); diff != "" {
 		t.Errorf("body (-want +got):\n%s", diff)
 	}
@@ -57,31 +61,92 @@ func TestEncodeFlipped(t *testing.T) {
 	if err := json.Unmarshal(got.Body, &body); err != nil {
 		t.Fatal(err)
 	}
-	if body.MaxTokens != 9 || len(body.Messages) != 3 || body.Messages[0].Role != roleUser {
+	if body.MaxTokens != 9 || len(body.Messages) != 3 || body.Messages[0].Role != "user" {
 		t.Errorf("got %s, want 9 tokens and three messages, the first a user's", got.Body)
 	}
 }
 
+// TestEncodeTools sends schemas as they are written, and tells no tools from none to speak of.
+func TestEncodeTools(t *testing.T) {
+	const schema = `{"type":"object","properties":{"z":{"type":"number","default":1.0},"a":{"type":"string"}},"required":[]}`
+	list := []*worldv1.Tool{{Name: "f", ParametersJson: schema}, {Name: "g", Description: "<d>", ParametersJson: "{}"}}
+	tests := map[string]struct {
+		tools []*worldv1.Tool
+		want  string
+	}{
+		"left out": {nil, ""},
+		"none":     {[]*worldv1.Tool{}, `,"tools":[]`},
+		"two":      {list, `,"tools":[{"name":"f","description":"","input_schema":` + schema + `},{"name":"g","description":"\u003cd\u003e","input_schema":{}}]`},
+	}
+	for name, test := range tests {
+		q := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: []conversation.Entry{{Kind: conversation.User, Text: "u"}}, Tools: test.tools, Compat: true}
+		got, err := Codec{}.Encode(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := provider.Request{
+			Path: "/v1/messages?beta=tools", Header: http.Header{"Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"tools-2024-05-16"}},
+			Body: []byte(`{"max_tokens":1024,"model":"m","temperature":0,"messages":[{"role":"user","content":"u"}]` + test.want + `}`),
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, schema := range []string{"", "{", "x"} {
+		q := &provider.Query{Model: &agentgwv1.Model{}, Tools: []*worldv1.Tool{{Name: "f", ParametersJson: schema}}}
+		if got, err := (Codec{}).Encode(q); err == nil {
+			t.Errorf("schema %q: got %s, want an error", schema, got.Body)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
+	const nothing = "the answer has neither text nor calls"
 	tests := map[string]struct {
 		body string
 		want provider.Answer
 	}{
 		"usage": {
-			`{"content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":4}}`,
-			provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 6, CachedTokens: 3, OutputTokens: 4}},
+			`{"content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,` +
+				`"output_tokens":6,"output_tokens_details":{"thinking_tokens":5}}}`,
+			provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 6, CachedTokens: 3, OutputTokens: 6, ReasoningTokens: 5}},
 		},
-		"two texts":    {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, provider.Answer{Text: "ab"}},
-		"nothing":      {`{"content":[],"stop_reason":"end_turn"}`, provider.Answer{Nothing: "the answer has neither text nor calls"}},
-		"null":         {`{"content":null,"stop_reason":"end_turn"}`, provider.Answer{Nothing: "the answer has neither text nor calls"}},
-		"unknown only": {`{"content":[{"type":"x"}]}`, provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"usage of nulls": {`{"content":[],"usage":{"input_tokens":null,"output_tokens_details":null}}`, provider.Answer{Nothing: nothing, Usage: &agentgwv1.Usage{}}},
+		"two texts":      {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, provider.Answer{Text: "ab"}},
+		"null text":      {`{"content":[{"type":"text","text":null}]}`, provider.Answer{Nothing: nothing}},
+		"half a pair":    {`{"content":[{"type":"text","text":"\ud83d\u0041"}]}`, provider.Answer{Text: "\ufffdA"}},
+		"no UTF-8":       {"{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}", provider.Answer{Text: "a\ufffd"}},
+		"nothing":        {`{"content":[],"stop_reason":"end_turn"}`, provider.Answer{Nothing: nothing}},
+		"null":           {`{"content":null,"stop_reason":"end_turn"}`, provider.Answer{Nothing: nothing}},
+		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{Nothing: "the provider refused to answer"}},
+		"no room at all": {
+			`{"content":[],"stop_reason":"model_context_window_exceeded"}`,
+			provider.Answer{Nothing: "the conversation fills the model's context window"},
+		},
+		"unknown only":   {`{"content":[{"type":"x","text":5},{"type":null},{},null]}`, provider.Answer{Nothing: nothing}},
+		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{Nothing: "the answer reached its limit of tokens before a text or a call"}},
 		"cut": {
-			`{"content":[{"type":"tool_use","id":"a","name":"f","input":{"z":1,"a":2}},{"type":"tool_use","name":"g"}],"stop_reason":"max_tokens"}`,
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"z":1,"a":2}`}, {Name: "g", Arguments: "null", Cut: true}}},
+			`{"content":[{"type":"tool_use","id":"a","name":"f","input":{"z": 1,"a":2.0}},{"type":"tool_use","name":"g"}],"stop_reason":"max_tokens"}`,
+			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Cut: true}}},
+		},
+		"no room": {
+			`{"content":[{"type":"tool_use","id":"","name":null,"input":"x"}],"stop_reason":"model_context_window_exceeded"}`,
+			provider.Answer{Calls: []provider.Call{{ID: id(""), Arguments: `"x"`, Cut: true}}},
+		},
+		"null id and input": {
+			`{"content":[{"type":"tool_use","id":null,"name":"f","input":null},{"type":"text","text":"x"}],"stop_reason":"tool_use"}`,
+			provider.Answer{Calls: []provider.Call{{Name: "f", Arguments: "null"}}},
 		},
 		"reasoning": {
-			`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"x"}]}`,
-			provider.Answer{Text: "x", Native: []byte(`[{"type":"thinking","thinking":"hm"},{"type":"text","text":"x"}]`)},
+			`{"content":[{"type":"thinking","thinking":"hm"}, {"type":"text","text":"x"}]}`,
+			provider.Answer{Text: "x", Native: []byte(`[{"type":"thinking","thinking":"hm"}, {"type":"text","text":"x"}]`)},
+		},
+		"reasoning and blanks": {
+			`{"content":[{"type":"redacted_thinking","data":"d"},{"type":"text","text":"\n\n"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"text"}]}`,
+			provider.Answer{
+				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: "{}"}},
+				Native: []byte(`[{"type":"redacted_thinking","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]`),
+			},
 		},
 	}
 	for name, test := range tests {
@@ -94,17 +159,55 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, body := range []string{"", "not json", "{}", `{"content":"x"}`, "[]"} {
-		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
-			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
+}
+
+// TestDecodeRefused shows what is no message, and that the error says why.
+func TestDecodeRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"content":[` + strings.Repeat("0,", 4<<20) + `0]}`: "4194307 values, expected at most 65536",
+		"":                               "unexpected end of JSON input",
+		"not json":                       "invalid character",
+		`{"content":[]} x`:               "invalid character",
+		"{}":                             "expected a message with content",
+		"null":                           "expected a message with content",
+		"5":                              "expected a message with content",
+		"[]":                             "expected a message with content",
+		`{"content":null}`:               "expected a message with content",
+		`{"content":"x"}`:                "content: expected a list of blocks",
+		`{"content":{"type":"text"}}`:    "content: expected a list of blocks",
+		`{"content":[5]}`:                "content: a block: expected an object",
+		`{"content":[[]]}`:               "content: a block: expected an object",
+		`{"content":[{"type":5}]}`:       "type: ",
+		`{"content":[{"type":["x"]}]}`:   "type: ",
+		`{"content":[],"stop_reason":5}`: "stop_reason: ",
+		`{"content":[{"type":"text","text":true}]}`:                      "text: ",
+		`{"content":[{"type":"tool_use","id":7,"name":"f","input":{}}]}`: "id: ",
+		`{"content":[{"type":"tool_use","name":{},"input":{}}]}`:         "name: ",
+		`{"content":[],"usage":5}`:                                       "usage: expected an object",
+		`{"content":[],"usage":{"input_tokens":"1"}}`:                    "input_tokens: ",
+		`{"content":[],"usage":{"output_tokens":1.5}}`:                   "output_tokens: ",
+		`{"content":[],"usage":{"cache_read_input_tokens":1e99}}`:        "cache_read_input_tokens: ",
+		`{"content":[],"usage":{"output_tokens":99999999999999999999}}`:  "output_tokens: ",
+	} {
+		got, err := Codec{}.Decode([]byte(body))
+		if !errors.Is(err, provider.ErrAnswer) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Decode(%.80q): got %+v and %v, want ErrAnswer with %q", body, got, err, want)
 		}
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
+// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, whose texts can be carried on, and that its own form can
+// be sent back.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"content":[{"type":"thinking"},{"type":"tool_use","id":"a","name":"f","input":{"a":1}}],"stop_reason":"max_tokens"}`))
-	f.Add([]byte(`{"content":[{"type":"text","text":"a"}],"usage":{"input_tokens":1}}`))
+	for _, body := range []string{
+		`{"content":[{"type":"thinking"},{"type":"tool_use","id":"a","name":"f","input":{"a":1}}],"stop_reason":"max_tokens"}`,
+		`{"content":[{"type":"text","text":"a"}],"usage":{"input_tokens":1,"output_tokens_details":{"thinking_tokens":1}}}`,
+		`{"content":[null,{"type":"redacted_thinking"},{"type":"text","text":"\ud83d\u0041 "},{"type":"text","citations":[{"type":"x"}]}]}`,
+		`{"id":1,"container":{"expires_at":5},"stop_details":[],"model":{},"content":[{"content":[],"caller":0,"type":"tool_use","input":[1,"\u0000"]}]}`,
+		`{"content":"x","stop_reason":null,"usage":null}`,
+	} {
+		f.Add([]byte(body))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer, err := Codec{}.Decode(body)
 		if err != nil {
@@ -113,11 +216,19 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
+		for _, call := range answer.Calls {
+			if !json.Valid([]byte(call.Arguments)) || !utf8.ValidString(call.Name+call.Arguments) || call.ID != nil && !utf8.ValidString(*call.ID) {
+				t.Errorf("got call %+v, want UTF-8 and arguments in JSON", call)
+			}
+		}
+		if !utf8.ValidString(answer.Text) || (answer.Nothing == "") != (answer.Text != "" || len(answer.Calls) > 0) {
+			t.Errorf("got %+v, want UTF-8, and either something or the reason why not", answer)
+		}
 		_, err = Codec{}.Encode(&provider.Query{
-			Model: &agentgwv1.Model{Model: "m"}, Native: map[int32][]byte{0: answer.Native},
+			Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: map[int32][]byte{0: answer.Native},
 			Transcript: []conversation.Entry{{Kind: conversation.Assistant, Text: answer.Text}},
 		})
-		if err != nil && len(answer.Native) > 0 {
+		if err != nil {
 			t.Errorf("send %s back: %v", answer.Native, err)
 		}
 	})

@@ -1,113 +1,198 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/respjson"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-const stopMaxTokens = "max_tokens"
-
-type answered struct {
-	Type       string           `json:"type"`
-	Content    *json.RawMessage `json:"content"`
-	StopReason *string          `json:"stop_reason"`
-	Usage      *struct {
-		Input   int64 `json:"input_tokens"`
-		Created int64 `json:"cache_creation_input_tokens"`
-		Cached  int64 `json:"cache_read_input_tokens"`
-		Output  int64 `json:"output_tokens"`
-	} `json:"usage"`
-}
-
-type answeredBlock struct {
-	Type  string          `json:"type"`
-	Text  *string         `json:"text"`
-	ID    *string         `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
+// The kinds of blocks that are read; the SDK has no names for them as texts.
+const (
+	typeText     = "text"
+	typeUse      = "tool_use"
+	typeThinking = "thinking"
+	typeRedacted = "redacted_thinking"
+)
 
 // Decode implements provider.Codec. The turn's own form is kept if it holds reasoning, which the interface wants back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	var read answered
-	if err := json.Unmarshal(body, &read); err != nil {
+	if !utf8.Valid(body) { // which no message could carry on
+		body = bytes.ToValidUTF8(body, []byte(string(utf8.RuneError)))
+	}
+	var message sdk.Message
+	if err := provider.Unmarshal(body, &message); err != nil {
 		return nil, fmt.Errorf("%w: no message: %w", provider.ErrAnswer, err)
 	}
-	if read.Content == nil && read.StopReason == nil {
-		return nil, fmt.Errorf("%w: a message without content", provider.ErrAnswer)
+	r := &reader{answer: &provider.Answer{}}
+	r.usage(&message)
+	r.content(&message)
+	if r.err != nil {
+		return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, r.err)
 	}
-	answer := &provider.Answer{}
-	if u := read.Usage; u != nil {
-		answer.Usage = &agentgwv1.Usage{InputTokens: u.Input + u.Created + u.Cached, CachedTokens: u.Cached, OutputTokens: u.Output}
+	return r.answer, nil
+}
+
+// reader turns the SDK's message into an answer. The SDK takes numbers for texts and reads broken escapes its own way, so texts and
+// numbers are read from what was written. After an error nothing is read any more.
+type reader struct {
+	answer *provider.Answer
+	err    error
+}
+
+// usage reads what the turn cost.
+func (r *reader) usage(message *sdk.Message) {
+	if !given(message.JSON.Usage) {
+		return
 	}
-	var blocks []answeredBlock
-	if read.Content != nil {
-		if err := json.Unmarshal(*read.Content, &blocks); err != nil {
-			return nil, fmt.Errorf("%w: a message whose content is no list of blocks: %w", provider.ErrAnswer, err)
-		}
+	r.object("usage", message.JSON.Usage.Raw())
+	u := &message.Usage
+	input, created, cached := r.count("input_tokens", u.JSON.InputTokens), r.count("cache_creation_input_tokens", u.JSON.CacheCreationInputTokens),
+		r.count("cache_read_input_tokens", u.JSON.CacheReadInputTokens)
+	r.answer.Usage = &agentgwv1.Usage{
+		InputTokens: input + created + cached, CachedTokens: cached, OutputTokens: r.count("output_tokens", u.JSON.OutputTokens),
+		ReasoningTokens: r.count("thinking_tokens", u.OutputTokensDetails.JSON.ThinkingTokens),
 	}
-	cut := read.StopReason != nil && *read.StopReason == stopMaxTokens
+}
+
+// content reads the blocks: calls win over texts.
+func (r *reader) content(message *sdk.Message) {
+	if !given(message.JSON.Content) && !given(message.JSON.StopReason) {
+		r.fail("expected a message with content")
+		return
+	}
+	if given(message.JSON.Content) && !message.JSON.Content.Valid() {
+		r.fail("content: expected a list of blocks")
+		return
+	}
+	stop := sdk.StopReason(r.text("stop_reason", message.JSON.StopReason))
+	cut := stop == sdk.StopReasonMaxTokens || stop == sdk.StopReasonModelContextWindowExceeded
 	var text strings.Builder
-	said, reasoned := false, false
-	for i, b := range blocks {
-		switch b.Type {
+	reasoned := false
+	for i := range message.Content {
+		switch block := &message.Content[i]; r.kind(block) {
 		case typeUse:
-			answer.Calls = append(answer.Calls, provider.Call{
-				ID: b.ID, Name: b.Name, Arguments: b.input(), Cut: cut && i == len(blocks)-1,
-			})
+			r.answer.Calls = append(r.answer.Calls, r.call(block, cut && i == len(message.Content)-1))
 		case typeText:
-			said = true
-			if b.Text != nil {
-				text.WriteString(*b.Text)
-			}
-		case "thinking", "redacted_thinking":
+			text.WriteString(r.text("text", block.JSON.Text))
+		case typeThinking, typeRedacted:
 			reasoned = true
 		}
 	}
-	switch {
-	case len(answer.Calls) > 0:
-	case said:
-		answer.Text = text.String()
-	default:
-		answer.Nothing = "the answer has neither text nor calls"
-	}
-	if reasoned && (len(answer.Calls) > 0 || answer.Text != "") {
-		var err error
-		if answer.Native, err = native(*read.Content, blocks); err != nil {
-			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
+	if len(r.answer.Calls) == 0 {
+		if r.answer.Text = text.String(); r.answer.Text == "" {
+			r.answer.Nothing = nothing(stop)
+			return
 		}
 	}
-	return answer, nil
+	if reasoned {
+		r.native(message)
+	}
 }
 
-// native returns a content as it can be sent back: as it was, without empty texts, which the interface refuses.
-func native(raw json.RawMessage, blocks []answeredBlock) ([]byte, error) {
-	empty := func(b answeredBlock) bool { return b.Type == typeText && (b.Text == nil || *b.Text == "") }
-	if !slices.ContainsFunc(blocks, empty) {
-		return raw, nil
+// nothing says why an answer holds neither a text nor a call.
+func nothing(stop sdk.StopReason) string {
+	switch stop {
+	case sdk.StopReasonMaxTokens:
+		return "the answer reached its limit of tokens before a text or a call"
+	case sdk.StopReasonModelContextWindowExceeded:
+		return "the conversation fills the model's context window"
+	case sdk.StopReasonRefusal:
+		return "the provider refused to answer"
+	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse, sdk.StopReasonPauseTurn:
 	}
-	var all, kept []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
+	return "the answer has neither text nor calls"
+}
+
+// kind returns the type of a block; null is one without a type.
+func (r *reader) kind(block *sdk.ContentBlockUnion) string {
+	if raw := block.RawJSON(); raw != respjson.Null {
+		r.object("content: a block", raw)
 	}
-	for i, b := range blocks {
-		if !empty(b) {
-			kept = append(kept, all[i])
+	return r.text("type", block.JSON.Type)
+}
+
+// call reads a call, with its arguments as they were written.
+func (r *reader) call(block *sdk.ContentBlockUnion, cut bool) provider.Call {
+	call := provider.Call{Name: r.text("name", block.JSON.Name), Arguments: respjson.Null, Cut: cut}
+	if given(block.JSON.ID) {
+		id := r.text("id", block.JSON.ID)
+		call.ID = &id
+	}
+	if given(block.JSON.Input) {
+		call.Arguments = block.JSON.Input.Raw()
+	}
+	return call
+}
+
+// native keeps the content as it can be sent back: as it was, without empty texts, which the interface refuses.
+func (r *reader) native(message *sdk.Message) {
+	if !slices.ContainsFunc(message.Content, r.empty) {
+		r.answer.Native = []byte(message.JSON.Content.Raw())
+		return
+	}
+	var kept []json.RawMessage
+	for _, block := range message.Content {
+		if !r.empty(block) {
+			kept = append(kept, json.RawMessage(block.RawJSON()))
 		}
 	}
-	return json.Marshal(kept)
+	var err error
+	if r.answer.Native, err = json.Marshal(kept); err != nil {
+		r.fail("content: %w", err)
+	}
 }
 
-// input returns a call's arguments as they were written.
-func (b answeredBlock) input() string {
-	if len(b.Input) == 0 {
-		return "null"
+// empty says whether a block is a text of nothing.
+func (r *reader) empty(block sdk.ContentBlockUnion) bool {
+	return r.kind(&block) == typeText && blank(r.text("text", block.JSON.Text))
+}
+
+// given says whether a field is there and not null.
+func given(field respjson.Field) bool {
+	return field.Raw() != respjson.Omitted && field.Raw() != respjson.Null
+}
+
+// object checks that a value is one.
+func (r *reader) object(name, raw string) {
+	if !strings.HasPrefix(raw, "{") {
+		r.fail("%s: expected an object", name)
 	}
-	return string(b.Input)
+}
+
+// text reads a text; one that is absent or null is empty.
+func (r *reader) text(name string, field respjson.Field) (value string) {
+	r.read(name, field, &value)
+	return value
+}
+
+// count reads a number of tokens; one that is absent or null is 0.
+func (r *reader) count(name string, field respjson.Field) (value int64) {
+	r.read(name, field, &value)
+	return value
+}
+
+func (r *reader) read(name string, field respjson.Field, value any) {
+	if r.err != nil || !given(field) {
+		return
+	}
+	if err := json.Unmarshal([]byte(field.Raw()), value); err != nil {
+		r.fail("%s: %w", name, err)
+	}
+}
+
+// fail keeps the first error.
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
 }

@@ -1,4 +1,4 @@
-// Package anthropic is the wire format of Anthropic's messages. It is pure.
+// Package anthropic is the wire format of Anthropic's messages, in the types of Anthropic's SDK. It is pure.
 package anthropic
 
 import (
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
@@ -24,61 +27,27 @@ const (
 	compatTokens = 1024
 	compatBeta   = "tools-2024-05-16"
 	compatQuery  = "?beta=tools"
-	// opening begins a conversation in which the model spoke first; the interface wants a user's message there.
-	opening = "Hello."
-	// unsaid stands for an empty text of somebody else, which the interface refuses.
-	unsaid = "(nothing)"
-
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	typeText      = "text"
-	typeUse       = "tool_use"
-	typeResult    = "tool_result"
 )
 
+// The SDK's fields without its MarshalJSON: each of those writes its value into a buffer of its own, which is most of the time where
+// there are many of them.
+type (
+	requestFields sdk.MessageNewParams
+	toolFields    sdk.ToolParam
+)
+
+// request is the SDK's request but for three of its fields.
 type request struct {
-	Model       string    `json:"model"`
-	MaxTokens   int32     `json:"max_tokens"`
-	Temperature *float64  `json:"temperature,omitempty"`
-	Thinking    *thinking `json:"thinking,omitempty"`
-	System      string    `json:"system,omitempty"`
-	Messages    []message `json:"messages"`
-	Tools       *[]tool   `json:"tools,omitempty"`
+	requestFields
+	// System is a text, of which the SDK makes a list of blocks; the original and other servers have a text.
+	System   string    `json:"system,omitempty"`
+	Messages []message `json:"messages"`
+	Tools    []tool    `json:"tools,omitzero"`
 }
 
-type thinking struct {
-	Type   string `json:"type"`
-	Budget int32  `json:"budget_tokens"`
-}
-
-// message has a text or a list of blocks as its content.
-type message struct {
-	Role    string `json:"role"`
-	Content any    `json:"content"`
-}
-
-type textBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type useBlock struct {
-	Type  string          `json:"type"`
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
-
-type resultBlock struct {
-	Type      string      `json:"type"`
-	ToolUseID string      `json:"tool_use_id"`
-	Content   []textBlock `json:"content"`
-	IsError   bool        `json:"is_error"`
-}
-
+// tool is the SDK's tool, with a schema as it is written: the SDK's map would lose the order of its keys.
 type tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
+	toolFields
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
@@ -87,17 +56,20 @@ type Codec struct{}
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
-	body := request{
-		Model: q.Model.GetModel(), MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature,
-		System: system(q.Transcript), Messages: messages(q),
+	transcript := q.Transcript
+	if strict(q) {
+		transcript = paired(q)
+	}
+	body := request{System: system(q), Messages: messages(q, transcript), Tools: tools(q.Tools)}
+	body.Model, body.MaxTokens = q.Model.GetModel(), int64(q.Model.GetMaxTokens())
+	if q.Model.Temperature != nil {
+		body.Temperature = param.NewOpt(q.Model.GetTemperature())
 	}
 	sent := &provider.Request{Path: "/v1/messages", Header: http.Header{"Anthropic-Version": {version}}}
 	if q.Compat {
 		sent.Path += compatQuery
 		sent.Header.Set("Anthropic-Beta", compatBeta)
-		if body.Temperature == nil {
-			body.Temperature = new(float64)
-		}
+		body.Temperature = param.NewOpt(q.Model.GetTemperature())
 	}
 	switch {
 	case body.MaxTokens > 0:
@@ -106,21 +78,18 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	default:
 		body.MaxTokens = defaultTokens
 	}
-	if budget := q.Model.GetThinkingBudget(); budget > 0 {
+	if budget := int64(q.Model.GetThinkingBudget()); budget > 0 {
 		if q.Model.GetMaxTokens() == 0 {
 			body.MaxTokens += budget // which counts as a part of the answer
 		}
-		body.Temperature = nil // refused with thinking
-		if thinks(q) {
-			body.Thinking = &thinking{Type: "enabled", Budget: budget}
+		body.Temperature = param.Opt[float64]{} // refused with thinking
+		if thinks(q, transcript) {
+			body.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
 		}
 	}
-	if q.Tools != nil {
-		list := tools(q.Tools)
-		body.Tools = &list
-	}
 	var err error
-	if sent.Body, err = json.Marshal(body); err != nil {
+	// The SDK's encoder takes what its own types write as it is, where that of the standard library reads it all once more.
+	if sent.Body, err = param.MarshalObject(sdk.MessageNewParams{}, &body); err != nil {
 		return nil, fmt.Errorf("encode messages: %w", err)
 	}
 	return sent, nil
@@ -128,106 +97,47 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 
 // thinks says whether the model may think in this turn: not while it waits for results of calls that it made without thinking, which
 // another agent did or a demonstration shows.
-func thinks(q *provider.Query) bool {
-	i := len(q.Transcript) - 1
-	for i >= 0 && q.Transcript[i].Kind == conversation.Result {
+func thinks(q *provider.Query, transcript []conversation.Entry) bool {
+	i := len(transcript) - 1
+	for i >= 0 && transcript[i].Kind == conversation.Result {
 		i--
 	}
-	if i == len(q.Transcript)-1 {
+	if i == len(transcript)-1 {
 		return true
 	}
-	for i > 0 && q.Transcript[i].Kind == conversation.Calling && q.Transcript[i-1].Kind == conversation.Calling {
+	for i > 0 && transcript[i].Kind == conversation.Calling && transcript[i-1].Kind == conversation.Calling {
 		i--
 	}
-	return i < 0 || q.Native[q.Transcript[i].Index] != nil
+	return i < 0 || len(q.Native[transcript[i].Index]) > 0
 }
 
+// strict says whether what Anthropic itself refuses has to be mended: empty texts, calls without results, ids of another shape. Other
+// servers, and the original's, get everything as it is.
+func strict(q *provider.Query) bool { return q.Own && !q.Compat }
+
+// blank says whether a text is refused as empty.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
 // system joins the system texts.
-func system(transcript []conversation.Entry) string {
+func system(q *provider.Query) string {
 	var texts []string
-	for _, entry := range transcript {
-		if entry.Kind == conversation.System {
+	for _, entry := range q.Transcript {
+		if entry.Kind == conversation.System && !(strict(q) && blank(entry.Text)) {
 			texts = append(texts, entry.Text)
 		}
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-// messages translates a transcript without its system texts. Consecutive calls are one message, consecutive results too. A
-// turn that is known in the provider's own form is sent in it.
-func messages(q *provider.Query) []message {
-	list := make([]message, 0, len(q.Transcript))
-	var blocks []any
-	open := conversation.Kind(0)
-	end := func() {
-		switch open {
-		case conversation.Calling:
-			list = append(list, message{Role: roleAssistant, Content: blocks})
-		case conversation.Result:
-			list = append(list, message{Role: roleUser, Content: blocks})
-		case conversation.System, conversation.User, conversation.Assistant:
-		}
-		blocks, open = nil, 0
-	}
-	native := false
-	for _, entry := range q.Transcript {
-		if entry.Kind == conversation.System {
-			continue
-		}
-		if native && entry.Kind == conversation.Calling {
-			continue // a part of the turn that was sent as a whole
-		}
-		native = false
-		if entry.Kind != open {
-			end()
-		}
-		if raw, known := q.Native[entry.Index]; known && entry.Own() {
-			list = append(list, message{Role: roleAssistant, Content: json.RawMessage(raw)})
-			native = true
-			continue
-		}
-		switch entry.Kind {
-		case conversation.Calling, conversation.Result:
-			open = entry.Kind
-			blocks = append(blocks, block(entry, strict(q)))
-		case conversation.User:
-			if entry.Text == "" && strict(q) {
-				entry.Text = unsaid
-			}
-			list = append(list, message{Role: roleUser, Content: entry.Text})
-		case conversation.Assistant:
-			if q.Flipped && len(list) == 0 {
-				list = append(list, message{Role: roleUser, Content: opening})
-			}
-			if entry.Text != "" || !strict(q) { // there is nothing to be said about an empty text
-				list = append(list, message{Role: roleAssistant, Content: entry.Text})
-			}
-		case conversation.System:
-		}
-	}
-	end()
-	return list
-}
-
-// strict says whether empty texts are refused, as Anthropic itself does.
-func strict(q *provider.Query) bool { return q.Own && !q.Compat }
-
-// block translates a call or a result. Both carry the id of the message's own column.
-func block(entry conversation.Entry, strict bool) any {
-	if entry.Kind == conversation.Calling {
-		return useBlock{Type: typeUse, ID: entry.CallID(), Name: entry.Name, Input: json.RawMessage(entry.Object(false))}
-	}
-	content := []textBlock{{Type: typeText, Text: entry.Text}}
-	if entry.Text == "" && strict {
-		content = []textBlock{}
-	}
-	return resultBlock{Type: typeResult, ToolUseID: entry.CallID(), IsError: entry.Failed, Content: content}
-}
-
+// tools translates tools; nil stays nil and is left out.
 func tools(list []*worldv1.Tool) []tool {
+	if list == nil {
+		return nil
+	}
 	translated := make([]tool, len(list))
 	for i, t := range list {
-		translated[i] = tool{Name: t.GetName(), Description: t.GetDescription(), InputSchema: json.RawMessage(t.GetParametersJson())}
+		translated[i].Name, translated[i].Description = t.GetName(), param.NewOpt(t.GetDescription())
+		translated[i].InputSchema = json.RawMessage(t.GetParametersJson())
 	}
 	return translated
 }

@@ -1,8 +1,9 @@
 package cohere
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,21 +32,85 @@ func TestEncode(t *testing.T) {
 			{Kind: conversation.Calling, Index: 9, RowID: id("a"), Name: "f"}, {Kind: conversation.Result, Index: 10, RowID: id("a"), Text: "2"},
 		},
 		Native: map[int32][]byte{9: []byte(turn)},
-		Tools:  []*worldv1.Tool{{Name: "f", Description: "d", ParametersJson: `{"type":"object"}`}},
+		Tools:  []*worldv1.Tool{{Name: "f", ParametersJson: `{"type":"object","required":[],"maximum":1.0}`}},
 	}
-	want := `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":" "},{"role":"assistant","content":"x"},{"role":"user","content":"u"},` +
+	want := `{"model":"m","max_tokens":9,"temperature":0.5,"thinking":{"type":"enabled","token_budget":7},` +
+		`"messages":[{"role":"system","content":"s"},{"role":"user","content":" "},{"role":"assistant","content":"x"},{"role":"user","content":"u"},` +
 		`{"role":"assistant","tool_calls":[{"id":"y","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"z","type":"function","function":{"name":"g","arguments":"{}"}}]},` +
-		`{"role":"tool","content":[{"type":"document","document":{"data":"\u003c1\u003e"}}],"tool_call_id":"y"},` +
-		`{"role":"tool","content":[{"type":"document","document":{"data":""}}],"tool_call_id":"z"},` + turn +
-		`,{"role":"tool","content":[{"type":"document","document":{"data":"2"}}],"tool_call_id":"a"}],` +
-		`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}}],` +
-		`"temperature":0.5,"max_tokens":9,"thinking":{"type":"enabled","token_budget":7},"stream":false}`
+		`{"role":"tool","tool_call_id":"y","content":[{"type":"document","document":{"data":"\u003c1\u003e"}}]},` +
+		`{"role":"tool","tool_call_id":"z","content":[{"type":"document","document":{"data":" "}}]},` + turn +
+		`,{"role":"tool","tool_call_id":"a","content":[{"type":"document","document":{"data":"2"}}]}],` +
+		`"tools":[{"type":"function","function":{"name":"f","description":"","parameters":{"type":"object","required":[],"maximum":1.0}}}],"stream":false}`
 	got, err := Codec{}.Encode(query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got.Body)); diff != "" || BaseURL+got.Path != "https://api.cohere.com/v2/chat" {
 		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
+	}
+}
+
+// TestEncodeLittle sends no field that nobody asked for.
+func TestEncodeLittle(t *testing.T) {
+	for name, tools := range map[string][]*worldv1.Tool{"none": nil, "empty": {}} {
+		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(`{"model":"m","messages":[],"stream":false}`, string(got.Body)); diff != "" {
+			t.Errorf("tools %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestEncodeTurn shows when a turn goes back in its provider's own form, and that each result has its call.
+func TestEncodeTurn(t *testing.T) {
+	const (
+		plan   = `{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}`
+		spoken = `{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"x"}]}`
+		a      = `{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}`
+		b      = `{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}`
+	)
+	calling := func(index int32, id string) conversation.Entry {
+		return conversation.Entry{Kind: conversation.Calling, Index: index, ID: id, Name: "f"}
+	}
+	result := func(id string) conversation.Entry {
+		return conversation.Entry{Kind: conversation.Result, Index: 9, ID: id, Name: "f", Text: "1"}
+	}
+	text := conversation.Entry{Kind: conversation.Assistant, Text: "x"}
+	calls := func(list string) string { return `{"role":"assistant","tool_calls":[` + list + `]}` }
+	answered := func(id string) string {
+		return `,{"role":"tool","tool_call_id":"` + id + `","content":[{"type":"document","document":{"data":"1"}}]}`
+	}
+	tests := map[string]struct {
+		native     string
+		transcript []conversation.Entry
+		want       string
+	}{
+		"as it was":         {plan, []conversation.Entry{calling(0, "a"), calling(1, "b"), result("a")}, plan + answered("a")},
+		"another id":        {plan, []conversation.Entry{calling(0, "a"), calling(1, "c"), result("a")}, calls(a+`,`+strings.ReplaceAll(b, `"b"`, `"c"`)) + answered("a")},
+		"a call less":       {plan, []conversation.Entry{calling(0, "a"), result("a")}, calls(a) + answered("a")},
+		"a call more":       {plan, []conversation.Entry{calling(0, "a"), calling(1, "b"), calling(2, "c")}, calls(a + `,` + b + `,` + strings.ReplaceAll(b, `"b"`, `"c"`))},
+		"no JSON":           {`{`, []conversation.Entry{calling(0, "a")}, calls(a)},
+		"reasoning":         {spoken, []conversation.Entry{text}, spoken},
+		"calls after it":    {spoken, []conversation.Entry{text, calling(1, "a"), result("a")}, spoken + `,` + calls(a) + answered("a")},
+		"plan for a text":   {plan, []conversation.Entry{text}, `{"role":"assistant","content":"x"}`},
+		"call not shown":    {"", []conversation.Entry{result("a")}, calls(a) + answered("a")},
+		"empty id":          {"", []conversation.Entry{calling(0, ""), result("")}, calls(strings.ReplaceAll(a, `"a"`, `"None"`)) + answered("None")},
+		"results at random": {"", []conversation.Entry{calling(0, "a"), calling(1, "b"), result("b"), result("a")}, calls(a+`,`+b) + answered("b") + answered("a")},
+	}
+	for name, test := range tests {
+		query := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: test.transcript, Native: map[int32][]byte{}}
+		if test.native != "" {
+			query.Native[0] = []byte(test.native)
+		}
+		got, err := Codec{}.Encode(query)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(`{"model":"m","messages":[`+test.want+`],"stream":false}`, string(got.Body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -67,12 +132,27 @@ func TestDecode(t *testing.T) {
 		},
 		"no numbers": {`{"message":{"content":[{"type":"text","text":""}]},"usage":{}}`, provider.Answer{}},
 		"calls with a plan": {
-			message(`"tool_plan":"hm","citations":[],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}},{"function":{"name":"g"}}]`),
+			message(`"tool_plan":"hm","content":[{"type":"text","text":""},null],"citations":[5],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}}]`),
 			provider.Answer{
-				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}, {Name: "g", Arguments: "{}"}},
-				Native: []byte(`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}},{"function":{"name":"g"}}]}`),
+				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}},
+				Native: []byte(`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}}]}`),
 			},
 		},
+		"ids": {
+			message(`"tool_plan":"hm","tool_calls":[{"id":"","type":5,"function":{"name":"f","arguments":"[]"}},{"id":null,"function":{"name":"g","arguments":""}},{"function":{"name":null}},{},null]`),
+			provider.Answer{Calls: []provider.Call{{ID: id(""), Name: "f", Arguments: "[]"}, {Name: "g", Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}}},
+		},
+		"a plan that cannot go back": {
+			message(`"tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[1]"}}]`),
+			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: "[1]"}}},
+		},
+		"parts of all kinds": {
+			message(`"tool_calls":[],"content":[{"type":"text","text":null},{"text":"no type"},{"type":"new","x":1},null,{"type":"thinking","thinking":"hm","x":1e400},{"type":"text","text":"a"}]`),
+			provider.Answer{Text: "a", Native: []byte(`{"role":"assistant","content":[{"type":"new","x":1},{"type":"thinking","thinking":"hm","x":1e400},{"type":"text","text":"a"}]}`)},
+		},
+		"empty text":  {`{"id":5,"logprobs":"x","message":{"role":"robot","content":[{"type":"text","text":""}]}}`, provider.Answer{}},
+		"null text":   {message(`"content":[{"type":"text","text":null}],"tool_calls":null`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
+		"no thoughts": {message(`"content":[{"type":"thinking","thinking":""},{"type":"text","text":"a"}]`), provider.Answer{Text: "a"}},
 		"reasoning": {
 			message(`"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]`),
 			provider.Answer{Text: "ab", Native: []byte(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]}`)},
@@ -93,7 +173,15 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, body := range []string{"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`} {
+}
+
+// TestDecodeUnreadable shows what is no answer: it counts as the provider's failure and not as the model's.
+func TestDecodeUnreadable(t *testing.T) {
+	for _, body := range []string{
+		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`,
+		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`, `{"message":{"tool_calls":[{"function":{"arguments":{}}}]}}`,
+		`{"message":{"tool_calls":[{"id":1}]}}`, `{"message":{"content":[{"type":"thinking","thinking":5}]}}`,
+	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
 		}
@@ -115,12 +203,16 @@ func FuzzDecode(f *testing.F) {
 		if u := answer.Usage; u.GetInputTokens() < 0 || u.GetOutputTokens() < 0 || u.GetCachedTokens() < 0 {
 			t.Errorf("got usage %v, want no negative number", u)
 		}
+		transcript := []conversation.Entry{{Kind: conversation.Assistant, Text: answer.Text}}
+		for i, made := range answer.Calls {
+			entry := conversation.Entry{Kind: conversation.Calling, Index: int32(i), RowID: made.ID, Name: made.Name}
+			transcript = append(transcript[:i], entry)
+		}
 		request, err := Codec{}.Encode(&provider.Query{
-			Model: &agentgwv1.Model{Model: "m"}, Native: map[int32][]byte{0: answer.Native},
-			Transcript: []conversation.Entry{{Kind: conversation.Assistant, Text: answer.Text}},
+			Model: &agentgwv1.Model{Model: "m"}, Native: map[int32][]byte{0: answer.Native}, Transcript: transcript,
 		})
-		if len(answer.Native) > 0 && (err != nil || !json.Valid(request.Body)) {
-			t.Errorf("send %s back: got %v, want JSON", answer.Native, err)
+		if err != nil || len(answer.Native) > 0 && !bytes.Contains(request.Body, answer.Native) {
+			t.Errorf("send %s back: got %s and %v, want it in the request", answer.Native, request.Body, err)
 		}
 	})
 }

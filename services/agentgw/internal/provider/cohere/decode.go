@@ -1,65 +1,89 @@
 package cohere
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	cohere "github.com/cohere-ai/cohere-go/v2"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-const finishMaxTokens = "MAX_TOKENS"
+const (
+	typeText     = "text"
+	typeThinking = "thinking"
 
-// answered is the body of an answer.
+	noArguments = "{}"
+)
+
+// answered is what is read of an answer. The SDK's V2ChatResponse refuses all of it for a message without a role, a citation of a new kind
+// or log probabilities that nobody asked for.
 type answered struct {
-	FinishReason string           `json:"finish_reason"`
-	Message      *json.RawMessage `json:"message"`
+	FinishReason cohere.ChatFinishReason `json:"finish_reason"`
+	Message      *json.RawMessage        `json:"message"`
 	Usage        *struct {
 		Tokens *counted `json:"tokens"`
 		Billed *counted `json:"billed_units"`
-		Cached float64  `json:"cached_tokens"`
+		Cached float64  `json:"cached_tokens"` // not in the SDK's Usage
 	} `json:"usage"`
 }
 
-// counted has numbers of tokens, which the interface describes as fractional.
-type counted struct {
-	Input  float64 `json:"input_tokens"`
-	Output float64 `json:"output_tokens"`
-}
-
 type answeredMessage struct {
-	Content []struct {
-		Type     string  `json:"type"`
-		Text     *string `json:"text"`
-		Thinking string  `json:"thinking"`
-	} `json:"content"`
-	ToolPlan  string         `json:"tool_plan"`
-	ToolCalls []answeredCall `json:"tool_calls"`
+	ToolCalls []struct {
+		ID       *string  `json:"id"`
+		Function function `json:"function"`
+	} `json:"tool_calls"`
+	ToolPlan string `json:"tool_plan"`
+	Content  []part `json:"content"`
 }
 
-type answeredCall struct {
-	ID       *string `json:"id"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
+// The SDK's types without their UnmarshalJSON, which decodes a value three times and keeps unknown fields in maps: an answer of 8 MB of them
+// cost 1.5 GB.
+type (
+	counted  cohere.UsageTokens
+	function cohere.ToolCallV2Function
+)
+
+// part is the SDK's AssistantMessageResponseContentItem, which reads null as "" and refuses a part without a type.
+type part struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text"`
+	Thinking string  `json:"thinking"`
 }
 
-// sentBack is the part of an answer's message that belongs into later requests.
+// empty says whether there is nothing in a part that could be sent back. What is in parts of other types is not known.
+func (p part) empty() bool {
+	switch p.Type {
+	case typeText:
+		return p.Text == nil || *p.Text == ""
+	case typeThinking:
+		return p.Thinking == ""
+	default:
+		return p.Type == ""
+	}
+}
+
+// sentBack is the part of an answer's message that belongs into later requests. The SDK's types would drop the fields that it does not know,
+// without which a part may be worth nothing. Empty lists are left out.
 type sentBack struct {
-	Role      string           `json:"role"`
-	Content   *json.RawMessage `json:"content,omitempty"`
-	ToolPlan  *json.RawMessage `json:"tool_plan,omitempty"`
-	ToolCalls *json.RawMessage `json:"tool_calls,omitempty"`
+	Role      string            `json:"role"`
+	Content   []json.RawMessage `json:"content,omitempty"`
+	ToolPlan  string            `json:"tool_plan,omitempty"`
+	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
 }
 
 // Decode implements provider.Codec. The turn's own form is kept if it holds a plan or reasoning.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read answered
-	if err := json.Unmarshal(body, &read); err != nil {
+	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
+	}
+	if read.FinishReason == cohere.ChatFinishReasonError {
+		return nil, fmt.Errorf("%w: the provider says that it failed within the answer", provider.ErrAnswer)
 	}
 	if read.Message == nil {
 		return nil, fmt.Errorf("%w: a chat answer without a message", provider.ErrAnswer)
@@ -68,53 +92,81 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := json.Unmarshal(*read.Message, &message); err != nil {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
-	answer := &provider.Answer{Usage: read.usage()}
-	cut := read.FinishReason == finishMaxTokens
-	for i, made := range message.ToolCalls {
-		arguments := made.Function.Arguments
-		if arguments == "" {
-			arguments = "{}"
-		}
-		answer.Calls = append(answer.Calls, provider.Call{
-			ID: made.ID, Name: made.Function.Name, Arguments: arguments, Cut: cut && i == len(message.ToolCalls)-1,
-		})
-	}
-	var text strings.Builder
-	said, reasoned := false, message.ToolPlan != ""
-	for _, part := range message.Content {
-		switch part.Type {
-		case typeText:
-			if part.Text != nil {
-				said = true
-				text.WriteString(*part.Text)
-			}
-		case typeThinking:
-			reasoned = true
-		}
-	}
+	answer := &provider.Answer{Usage: read.usage(), Calls: message.calls(read.FinishReason == cohere.ChatFinishReasonMaxTokens)}
+	text, said, reasoned := message.text()
 	switch {
 	case len(answer.Calls) > 0:
 	case said:
-		answer.Text = text.String()
+		answer.Text = text
 	default:
-		answer.Nothing = "the answer has neither text nor calls: " + read.FinishReason
+		answer.Nothing = "the answer has neither text nor calls: " + string(read.FinishReason)
 	}
-	if reasoned && (len(answer.Calls) > 0 || answer.Text != "") {
+	if (reasoned || message.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && returnable(answer.Calls) {
 		var err error
-		if answer.Native, err = native(*read.Message); err != nil {
+		if answer.Native, err = native(*read.Message, message.Content); err != nil {
 			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
 		}
 	}
 	return answer, nil
 }
 
-// native keeps of a message what its provider takes back.
-func native(raw json.RawMessage) ([]byte, error) {
+// calls returns the message's calls; of an answer that was cut off the last one may lack something.
+func (m *answeredMessage) calls(cut bool) []provider.Call {
+	var list []provider.Call
+	for i, made := range m.ToolCalls {
+		read := provider.Call{ID: made.ID, Arguments: noArguments, Cut: cut && i == len(m.ToolCalls)-1}
+		if made.Function.Name != nil {
+			read.Name = *made.Function.Name
+		}
+		if written := made.Function.Arguments; written != nil && *written != "" {
+			read.Arguments = *written
+		}
+		list = append(list, read)
+	}
+	return list
+}
+
+// text joins the message's texts, and says whether there are any and whether there is reasoning.
+func (m *answeredMessage) text() (text string, said, reasoned bool) {
+	var joined strings.Builder
+	for _, p := range m.Content {
+		switch p.Type {
+		case typeText:
+			if p.Text != nil {
+				said = true
+				joined.WriteString(*p.Text)
+			}
+		case typeThinking:
+			reasoned = reasoned || !p.empty()
+		}
+	}
+	return joined.String(), said, reasoned
+}
+
+// returnable says whether a provider takes calls back as they were: with ids for their results, names, and objects as arguments.
+func returnable(calls []provider.Call) bool {
+	for _, made := range calls {
+		var object map[string]json.RawMessage
+		if made.ID == nil || *made.ID == "" || made.Name == "" || json.Unmarshal([]byte(made.Arguments), &object) != nil || object == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// native keeps of a message, whose parts were read, what its provider takes back.
+func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	var kept sentBack
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return nil, err
 	}
-	kept.Role = roleAssistant
+	content := make([]json.RawMessage, 0, len(kept.Content))
+	for i, written := range kept.Content {
+		if !parts[i].empty() {
+			content = append(content, written)
+		}
+	}
+	kept.Role, kept.Content = roleAssistant, content
 	return json.Marshal(kept)
 }
 
@@ -123,18 +175,18 @@ func (a *answered) usage() *agentgwv1.Usage {
 	if a.Usage == nil {
 		return nil
 	}
-	n := a.Usage.Tokens
-	if n == nil {
-		n = a.Usage.Billed
-	}
+	n := cmp.Or(a.Usage.Tokens, a.Usage.Billed)
 	if n == nil {
 		return nil
 	}
-	return &agentgwv1.Usage{InputTokens: tokens(n.Input), CachedTokens: tokens(a.Usage.Cached), OutputTokens: tokens(n.Output)}
+	return &agentgwv1.Usage{InputTokens: tokens(n.InputTokens), CachedTokens: tokens(&a.Usage.Cached), OutputTokens: tokens(n.OutputTokens)}
 }
 
 // tokens bounds a number to what can be added up.
-func tokens(n float64) int64 {
+func tokens(n *float64) int64 {
 	const most = 1 << 40
-	return int64(max(min(n, most), 0))
+	if n == nil {
+		return 0
+	}
+	return int64(max(min(*n, most), 0))
 }

@@ -1,4 +1,5 @@
-// Package cohere is the wire format of Cohere's chat, version 2, with its native tool calls. It is pure.
+// Package cohere is the wire format of Cohere's chat, version 2, with its native tool calls. It is pure. Cohere's SDK gives the types;
+// those of this package say what the SDK's cannot.
 package cohere
 
 import (
@@ -6,8 +7,9 @@ import (
 	"fmt"
 	"net/http"
 
+	cohere "github.com/cohere-ai/cohere-go/v2"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -15,68 +17,31 @@ import (
 // BaseURL is Cohere's own address.
 const BaseURL = "https://api.cohere.com/v2"
 
-const (
-	roleSystem    = "system"
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	roleTool      = "tool"
+const typeFunction = "function"
 
-	typeFunction = "function"
-	typeDocument = "document"
-	typeText     = "text"
-	typeThinking = "thinking"
+// chat is the SDK's request without its MarshalJSON, which would leave out what is added to it.
+type chat cohere.V2ChatRequest
 
-	// blank stands for an empty text of somebody else, which the interface refuses.
-	blank = " "
-)
-
+// request is the SDK's request, with messages and tools of this package.
 type request struct {
-	Model       string    `json:"model"`
-	Messages    []any     `json:"messages"` // message values, or raw ones as an earlier answer had them
-	Tools       []tool    `json:"tools,omitempty"`
-	Temperature *float64  `json:"temperature,omitempty"`
-	MaxTokens   int32     `json:"max_tokens,omitempty"`
-	Thinking    *thinking `json:"thinking,omitempty"`
-	Stream      bool      `json:"stream"`
+	chat
+
+	Messages []any  `json:"messages"`
+	Tools    []tool `json:"tools,omitempty"`
+	Stream   bool   `json:"stream"` // V2ChatRequest adds it in its MarshalJSON
 }
 
-type thinking struct {
-	Type   string `json:"type"`
-	Budget int32  `json:"token_budget"`
-}
-
-type message struct {
-	Role       string `json:"role"`
-	Content    any    `json:"content,omitempty"` // a text, or documents of a result
-	ToolCalls  []call `json:"tool_calls,omitempty"`
-	ToolCallID string `json:"tool_call_id,omitempty"`
-}
-
-type call struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
-type document struct {
-	Type     string `json:"type"`
-	Document struct {
-		Data string `json:"data"`
-	} `json:"document"`
-}
-
+// tool is the SDK's ToolV2 with a definition of this package.
 type tool struct {
 	Type     string     `json:"type"`
 	Function definition `json:"function"`
 }
 
+// definition is the SDK's, whose Parameters are a map: it would lose the order of the schema's keys and the spelling of its numbers.
 type definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
+	cohere.ToolV2Function
+
+	Parameters json.RawMessage `json:"parameters"`
 }
 
 // Codec implements provider.Codec.
@@ -85,83 +50,28 @@ type Codec struct{}
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	body := request{
-		Model: q.Model.GetModel(), Messages: messages(q), Tools: tools(q.Tools),
-		Temperature: q.Model.Temperature, MaxTokens: q.Model.GetMaxTokens(),
+		chat:     chat{Model: q.Model.GetModel(), Temperature: q.Model.Temperature},
+		Messages: messages(q), Tools: tools(q.Tools),
+	}
+	if n := q.Model.GetMaxTokens(); n != 0 {
+		body.MaxTokens = cohere.Int(int(n))
 	}
 	if n := q.Model.GetThinkingBudget(); n > 0 {
-		body.Thinking = &thinking{Type: "enabled", Budget: n}
+		body.Thinking = &cohere.Thinking{Type: cohere.ThinkingTypeEnabled, TokenBudget: cohere.Int(int(n))}
 	}
-	raw, err := json.Marshal(body)
+	raw, err := json.Marshal(&body)
 	if err != nil {
 		return nil, fmt.Errorf("encode chat: %w", err)
 	}
 	return &provider.Request{Path: "/chat", Header: http.Header{}, Body: raw}, nil
 }
 
-// messages translates a transcript. Consecutive calls are one message. A turn that is known in the provider's own form is sent in it.
-func messages(q *provider.Query) []any {
-	list := make([]any, 0, len(q.Transcript))
-	var calling *message // the last message, while calls belong to it
-	native := false
-	for _, entry := range q.Transcript {
-		if native && entry.Kind == conversation.Calling {
-			continue // a part of the turn that was sent as a whole
-		}
-		native = false
-		if entry.Kind != conversation.Calling {
-			calling = nil
-		}
-		if raw, known := q.Native[entry.Index]; known && entry.Own() {
-			list = append(list, json.RawMessage(raw))
-			native = true
-			continue
-		}
-		switch entry.Kind {
-		case conversation.System:
-			list = append(list, &message{Role: roleSystem, Content: said(entry.Text)})
-		case conversation.User:
-			list = append(list, &message{Role: roleUser, Content: said(entry.Text)})
-		case conversation.Assistant:
-			if entry.Text != "" { // nothing was said
-				list = append(list, &message{Role: roleAssistant, Content: entry.Text})
-			}
-		case conversation.Calling:
-			if calling == nil {
-				calling = &message{Role: roleAssistant}
-				list = append(list, calling)
-			}
-			calling.ToolCalls = append(calling.ToolCalls, made(entry))
-		case conversation.Result:
-			list = append(list, &message{Role: roleTool, ToolCallID: entry.CallID(), Content: documents(entry.Text)})
-		}
-	}
-	return list
-}
-
-func said(text string) string {
-	if text == "" {
-		return blank
-	}
-	return text
-}
-
-func made(entry conversation.Entry) call {
-	c := call{ID: entry.CallID(), Type: typeFunction}
-	c.Function.Name, c.Function.Arguments = entry.Name, entry.Object(false)
-	return c
-}
-
-func documents(text string) []document {
-	d := document{Type: typeDocument}
-	d.Document.Data = text
-	return []document{d}
-}
-
 func tools(list []*worldv1.Tool) []tool {
 	translated := make([]tool, len(list))
 	for i, t := range list {
 		translated[i] = tool{Type: typeFunction, Function: definition{
-			Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
+			ToolV2Function: cohere.ToolV2Function{Name: t.GetName(), Description: cohere.String(t.GetDescription())},
+			Parameters:     json.RawMessage(t.GetParametersJson()),
 		}}
 	}
 	return translated

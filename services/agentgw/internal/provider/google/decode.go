@@ -1,106 +1,122 @@
 package google
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
+// answered is what is read of genai.GenerateContentResponse. As a whole that refuses an answer for fields that nobody reads, such as
+// avgLogprobs, which Vertex AI may send as "NaN".
 type answered struct {
 	Candidates []struct {
-		Content *struct {
+		Content struct {
+			// Parts are kept raw, because they may have to go back as they came.
 			Parts *json.RawMessage `json:"parts"`
 		} `json:"content"`
-		FinishReason string `json:"finishReason"`
+		FinishReason genai.FinishReason `json:"finishReason"`
 	} `json:"candidates"`
-	Feedback *struct {
-		BlockReason string `json:"blockReason"`
-	} `json:"promptFeedback"`
-	Usage *struct {
-		Prompt     int64 `json:"promptTokenCount"`
-		Cached     int64 `json:"cachedContentTokenCount"`
-		Candidates int64 `json:"candidatesTokenCount"`
-		Thoughts   int64 `json:"thoughtsTokenCount"`
-	} `json:"usageMetadata"`
-}
-
-type answeredPart struct {
-	Text         *string `json:"text"`
-	Thought      bool    `json:"thought"`
-	Signature    string  `json:"thoughtSignature"`
-	FunctionCall *struct {
-		ID   *string         `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"functionCall"`
+	PromptFeedback *genai.GenerateContentResponsePromptFeedback `json:"promptFeedback"`
+	UsageMetadata  *genai.GenerateContentResponseUsageMetadata  `json:"usageMetadata"`
 }
 
 // Decode implements provider.Codec. Only the first candidate counts. The turn's own form is always kept: text beside calls and
 // signatures of thoughts belong into later requests.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read answered
-	if err := json.Unmarshal(body, &read); err != nil {
+	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no generated content: %w", provider.ErrAnswer, err)
 	}
-	if read.Candidates == nil && read.Feedback == nil && read.Usage == nil {
+	if read.Candidates == nil && read.PromptFeedback == nil && read.UsageMetadata == nil {
 		return nil, fmt.Errorf("%w: generated content without candidates", provider.ErrAnswer)
 	}
-	answer := &provider.Answer{}
-	if u := read.Usage; u != nil {
-		answer.Usage = &agentgwv1.Usage{
-			InputTokens: u.Prompt, CachedTokens: u.Cached, OutputTokens: u.Candidates + u.Thoughts, ReasoningTokens: u.Thoughts,
-		}
-	}
+	answer := &provider.Answer{Usage: usage(read.UsageMetadata)}
 	if len(read.Candidates) == 0 {
 		answer.Nothing = "the answer has no candidate"
-		if read.Feedback != nil && read.Feedback.BlockReason != "" {
-			answer.Nothing += ": " + read.Feedback.BlockReason
+		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
+			answer.Nothing += ": " + string(read.PromptFeedback.BlockReason)
 		}
 		return answer, nil
 	}
-	first := read.Candidates[0]
-	if first.Content == nil || first.Content.Parts == nil {
-		answer.Nothing = "the answer's candidate has no parts: " + first.FinishReason
+	first := &read.Candidates[0]
+	if first.Content.Parts == nil {
+		answer.Nothing = "the answer's candidate has no parts: " + string(first.FinishReason)
 		return answer, nil
 	}
-	var parts []answeredPart
+	var parts []part
 	if err := json.Unmarshal(*first.Content.Parts, &parts); err != nil {
 		return nil, fmt.Errorf("%w: a candidate whose parts are no list: %w", provider.ErrAnswer, err)
 	}
 	collect(answer, parts)
 	if answer.Nothing != "" {
-		answer.Nothing += ": " + first.FinishReason
+		answer.Nothing += ": " + string(first.FinishReason)
 		return answer, nil
 	}
-	if len(answer.Calls) > 0 || answer.Text != "" || slices.ContainsFunc(parts, signed) {
+	if returnable(parts) {
 		answer.Native = *first.Content.Parts
 	}
 	return answer, nil
 }
 
-// signed says whether a part has the signature of a thought, which belongs into later requests even where nothing was said.
-func signed(p answeredPart) bool { return p.Signature != "" }
+// usage translates what was counted, nil if nothing was.
+func usage(counted *genai.GenerateContentResponseUsageMetadata) *agentgwv1.Usage {
+	if counted == nil {
+		return nil
+	}
+	thoughts := int64(counted.ThoughtsTokenCount)
+	return &agentgwv1.Usage{
+		InputTokens: int64(counted.PromptTokenCount), CachedTokens: int64(counted.CachedContentTokenCount),
+		OutputTokens: int64(counted.CandidatesTokenCount) + thoughts, ReasoningTokens: thoughts,
+	}
+}
+
+// arguments returns a call's arguments as the model wrote them, "" if there are none.
+func (f *functionCall) arguments() string {
+	if text := string(f.Args); text != "null" {
+		return text
+	}
+	return ""
+}
+
+// returnable says whether a turn says something, and only what Google takes back: every call needs a name and an object, or else the
+// turn is told as everybody else's is.
+func returnable(parts []part) bool {
+	something := false
+	for i := range parts {
+		p := &parts[i]
+		if call := p.FunctionCall; call != nil {
+			if arguments := call.Args; call.Name == "" || call.arguments() != "" && !bytes.HasPrefix(arguments, []byte("{")) {
+				return false
+			}
+		}
+		something = something || p.FunctionCall != nil || p.ThoughtSignature != "" || !p.Thought && p.Text != nil && *p.Text != ""
+	}
+	return something
+}
 
 // collect reads the parts of a candidate. Calls win over text.
-func collect(answer *provider.Answer, parts []answeredPart) {
+func collect(answer *provider.Answer, parts []part) {
 	var text strings.Builder
 	said := false
-	for _, p := range parts {
-		switch {
-		case p.FunctionCall != nil && (p.FunctionCall.Name != "" || len(p.FunctionCall.Args) > 0):
-			call := provider.Call{ID: p.FunctionCall.ID, Unnamed: true, Name: p.FunctionCall.Name, Arguments: string(p.FunctionCall.Args)}
-			if call.ID != nil && *call.ID == "" {
-				call.ID = nil
+	for i := range parts {
+		p := &parts[i]
+		switch call := p.FunctionCall; {
+		case call != nil && (call.Name != "" || call.arguments() != ""):
+			made := provider.Call{Unnamed: true, Name: call.Name, Arguments: call.arguments()}
+			if made.Arguments == "" {
+				made.Arguments = "{}"
 			}
-			if call.Arguments == "" || call.Arguments == "null" {
-				call.Arguments = "{}"
+			if call.ID != "" {
+				made.ID = &call.ID
 			}
-			answer.Calls = append(answer.Calls, call)
+			answer.Calls = append(answer.Calls, made)
 		case p.Text != nil && !p.Thought:
 			said = true
 			text.WriteString(*p.Text)

@@ -45,6 +45,64 @@ func TestEncodeStudio(t *testing.T) {
 	}
 }
 
+// TestEncodeStrict shows what Google itself gets of a conversation and of tools that it would refuse as they are.
+func TestEncodeStrict(t *testing.T) {
+	query := &provider.Query{
+		Model: &agentgwv1.Model{Model: "models/m"}, Own: true,
+		Transcript: []conversation.Entry{
+			{Kind: conversation.System}, {Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"},
+			{Kind: conversation.Calling, Index: 2, RowID: id("b"), Name: "f"}, {Kind: conversation.Calling, Index: 3, RowID: id("c")},
+			{Kind: conversation.Result, Index: 4, RowID: id("c"), Text: "3"}, {Kind: conversation.Result, Index: 5, RowID: id("a"), Name: "f", Text: "1"},
+			{Kind: conversation.Result, Index: 6, RowID: id("b"), Name: "f", Text: "2"},
+		},
+		Tools: []*worldv1.Tool{
+			{Name: "f", Description: "a\nb", ParametersJson: `{"type":"object","properties":{"z":{"type":"integer","description":"c\nd"},"a":{}},"required":["z","q"]}`},
+			{Name: "g", ParametersJson: `{"type":"object","properties":{},"required":[]}`},
+		},
+	}
+	want := `{"contents":[{"role":"user","parts":[{"text":"Hello."}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},` +
+		`{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"unnamed","args":{}}}]},` +
+		`{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"content":"1"}}},` +
+		`{"functionResponse":{"name":"f","response":{"content":"2"}}},{"functionResponse":{"name":"unnamed","response":{"content":"3"}}}]}],` +
+		`"tools":[{"functionDeclarations":[{"description":"a b","name":"f","parameters":{"type":"OBJECT","properties":` +
+		`{"z":{"type":"INTEGER","description":"c d"},"a":{"type":"OBJECT","description":"Not described."},` +
+		`"q":{"type":"OBJECT","description":"Not described."}},"required":["z","q"]}},{"name":"g","parameters":{"type":"OBJECT"}}]}]}`
+	for range 3 {
+		got, err := Codec{}.Encode(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/models/m:generateContent" {
+			t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
+		}
+	}
+	if query.Transcript[4].Text != "3" {
+		t.Errorf("the query was changed: got %+v as its first result", query.Transcript[4])
+	}
+}
+
+// TestEncodeIDs shows that an id which the provider gave to a call is not sent with the result of a call to which it gave none.
+func TestEncodeIDs(t *testing.T) {
+	got, err := Codec{Vertex: true}.Encode(&provider.Query{
+		Model: &agentgwv1.Model{Model: "m"}, Tools: []*worldv1.Tool{}, Native: map[int32][]byte{1: []byte(`[{"functionCall":{"id":"a","name":"f"}}]`)},
+		Transcript: []conversation.Entry{
+			{Kind: conversation.User, Text: "u"}, {Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"},
+			{Kind: conversation.Result, Index: 2, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.Calling, Index: 3, RowID: id("a"), Name: "f"},
+			{Kind: conversation.Result, Index: 4, RowID: id("a"), Name: "f", Text: "2"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"contents":[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"f"}}]},` +
+		`{"role":"tool","parts":[{"functionResponse":{"id":"a","name":"f","response":{"content":"1"}}}]},` +
+		`{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},` +
+		`{"role":"tool","parts":[{"functionResponse":{"name":"f","response":{"content":"2"}}}]}],"tools":[{}]}`
+	if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/publishers/google/models/m:generateContent" {
+		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
+	}
+}
+
 func TestVertexURL(t *testing.T) {
 	for region, want := range map[string]string{
 		"us-east1": "https://us-east1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-east1",
@@ -79,6 +137,22 @@ func TestDecode(t *testing.T) {
 			parts(`[{"text":"hm","thought":true},{"text":"a"},{"text":"b"}]`),
 			provider.Answer{Text: "ab", Native: []byte(`[{"text":"hm","thought":true},{"text":"a"},{"text":"b"}]`)},
 		},
+		"no object": {
+			parts(`[{"functionCall":{"id":"","name":"f","args":[1, 2]}},{"functionCall":{"id":null,"name":"f","args":null}},{"text":"beside"}]`),
+			provider.Answer{Calls: []provider.Call{{Unnamed: true, Name: "f", Arguments: "[1, 2]"}, {Unnamed: true, Name: "f", Arguments: "{}"}}},
+		},
+		"no name": {
+			parts(`[{"functionCall":{"name":"","args":{"a":1}},"thoughtSignature":"x"}]`),
+			provider.Answer{Calls: []provider.Call{{Unnamed: true, Arguments: `{"a":1}`}}},
+		},
+		"null":          {parts(`null`), provider.Answer{Nothing: "the answer's candidate has no parts: STOP"}},
+		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
+		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
+		"unknown parts": {parts(`[{"hologram":{"x":1}},{"text":""}]`), provider.Answer{}},
+		"two candidates, and fields that nobody reads": {
+			`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":"NaN"},{"content":{"parts":[{"text":"b"}]}}],"createTime":7}`,
+			provider.Answer{Text: "a", Native: []byte(`[{"text":"a"}]`)},
+		},
 		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{Nothing: "the answer has no candidate: SAFETY"}},
 		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{Nothing: "the answer's candidate has no parts: SAFETY"}},
 		"empty":       {parts(`[]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
@@ -96,7 +170,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, body := range []string{"", "not json", "{}", "[]", parts(`"x"`)} {
+	for _, body := range []string{"", "not json", "{}", "[]", `{"candidates":5}`, parts(`"x"`), parts(`[{"text":5}]`), parts(`[{"functionCall":"f"}]`)} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
 		}

@@ -20,7 +20,7 @@ func TestThinking(t *testing.T) {
 		{&agentgwv1.Model{}, ""},
 		{&agentgwv1.Model{ThinkingBudget: 7}, `{"thinkingBudget":7}`},
 		{&agentgwv1.Model{ReasoningEffort: "none"}, `{"thinkingBudget":0}`},
-		{&agentgwv1.Model{ReasoningEffort: "low"}, `{"thinkingLevel":"low"}`},
+		{&agentgwv1.Model{ReasoningEffort: "low"}, `{"thinkingLevel":"LOW"}`},
 	} {
 		got, err := Codec{}.Encode(&provider.Query{Model: test.model})
 		if err != nil {

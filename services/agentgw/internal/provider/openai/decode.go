@@ -1,10 +1,13 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
@@ -14,105 +17,118 @@ import (
 // legacyID is the id of a call in the old form, which has none.
 const legacyID = "call_1"
 
-// completion is the body of an answer. What servers get wrong in practice is kept raw.
-type completion struct {
-	Choices *[]choice `json:"choices"`
-	Usage   *struct {
-		PromptTokens     int64 `json:"prompt_tokens"`
-		CompletionTokens int64 `json:"completion_tokens"`
-		Prompt           struct {
-			CachedTokens int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-		Completion struct {
-			ReasoningTokens int64 `json:"reasoning_tokens"`
-		} `json:"completion_tokens_details"`
-	} `json:"usage"`
-}
-
-type choice struct {
-	Message *struct {
-		Content      json.RawMessage `json:"content"`
-		Refusal      *string         `json:"refusal"`
-		ToolCalls    []answeredCall  `json:"tool_calls"`
-		FunctionCall *named          `json:"function_call"`
-	} `json:"message"`
-}
-
-type answeredCall struct {
-	ID       *string `json:"id"`
-	Function named   `json:"function"`
-}
-
-type named struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
 // Decode implements provider.Codec. Only the first choice counts.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	var read completion
-	if err := json.Unmarshal(body, &read); err != nil {
-		return nil, fmt.Errorf("%w: no chat completion: %w", provider.ErrAnswer, err)
-	}
-	if read.Choices == nil {
-		return nil, fmt.Errorf("%w: a chat completion without choices", provider.ErrAnswer)
-	}
-	answer := &provider.Answer{}
-	if u := read.Usage; u != nil {
-		answer.Usage = &agentgwv1.Usage{
-			InputTokens: u.PromptTokens, CachedTokens: u.Prompt.CachedTokens,
-			OutputTokens: u.CompletionTokens, ReasoningTokens: u.Completion.ReasoningTokens,
-		}
-	}
-	choices := *read.Choices
-	switch {
-	case len(choices) == 0:
-		answer.Nothing = "the answer has no choice"
-		return answer, nil
-	case choices[0].Message == nil:
-		answer.Nothing = "the answer's choice has no message"
-		return answer, nil
-	}
-	message := choices[0].Message
-	for _, made := range message.ToolCalls {
-		answer.Calls = append(answer.Calls, provider.Call{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.text()})
-	}
-	if made := message.FunctionCall; made != nil && len(answer.Calls) == 0 {
-		id := legacyID
-		answer.Calls = []provider.Call{{ID: &id, Name: made.Name, Arguments: made.text()}}
-	}
-	if len(answer.Calls) > 0 {
-		return answer, nil
-	}
-	text, ok := content(message.Content)
-	switch {
-	case ok:
-		answer.Text = text
-	case message.Refusal != nil:
-		answer.Text = *message.Refusal
-	default:
-		answer.Nothing = "the answer has neither text nor calls"
+	answer, err := decode(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: chat completion: %w", provider.ErrAnswer, err)
 	}
 	return answer, nil
 }
 
-// text returns the arguments. They are a text that holds JSON; some servers send the object itself, or nothing.
-func (n named) text() string {
-	if len(n.Arguments) == 0 || isNull(n.Arguments) {
-		return "{}"
+func decode(body []byte) (*provider.Answer, error) {
+	var read sdk.ChatCompletion
+	if err := provider.Unmarshal(body, &read); err != nil {
+		return nil, err
 	}
-	var text string
-	if err := json.Unmarshal(n.Arguments, &text); err != nil {
-		return string(n.Arguments)
+	if !read.JSON.Choices.Valid() {
+		return nil, errors.New("no list of choices")
 	}
-	return text
+	answer := &provider.Answer{}
+	if err := count(answer, &read); err != nil {
+		return nil, err
+	}
+	return answer, choose(answer, read.Choices)
 }
 
-// content reads a text, or a list of parts with texts.
-func content(raw json.RawMessage) (text string, ok bool) {
-	if len(raw) == 0 || isNull(raw) {
+// count reads the usage. No number is below zero, as it would give budgets back what was spent.
+func count(answer *provider.Answer, read *sdk.ChatCompletion) error {
+	if u := &read.Usage; read.JSON.Usage.Valid() {
+		answer.Usage = &agentgwv1.Usage{
+			InputTokens: max(u.PromptTokens, 0), CachedTokens: max(u.PromptTokensDetails.CachedTokens, 0),
+			OutputTokens: max(u.CompletionTokens, 0), ReasoningTokens: max(u.CompletionTokensDetails.ReasoningTokens, 0),
+		}
+	}
+	return Given("usage", read.JSON.Usage)
+}
+
+// choose reads what the first choice says: calls, or else a text, or else a refusal.
+func choose(answer *provider.Answer, choices []sdk.ChatCompletionChoice) error {
+	if len(choices) == 0 {
+		answer.Nothing = "the answer has no choice"
+		return nil
+	}
+	if err := Given("message", choices[0].JSON.Message); err != nil {
+		return err
+	}
+	if !choices[0].JSON.Message.Valid() {
+		answer.Nothing = "the answer's choice has no message"
+		return nil
+	}
+	message := &choices[0].Message
+	var err error
+	if answer.Calls, err = calls(message); err != nil || len(answer.Calls) > 0 {
+		return err
+	}
+	text, ok := content(message.JSON.Content)
+	refusal, err := Text("refusal", message.JSON.Refusal)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		answer.Text = text
+	case refusal != nil:
+		answer.Text = *refusal
+	default:
+		answer.Nothing = "the answer has neither text nor calls"
+	}
+	return nil
+}
+
+// calls reads the calls of a message, in today's form or in the one of before.
+func calls(message *sdk.ChatCompletionMessage) ([]provider.Call, error) {
+	if err := Given("tool_calls", message.JSON.ToolCalls); err != nil {
+		return nil, err
+	}
+	var list []provider.Call
+	for i := range message.ToolCalls {
+		made := &message.ToolCalls[i]
+		id, err := Text("id", made.JSON.ID)
+		if err != nil {
+			return nil, err
+		}
+		call, err := called(id, made.JSON.Function, made.Function.JSON.Name, made.Function.JSON.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, call)
+	}
+	if len(list) > 0 || absent(message.JSON.FunctionCall) {
+		return list, nil
+	}
+	id, old := legacyID, &message.FunctionCall.JSON //nolint:staticcheck // deprecated at OpenAI, in use at servers of that age
+	call, err := called(&id, message.JSON.FunctionCall, old.Name, old.Arguments)
+	return append(list, call), err
+}
+
+func called(id *string, function, name, arguments respjson.Field) (provider.Call, error) {
+	if err := Given("function", function); err != nil {
+		return provider.Call{}, err
+	}
+	call := provider.Call{ID: id, Arguments: Stated(arguments)}
+	text, err := Text("name", name)
+	if text != nil {
+		call.Name = *text
+	}
+	return call, err
+}
+
+// content reads a text, or a list of parts with texts, which some servers send and the SDK does not know.
+func content(field respjson.Field) (text string, ok bool) {
+	if absent(field) {
 		return "", false
 	}
+	raw := []byte(field.Raw())
 	if err := json.Unmarshal(raw, &text); err == nil {
 		return text, true
 	}
@@ -131,5 +147,3 @@ func content(raw json.RawMessage) (text string, ok bool) {
 	}
 	return b.String(), ok
 }
-
-func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }

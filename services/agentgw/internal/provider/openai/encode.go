@@ -1,4 +1,5 @@
-// Package openai is the wire format of OpenAI's chat completions, which many other servers speak too. It is pure.
+// Package openai is the wire format of OpenAI's chat completions, which many other servers speak too. Requests and answers have the types of
+// OpenAI's SDK. It is pure.
 package openai
 
 import (
@@ -6,46 +7,26 @@ import (
 	"fmt"
 	"net/http"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
-
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // BaseURL is OpenAI's own address.
 const BaseURL = "https://api.openai.com/v1"
 
-const function = "function"
-
-// request is the body of a request. Tools is a pointer because an empty list and none are different things.
-type request struct {
-	Messages    []message `json:"messages"`
-	Model       string    `json:"model"`
-	Tools       *[]tool   `json:"tools,omitempty"`
-	Temperature *float64  `json:"temperature,omitempty"`
-	Effort      string    `json:"reasoning_effort,omitempty"`
-	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
-	MaxCompletionTokens int32 `json:"max_completion_tokens,omitempty"`
-	MaxTokens           int32 `json:"max_tokens,omitempty"`
+// result is a tool's result. The SDK's has no name, which the original sends.
+type result struct {
+	Role       string `json:"role"`
+	Content    string `json:"content"`
+	ToolCallID string `json:"tool_call_id"`
+	Name       string `json:"name,omitempty"`
 }
 
-type message struct {
-	Role       string  `json:"role"`
-	Content    string  `json:"content"`
-	ToolCalls  []call  `json:"tool_calls,omitempty"`
-	ToolCallID *string `json:"tool_call_id,omitempty"`
-	Name       string  `json:"name,omitempty"`
-}
-
-type call struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
+// tool is a tool's definition. The SDK's has the parameters in a map, which loses their order.
 type tool struct {
 	Type     string     `json:"type"`
 	Function definition `json:"function"`
@@ -62,57 +43,76 @@ type Codec struct{}
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
-	body := request{
-		Messages: messages(q.Transcript), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), Effort: q.Model.GetReasoningEffort(),
+	body := sdk.ChatCompletionNewParams{
+		Messages: messages(q), Model: q.Model.GetModel(), Tools: tools(q),
+		ReasoningEffort: shared.ReasoningEffort(q.Model.GetReasoningEffort()),
 	}
-	if q.Own {
-		body.MaxCompletionTokens = q.Model.GetMaxTokens()
-	} else {
-		body.MaxTokens = q.Model.GetMaxTokens()
+	if t := Temperature(q.Model); t != nil {
+		body.Temperature = param.NewOpt(*t)
 	}
-	if q.Tools != nil {
-		list := tools(q.Tools)
-		body.Tools = &list
+	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
+	switch limit := int64(q.Model.GetMaxTokens()); {
+	case limit == 0:
+	case q.Own:
+		body.MaxCompletionTokens = param.NewOpt(limit)
+	default:
+		body.MaxTokens = param.NewOpt(limit)
 	}
-	raw, err := json.Marshal(body)
+	raw, err := body.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode chat completion: %w", err)
 	}
 	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// messages translates a transcript. Consecutive calls are one message.
-func messages(transcript []conversation.Entry) []message {
-	list := make([]message, 0, len(transcript))
-	for _, entry := range transcript {
+// messages translates the transcript. Consecutive calls are one message.
+func messages(q *provider.Query) []sdk.ChatCompletionMessageParamUnion {
+	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(q.Transcript))
+	var calling *sdk.ChatCompletionAssistantMessageParam
+	for _, entry := range q.Transcript {
+		if entry.Kind != conversation.Calling {
+			calling = nil
+		}
 		switch entry.Kind {
 		case conversation.System:
-			list = append(list, message{Role: "system", Content: entry.Text})
+			list = append(list, sdk.SystemMessage(entry.Text))
 		case conversation.User:
-			list = append(list, message{Role: "user", Content: entry.Text})
+			list = append(list, sdk.UserMessage(entry.Text))
 		case conversation.Assistant:
-			list = append(list, message{Role: "assistant", Content: entry.Text})
+			list = append(list, sdk.AssistantMessage(entry.Text))
 		case conversation.Result:
-			list = append(list, message{Role: "tool", Content: entry.Text, ToolCallID: &entry.ID, Name: entry.Name})
-		case conversation.Calling:
-			if len(list) == 0 || len(list[len(list)-1].ToolCalls) == 0 {
-				list = append(list, message{Role: "assistant"})
+			answered := result{Role: "tool", Content: entry.Text, ToolCallID: entry.ID}
+			if entry.Name != "" {
+				answered.Name = Name(q, entry)
 			}
-			made := call{ID: entry.ID, Type: function}
-			made.Function.Name, made.Function.Arguments = entry.Name, entry.Written()
-			last := &list[len(list)-1]
-			last.ToolCalls = append(last.ToolCalls, made)
+			list = append(list, param.Override[sdk.ChatCompletionMessageParamUnion](answered))
+		case conversation.Calling:
+			if calling == nil {
+				message := sdk.AssistantMessage("")
+				calling = message.OfAssistant
+				list = append(list, message)
+			}
+			calling.ToolCalls = append(calling.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
+				OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
+					ID:       entry.ID,
+					Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: Name(q, entry), Arguments: Arguments(q, entry)},
+				},
+			})
 		}
 	}
 	return list
 }
 
-func tools(list []*worldv1.Tool) []tool {
-	translated := make([]tool, len(list))
-	for i, t := range list {
-		translated[i] = tool{Type: function, Function: definition{
-			Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
-		}}
+// tools translates the tools. OpenAI itself refuses an empty list, which the original sends.
+func tools(q *provider.Query) []sdk.ChatCompletionToolUnionParam {
+	if q.Tools == nil || len(q.Tools) == 0 && q.Own && !q.Compat {
+		return nil
 	}
-	return translated
+	list := make([]sdk.ChatCompletionToolUnionParam, len(q.Tools))
+	for i, t := range q.Tools {
+		list[i] = param.Override[sdk.ChatCompletionToolUnionParam](tool{Type: "function", Function: definition{
+			Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
+		}})
+	}
+	return list
 }

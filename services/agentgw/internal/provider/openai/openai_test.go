@@ -1,8 +1,8 @@
 package openai
 
 import (
-	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,32 +20,60 @@ func id(text string) *string { return &text }
 func TestEncode(t *testing.T) {
 	temperature := 0.5
 	query := &provider.Query{
-		Model: &agentgwv1.Model{Model: "m", Temperature: &temperature, MaxTokens: 7},
+		Model: &agentgwv1.Model{Model: "m", Temperature: &temperature, MaxTokens: 7, ReasoningEffort: "none"},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.User, Text: ""}, {Kind: conversation.Assistant, Text: ""},
-			{Kind: conversation.Calling, ID: "a", Name: "f"}, {Kind: conversation.Calling, ID: "", Name: "g"},
-			{Kind: conversation.Result, ID: "", Name: "g", Text: "<1>"},
+			{Kind: conversation.Calling, ID: "a", Name: "f"}, {Kind: conversation.Calling, ID: "", Name: "g.h"},
+			{Kind: conversation.Result, ID: "", Name: "g.h", Text: "<1>"}, {Kind: conversation.Result, ID: "a", Text: ""},
+			{Kind: conversation.Calling, ID: "b", Name: "f"},
 		},
-		Tools: []*worldv1.Tool{}, Own: true,
+		Tools: []*worldv1.Tool{{Name: "f", Description: "<d>", ParametersJson: `{"type": "object", "required": [], "properties": {"b": {"maximum": 1.0}, "a": {}}}`}},
+		Own:   true,
 	}
-	want := `{"messages":[{"role":"system","content":"s"},{"role":"user","content":""},{"role":"assistant","content":""},` +
-		`{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"null"}},` +
-		`{"id":"","type":"function","function":{"name":"g","arguments":"null"}}]},` +
-		`{"role":"tool","content":"\u003c1\u003e","tool_call_id":"","name":"g"}],"model":"m","tools":[],"temperature":0.5,"max_completion_tokens":7}`
+	want := `{"messages":[{"content":"s","role":"system"},{"content":"","role":"user"},{"content":"","role":"assistant"},` +
+		`{"content":"","tool_calls":[{"id":"a","function":{"arguments":"null","name":"f"},"type":"function"},` +
+		`{"id":"","function":{"arguments":"null","name":"g_h"},"type":"function"}],"role":"assistant"},` +
+		`{"role":"tool","content":"<1>","tool_call_id":"","name":"g_h"},{"role":"tool","content":"","tool_call_id":"a"},` +
+		`{"content":"","tool_calls":[{"id":"b","function":{"arguments":"null","name":"f"},"type":"function"}],"role":"assistant"}],` +
+		`"model":"m","max_completion_tokens":7,"temperature":0.5,"reasoning_effort":"none",` +
+		`"tools":[{"type":"function","function":{"name":"f","description":"<d>",` +
+		`"parameters":{"type":"object","required":[],"properties":{"b":{"maximum":1.0},"a":{}}}}}]}`
 	got, err := Codec{}.Encode(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got.Body)); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/chat/completions" {
+		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
 	}
-	query.Tools, query.Own = nil, false
-	if got, err = (Codec{}).Encode(query); err != nil {
-		t.Fatal(err)
+	for _, parameters := range []string{"", "{", "{} {}"} {
+		query.Tools[0].ParametersJson = parameters
+		if got, err := (Codec{}).Encode(query); err == nil {
+			t.Errorf("parameters %q: got %s, want an error", parameters, got.Body)
+		}
 	}
-	var body map[string]any
-	if err := json.Unmarshal(got.Body, &body); err != nil || body["tools"] != nil || body["max_tokens"] != 7.0 {
-		t.Errorf("without tools, at a compatible server: got %s and %v, want no tools and max_tokens", got.Body, err)
+}
+
+// TestEncodeTools leaves an empty list of tools out where it is refused; the limit's name depends on the server too.
+func TestEncodeTools(t *testing.T) {
+	tests := []struct {
+		tools       []*worldv1.Tool
+		own, compat bool
+		want        string
+	}{
+		{nil, true, false, `"max_completion_tokens":7`},
+		{nil, false, true, `"max_tokens":7`},
+		{[]*worldv1.Tool{}, true, false, `"max_completion_tokens":7`},
+		{[]*worldv1.Tool{}, true, true, `"max_completion_tokens":7,"tools":[]`},
+		{[]*worldv1.Tool{}, false, false, `"max_tokens":7,"tools":[]`},
+	}
+	for _, test := range tests {
+		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m", MaxTokens: 7}, Tools: test.tools, Own: test.own, Compat: test.compat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(`{"messages":[],"model":"m",`+test.want+`}`, string(got.Body)); diff != "" {
+			t.Errorf("%d tools, nil: %t, own address %t, compatible mode %t (-want +got):\n%s", len(test.tools), test.tools == nil, test.own, test.compat, diff)
+		}
 	}
 }
 
@@ -70,6 +98,9 @@ func TestDecode(t *testing.T) {
 		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
 		"object":       {message(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":{"a": 1.0}}}]}`), provider.Answer{Calls: []provider.Call{{ID: id(""), Name: "f", Arguments: `{"a": 1.0}`}}}},
 		"no id":        {message(`{"content":"x","tool_calls":[{"function":{"name":"f","arguments":null}}]}`), provider.Answer{Calls: []provider.Call{{Name: "f", Arguments: "{}"}}}},
+		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []provider.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
+		"no UTF-8":     {message("{\"content\":\"a\xff\\ud83d\\u0041\"}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
+		"odd usage":    {`{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":5.0,"completion_tokens":-4,"prompt_tokens_details":null}}`, provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 5}}},
 		"as it stands": {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":" {"}}]}`), provider.Answer{Calls: []provider.Call{{ID: id("1"), Name: "f", Arguments: " {"}}}},
 	}
 	for name, test := range tests {
@@ -82,9 +113,14 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, body := range []string{"", "not json", `{"a":`, "{}", `{"choices":{}}`, "[]", "null"} {
+	for _, body := range []string{
+		"", "not json", `{"a":`, "{}", `{"choices":{}}`, "[]", "null", `{"choices":null}`, `{"choices":[5]}`, `{"choices":[{"message":5}]}`,
+		`{"choices":[],"usage":5}`, message(`{"tool_calls":{}}`), message(`{"tool_calls":[5]}`), message(`{"tool_calls":[{"id":5}]}`),
+		message(`{"tool_calls":[{"function":5}]}`), message(`{"tool_calls":[{"function":{"name":5}}]}`), message(`{"function_call":5}`),
+		message(`{"refusal":5}`), `{"choices":[` + strings.Repeat("{},", 1<<16) + `{}]}`,
+	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
-			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
+			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body[:min(len(body), 99)], got, err)
 		}
 	}
 }

@@ -14,6 +14,13 @@ const (
 	firstReasoning = 5
 )
 
+var (
+	// generations reads a model's name. Fine-tuned models and those behind a router have it after a prefix.
+	generations = regexp.MustCompile(`^(?:.*/|ft:)?(?:(o)\d|codex-|gpt-(\d+)(.*))`)
+	// chatty recognises the chat models of later generations, which do not reason.
+	chatty = regexp.MustCompile(`^[0-9.]*-chat`)
+)
+
 // Reasons says whether a model is to reason: because it is told how much, or because all models of its name do.
 func Reasons(m *agentgwv1.Model) bool {
 	switch m.GetReasoningEffort() {
@@ -23,8 +30,7 @@ func Reasons(m *agentgwv1.Model) bool {
 	default:
 		return true
 	}
-	// Fine-tuned models and those behind a router have the name after a prefix; chat models of later generations do not reason.
-	name := regexp.MustCompile(`^(?:.*/|ft:)?(?:(o)\d|codex-|gpt-(\d+)(.*))`).FindStringSubmatch(m.GetModel())
+	name := generations.FindStringSubmatch(m.GetModel())
 	if name == nil {
 		return false
 	}
@@ -32,7 +38,7 @@ func Reasons(m *agentgwv1.Model) bool {
 		return true
 	}
 	generation, err := strconv.Atoi(name[2])
-	return err == nil && generation >= firstReasoning && !regexp.MustCompile(`^[0-9.]*-chat`).MatchString(name[3])
+	return err == nil && generation >= firstReasoning && !chatty.MatchString(name[3])
 }
 
 // Temperature returns the temperature to send: none to a model that reasons, which would refuse it.

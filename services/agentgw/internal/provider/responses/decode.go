@@ -4,82 +4,67 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/openai/openai-go/v3/packages/respjson"
+	sdk "github.com/openai/openai-go/v3/responses"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
+// The types of items that are read.
 const (
-	statusFailed     = "failed"
-	statusIncomplete = "incomplete"
+	typeMessage   = "message"
+	typeCall      = "function_call"
+	typeReasoning = "reasoning"
 )
 
-// response is the body of an answer.
+// response is the body of an answer. The SDK's own type would read the tools that the provider repeats in each answer, which takes three
+// times as long as all the rest, and holds 4 kB for each item, whatever it is.
 type response struct {
-	Status string             `json:"status"`
-	Output *[]json.RawMessage `json:"output"`
-	Error  *struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
-	Incomplete *struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
-	Usage *struct {
-		Input        int64 `json:"input_tokens"`
-		Output       int64 `json:"output_tokens"`
-		InputDetails struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutputDetails struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	} `json:"usage"`
-}
-
-// item is one part of an answer: a call, a message, reasoning, or something else, which is not read.
-type item struct {
-	Type      string          `json:"type"`
-	Status    string          `json:"status"`
-	CallID    *string         `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
-	Content   json.RawMessage `json:"content"`
-	Encrypted string          `json:"encrypted_content"`
+	Status     sdk.ResponseStatus             `json:"status"`
+	Output     *[]json.RawMessage             `json:"output"`
+	Error      *sdk.ResponseError             `json:"error"`
+	Incomplete *sdk.ResponseIncompleteDetails `json:"incomplete_details"`
+	Usage      *sdk.ResponseUsage             `json:"usage"`
 }
 
 // Decode implements provider.Codec. The turn's own form is kept if it holds reasoning that can be sent back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	var read response
-	if err := json.Unmarshal(body, &read); err != nil {
-		return nil, fmt.Errorf("%w: no response: %w", provider.ErrAnswer, err)
+	answer, err := decode(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: response: %w", provider.ErrAnswer, err)
 	}
-	if read.Status == statusFailed {
+	return answer, nil
+}
+
+func decode(body []byte) (*provider.Answer, error) {
+	var read response
+	if err := provider.Unmarshal(body, &read); err != nil {
+		return nil, err
+	}
+	if read.Status == sdk.ResponseStatusFailed {
 		detail := "no details"
 		if read.Error != nil {
-			detail = strings.TrimSpace(read.Error.Code + " " + read.Error.Message)
+			detail = strings.TrimSpace(string(read.Error.Code) + " " + read.Error.Message)
 		}
-		return nil, fmt.Errorf("%w: the response failed: %s", provider.ErrAnswer, detail)
+		return nil, fmt.Errorf("it failed: %s", detail)
 	}
 	if read.Output == nil {
-		return nil, fmt.Errorf("%w: a response without output", provider.ErrAnswer)
+		return nil, errors.New("no list of output items")
 	}
 	said := turn{}
 	for i, raw := range *read.Output {
 		if err := said.add(raw); err != nil {
-			return nil, fmt.Errorf("%w: item %d of the output: %w", provider.ErrAnswer, i, err)
+			return nil, fmt.Errorf("item %d of the output: %w", i, err)
 		}
 	}
-	answer := &provider.Answer{Calls: said.calls}
-	if u := read.Usage; u != nil {
-		answer.Usage = &agentgwv1.Usage{
-			InputTokens: u.Input, CachedTokens: u.InputDetails.Cached,
-			OutputTokens: u.Output, ReasoningTokens: u.OutputDetails.Reasoning,
-		}
-	}
+	answer := &provider.Answer{Calls: said.calls, Usage: usage(read.Usage)}
 	switch {
 	case len(said.calls) > 0:
 	case said.spoke:
@@ -87,78 +72,138 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	default:
 		answer.Nothing = "the answer has neither text nor calls"
 		if read.Incomplete != nil {
-			answer.Nothing += ": " + cmp.Or(read.Incomplete.Reason, statusIncomplete)
+			answer.Nothing += ": " + cmp.Or(read.Incomplete.Reason, string(sdk.ResponseStatusIncomplete))
 		}
 	}
-	if said.reasoned && answer.Nothing == "" {
-		var err error
-		if answer.Native, err = json.Marshal(said.native); err != nil {
-			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
-		}
+	if answer.Nothing != "" || !said.reasoned || said.barred {
+		return answer, nil
 	}
-	return answer, nil
+	var err error
+	answer.Native, err = json.Marshal(said.native)
+	return answer, err
+}
+
+// usage returns the usage, nil if the provider did not say. No number is below zero, as it would give budgets back what was spent.
+func usage(u *sdk.ResponseUsage) *agentgwv1.Usage {
+	if u == nil {
+		return nil
+	}
+	return &agentgwv1.Usage{
+		InputTokens: max(u.InputTokens, 0), CachedTokens: max(u.InputTokensDetails.CachedTokens, 0),
+		OutputTokens: max(u.OutputTokens, 0), ReasoningTokens: max(u.OutputTokensDetails.ReasoningTokens, 0),
+	}
 }
 
 // turn is what the items of an answer say.
 type turn struct {
-	calls    []provider.Call
-	text     strings.Builder
-	spoke    bool
-	reasoned bool
-	native   []json.RawMessage
+	calls []provider.Call
+	text  strings.Builder
+	spoke bool
+	// native are the items to send back. Reasoning is pending until what it led to: the provider refuses it alone.
+	native, pending []json.RawMessage
+	reasoned        bool
+	// barred says that the provider would refuse an item.
+	barred bool
 }
 
+// add reads an item: a call, a message, reasoning, or something else, which is left out.
 func (t *turn) add(raw json.RawMessage) error {
-	var read item
-	if err := json.Unmarshal(raw, &read); err != nil {
+	var item struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
 	}
-	switch read.Type {
+	switch item.Type {
 	case typeCall:
-		t.calls = append(t.calls, provider.Call{
-			ID: read.CallID, Name: read.Name, Arguments: cmp.Or(read.Arguments, "{}"), Cut: read.Status == statusIncomplete,
-		})
+		if err := t.call(raw); err != nil {
+			return err
+		}
 	case typeMessage:
-		if err := t.say(read.Content); err != nil {
+		if spoke, err := t.say(raw); err != nil || !spoke {
 			return err
 		}
 	case typeReasoning:
-		if read.Encrypted == "" {
-			return nil // known by its id only, under which nothing is stored
-		}
-		t.reasoned = true
+		return t.reason(raw)
 	default:
 		return nil
 	}
 	kept, err := sentBack(raw)
-	t.native = append(t.native, kept)
+	t.reasoned = t.reasoned || len(t.pending) > 0
+	t.native = append(append(t.native, t.pending...), kept)
+	t.pending = nil
 	return err
 }
 
-// say reads the parts of a message: texts and refusals.
-func (t *turn) say(content json.RawMessage) error {
-	if len(content) == 0 {
-		return nil
-	}
-	var parts []struct {
-		Text    *string `json:"text"`
-		Refusal *string `json:"refusal"`
-	}
-	if err := json.Unmarshal(content, &parts); err != nil {
+// call reads a call. One without an id, with a name that cannot be one or with arguments that are no text is not sent back as it is.
+func (t *turn) call(raw json.RawMessage) error {
+	var item sdk.ResponseFunctionToolCall
+	if err := item.UnmarshalJSON(raw); err != nil {
 		return err
 	}
-	for _, part := range parts {
-		for _, text := range []*string{part.Text, part.Refusal} {
+	id, err := openai.Text("call_id", item.JSON.CallID)
+	if err != nil {
+		return err
+	}
+	name, err := openai.Text("name", item.JSON.Name)
+	if err != nil {
+		return err
+	}
+	call := provider.Call{
+		ID: id, Arguments: cmp.Or(openai.Stated(item.JSON.Arguments), "{}"), Cut: item.Status == sdk.ResponseFunctionToolCallStatusIncomplete,
+	}
+	if name != nil {
+		call.Name = *name
+	}
+	t.calls = append(t.calls, call)
+	stated := strings.HasPrefix(item.JSON.Arguments.Raw(), `"`)
+	t.barred = t.barred || id == nil || *id == "" || !openai.Sendable(call.Name) || !stated
+	return nil
+}
+
+// say reads the parts of a message: texts and refusals. It tells whether there were any.
+func (t *turn) say(raw json.RawMessage) (spoke bool, err error) {
+	var item sdk.ResponseOutputMessage
+	if err := item.UnmarshalJSON(raw); err != nil {
+		return false, err
+	}
+	if err := openai.Given("content", item.JSON.Content); err != nil {
+		return false, err
+	}
+	for i := range item.Content {
+		part := &item.Content[i]
+		for _, field := range []respjson.Field{part.JSON.Text, part.JSON.Refusal} {
+			text, err := openai.Text("text", field)
+			if err != nil {
+				return false, err
+			}
 			if text != nil {
-				t.spoke = true
+				spoke = true
 				t.text.WriteString(*text)
 			}
 		}
 	}
-	return nil
+	t.spoke = t.spoke || spoke
+	return spoke, nil
 }
 
-// sentBack returns an item as it may stand in a request: the interface refuses fields that are null there.
+// reason keeps reasoning. What is known by its id only can be found nowhere, as nothing is stored.
+func (t *turn) reason(raw json.RawMessage) error {
+	var item sdk.ResponseReasoningItem
+	if err := item.UnmarshalJSON(raw); err != nil {
+		return err
+	}
+	encrypted, err := openai.Text("encrypted_content", item.JSON.EncryptedContent)
+	if err != nil || encrypted == nil || *encrypted == "" {
+		return err
+	}
+	kept, err := sentBack(raw)
+	t.pending = append(t.pending, kept)
+	return err
+}
+
+// sentBack returns an item as it may stand in a request: the interface refuses fields that are null there. The SDK would leave out what
+// it does not know.
 func sentBack(raw json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {

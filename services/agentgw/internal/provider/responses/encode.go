@@ -1,11 +1,16 @@
 // Package responses is the wire format of OpenAI's responses. Nothing is stored at the provider: each request holds all of the conversation,
-// with the reasoning of earlier turns in its encrypted form. It is pure.
+// with the reasoning of earlier turns in its encrypted form. Requests and the parts of answers have the types of OpenAI's SDK. It is pure.
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	sdk "github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
@@ -14,52 +19,11 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-const (
-	typeMessage   = "message"
-	typeCall      = "function_call"
-	typeOutput    = "function_call_output"
-	typeReasoning = "reasoning"
-	typeFunction  = "function"
+// noID stands for the id of a call whose model gave an empty one.
+const noID = "none"
 
-	// encrypted asks for reasoning in a form that can be sent back; models without reasoning refuse it.
-	encrypted = "reasoning.encrypted_content"
-)
-
-type request struct {
-	Model           string     `json:"model"`
-	Input           []any      `json:"input"` // items, or raw ones as an earlier answer had them
-	Tools           []tool     `json:"tools,omitempty"`
-	Store           bool       `json:"store"`
-	Include         []string   `json:"include,omitempty"`
-	Reasoning       *reasoning `json:"reasoning,omitempty"`
-	Temperature     *float64   `json:"temperature,omitempty"`
-	MaxOutputTokens int32      `json:"max_output_tokens,omitempty"`
-}
-
-type reasoning struct {
-	Effort string `json:"effort"`
-}
-
-type message struct {
-	Type    string `json:"type"`
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-type call struct {
-	Type      string `json:"type"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-type output struct {
-	Type   string `json:"type"`
-	CallID string `json:"call_id"`
-	Output string `json:"output"`
-}
-
-// tool is not strict: strictness would make every argument required.
+// tool is a tool's definition. The SDK's has the parameters in a map, which loses their order. It is not strict: strictness would make
+// every argument required.
 type tool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -77,17 +41,22 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := request{
-		Model: q.Model.GetModel(), Input: items, Tools: tools(q.Tools),
-		Temperature: openai.Temperature(q.Model), MaxOutputTokens: q.Model.GetMaxTokens(),
+	body := sdk.ResponseNewParams{
+		Model: q.Model.GetModel(), Input: sdk.ResponseNewParamsInputUnion{OfInputItemList: items}, Tools: tools(q.Tools),
+		Store:     param.NewOpt(false),
+		Reasoning: shared.ReasoningParam{Effort: shared.ReasoningEffort(q.Model.GetReasoningEffort())},
 	}
 	if openai.Reasons(q.Model) {
-		body.Include = []string{encrypted}
+		// Models without reasoning refuse to be asked for it in a form that can be sent back.
+		body.Include = []sdk.ResponseIncludable{sdk.ResponseIncludableReasoningEncryptedContent}
 	}
-	if effort := q.Model.GetReasoningEffort(); effort != "" {
-		body.Reasoning = &reasoning{Effort: effort}
+	if t := openai.Temperature(q.Model); t != nil {
+		body.Temperature = param.NewOpt(*t)
 	}
-	raw, err := json.Marshal(body)
+	if limit := int64(q.Model.GetMaxTokens()); limit != 0 {
+		body.MaxOutputTokens = param.NewOpt(limit)
+	}
+	raw, err := body.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode response: %w", err)
 	}
@@ -95,8 +64,8 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 }
 
 // input translates a transcript. A turn that is known in the provider's own form is sent in it.
-func input(q *provider.Query) ([]any, error) {
-	items := make([]any, 0, len(q.Transcript))
+func input(q *provider.Query) (sdk.ResponseInputParam, error) {
+	items := make(sdk.ResponseInputParam, 0, len(q.Transcript))
 	native := false
 	for _, entry := range q.Transcript {
 		if native && entry.Kind == conversation.Calling {
@@ -109,33 +78,48 @@ func input(q *provider.Query) ([]any, error) {
 				return nil, fmt.Errorf("recorded turn: %w", err)
 			}
 			for _, item := range own {
-				items = append(items, item)
+				items = append(items, param.Override[sdk.ResponseInputItemUnionParam](item))
 			}
 			native = true
 			continue
 		}
 		switch entry.Kind {
 		case conversation.System:
-			items = append(items, message{typeMessage, "system", entry.Text})
+			items = append(items, message(sdk.EasyInputMessageRoleSystem, entry.Text))
 		case conversation.User:
-			items = append(items, message{typeMessage, "user", entry.Text})
+			items = append(items, message(sdk.EasyInputMessageRoleUser, entry.Text))
 		case conversation.Assistant:
-			items = append(items, message{typeMessage, "assistant", entry.Text})
+			items = append(items, message(sdk.EasyInputMessageRoleAssistant, entry.Text))
 		case conversation.Calling:
-			items = append(items, call{typeCall, entry.CallID(), entry.Name, entry.Written()})
+			items = append(items, sdk.ResponseInputItemParamOfFunctionCall(openai.Arguments(q, entry), callID(entry), openai.Name(q, entry)))
 		case conversation.Result:
-			items = append(items, output{typeOutput, entry.CallID(), entry.Text})
+			item := sdk.ResponseInputItemParamOfFunctionCallOutput(entry.Text)
+			item.OfFunctionCallOutput.CallID = param.NewOpt(callID(entry))
+			items = append(items, item)
 		}
 	}
 	return items, nil
 }
 
-func tools(list []*worldv1.Tool) []tool {
-	translated := make([]tool, len(list))
+// callID returns the id that a call and its output share, which must not be empty.
+func callID(entry conversation.Entry) string { return cmp.Or(entry.CallID(), noID) }
+
+func message(role sdk.EasyInputMessageRole, text string) sdk.ResponseInputItemUnionParam {
+	item := sdk.ResponseInputItemParamOfMessage(text, role)
+	item.OfMessage.Type = sdk.EasyInputMessageTypeMessage
+	return item
+}
+
+// tools translates the tools; the interface refuses an empty list.
+func tools(list []*worldv1.Tool) []sdk.ToolUnionParam {
+	if len(list) == 0 {
+		return nil
+	}
+	translated := make([]sdk.ToolUnionParam, len(list))
 	for i, t := range list {
-		translated[i] = tool{
-			Type: typeFunction, Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
-		}
+		translated[i] = param.Override[sdk.ToolUnionParam](tool{
+			Type: "function", Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
+		})
 	}
 	return translated
 }

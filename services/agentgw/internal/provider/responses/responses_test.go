@@ -3,6 +3,7 @@ package responses
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,12 +35,12 @@ func TestEncode(t *testing.T) {
 		Native: map[int32][]byte{4: []byte("[" + reasoning + "," + calls + "]")},
 		Tools:  []*worldv1.Tool{{Name: "f", Description: "d", ParametersJson: `{"type":"object"}`}},
 	}
-	want := `{"model":"o4-mini","input":[{"type":"message","role":"system","content":"s"},{"type":"message","role":"user","content":""},` +
-		`{"type":"function_call","call_id":"z","name":"f","arguments":"null"},{"type":"function_call_output","call_id":"z","output":"\u003c0\u003e"},` +
-		reasoning + "," + calls + `,{"type":"function_call_output","call_id":"a","output":"1"},{"type":"function_call_output","call_id":"b","output":"2"},` +
-		`{"type":"message","role":"assistant","content":"done"}],` +
-		`"tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"},"strict":false}],"store":false,` +
-		`"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"},"max_output_tokens":9}`
+	want := `{"max_output_tokens":9,"store":false,"include":["reasoning.encrypted_content"],` +
+		`"input":[{"content":"s","role":"system","type":"message"},{"content":"","role":"user","type":"message"},` +
+		`{"arguments":"{}","call_id":"z","name":"f","type":"function_call"},{"output":"<0>","call_id":"z","type":"function_call_output"},` +
+		reasoning + "," + calls + `,{"output":"1","call_id":"a","type":"function_call_output"},{"output":"2","call_id":"b","type":"function_call_output"},` +
+		`{"content":"done","role":"assistant","type":"message"}],"model":"o4-mini","reasoning":{"effort":"low"},` +
+		`"tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"},"strict":false}]}`
 	got, err := Codec{}.Encode(query)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestEncode(t *testing.T) {
 	}
 	query.Model = &agentgwv1.Model{Model: "gpt-4o", Temperature: proto.Float64(0.5)}
 	query.Transcript, query.Tools = query.Transcript[:1], []*worldv1.Tool{}
-	want = `{"model":"gpt-4o","input":[{"type":"message","role":"system","content":"s"}],"store":false,"temperature":0.5}`
+	want = `{"store":false,"temperature":0.5,"input":[{"content":"s","role":"system","type":"message"}],"model":"gpt-4o"}`
 	if got, err = (Codec{}).Encode(query); err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +91,12 @@ func TestDecode(t *testing.T) {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","encrypted_content":"e"}]}`,
 			provider.Answer{Nothing: "the answer has neither text nor calls: max_output_tokens"},
 		},
-		"refusal": {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
-		"texts":   {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},
-		"nothing": {output(""), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"no UTF-8":     {output("{\"type\":\"message\",\"content\":[null,{\"text\":\"a\xff\\ud83d\\u0041\"}]}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
+		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
+		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
+		"texts":        {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},
+		"nothing":      {output(""), provider.Answer{Nothing: "the answer has neither text nor calls"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))
@@ -106,10 +110,13 @@ func TestDecode(t *testing.T) {
 	}
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":"x"}]}`,
+		`{"output":[{"type":"message","content":[{"text":5}]}]}`, `{"output":[{"type":"function_call","call_id":5}]}`, `{"output":[],"usage":5}`,
+		`{"output":[{"type":"function_call","name":{}}]}`, `{"output":[{"type":"reasoning","encrypted_content":[]}]}`, `{"output":[{"type":5}]}`,
+		`{"output":[` + strings.Repeat("{},", 1<<16) + `{}]}`,
 		`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`,
 	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
-			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
+			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body[:min(len(body), 99)], got, err)
 		}
 	}
 }

@@ -1,0 +1,112 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+)
+
+const (
+	// opening begins a conversation in which the model spoke first; the interface wants a user's message there.
+	opening = "Hello."
+	// unsaid stands for an empty text of somebody else, which the interface refuses.
+	unsaid = "(nothing)"
+
+	roleUser      = sdk.MessageParamRoleUser
+	roleAssistant = sdk.MessageParamRoleAssistant
+)
+
+// message is the SDK's message, whose content can only be a list of blocks: here it is a text, such a list, or blocks as the provider
+// wrote them.
+type message struct {
+	Role    sdk.MessageParamRole `json:"role"`
+	Content any                  `json:"content"`
+}
+
+// messages translates a transcript without its system texts. Consecutive calls are one message, consecutive results too. A
+// turn that is known in the provider's own form is sent in it.
+func messages(q *provider.Query, transcript []conversation.Entry) []message {
+	list := make([]message, 0, len(transcript))
+	say := func(role sdk.MessageParamRole, content any) {
+		if q.Flipped && len(list) == 0 && role == roleAssistant {
+			list = append(list, message{roleUser, opening})
+		}
+		list = append(list, message{role, content})
+	}
+	var blocks []sdk.ContentBlockParamUnion
+	open := conversation.Kind(0)
+	end := func() {
+		switch open {
+		case conversation.Calling:
+			say(roleAssistant, blocks)
+		case conversation.Result:
+			say(roleUser, blocks)
+		case conversation.System, conversation.User, conversation.Assistant:
+		}
+		blocks, open = nil, 0
+	}
+	native := false
+	for _, entry := range transcript {
+		if entry.Kind == conversation.System {
+			continue
+		}
+		if native && entry.Kind == conversation.Calling {
+			continue // a part of the turn that was sent as a whole
+		}
+		native = false
+		if entry.Kind != open {
+			end()
+		}
+		if raw := q.Native[entry.Index]; len(raw) > 0 && entry.Own() {
+			say(roleAssistant, json.RawMessage(raw))
+			native = true
+			continue
+		}
+		switch entry.Kind {
+		case conversation.Calling, conversation.Result:
+			open = entry.Kind
+			blocks = append(blocks, block(entry, strict(q)))
+		case conversation.User:
+			if strict(q) && blank(entry.Text) {
+				entry.Text = unsaid
+			}
+			say(roleUser, entry.Text)
+		case conversation.Assistant:
+			if !strict(q) || !blank(entry.Text) { // there is nothing to be said about an empty text
+				say(roleAssistant, entry.Text)
+			}
+		case conversation.System:
+		}
+	}
+	end()
+	if len(list) == 0 && (q.Flipped || strict(q)) {
+		say(roleUser, opening)
+	}
+	return list
+}
+
+// block translates a call or a result. Both carry the id of the message's own column. A strict server takes no empty text, but a
+// result without one, unless it is an error.
+func block(entry conversation.Entry, strict bool) sdk.ContentBlockParamUnion {
+	if entry.Kind == conversation.Calling {
+		return sdk.NewToolUseBlock(entry.CallID(), json.RawMessage(entry.Object(false)), entry.Name)
+	}
+	content := make([]sdk.ToolResultBlockParamContentUnion, 0, 1)
+	switch empty := strict && blank(entry.Text); {
+	case !empty:
+		content = append(content, said(entry.Text))
+	case entry.Failed:
+		content = append(content, said(unsaid))
+	}
+	return sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{
+		ToolUseID: entry.CallID(), IsError: param.NewOpt(entry.Failed), Content: content,
+	}}
+}
+
+func said(text string) sdk.ToolResultBlockParamContentUnion {
+	return sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}}
+}

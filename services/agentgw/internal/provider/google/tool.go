@@ -1,0 +1,95 @@
+package google
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// undescribed stands where an argument has no description; Vertex AI refuses to be without.
+const undescribed = "Not described."
+
+// toolSet is genai.Tool with other declarations than genai's.
+type toolSet struct {
+	FunctionDeclarations []declaration `json:"functionDeclarations,omitempty"`
+}
+
+// declaration is genai.FunctionDeclaration, whose schema is a map that loses the order of the arguments.
+type declaration struct {
+	genai.FunctionDeclaration
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the original; AI Studio refuses it.
+func (c Codec) tools(q *provider.Query) ([]toolSet, error) {
+	if q.Tools == nil || len(q.Tools) == 0 && !c.Vertex {
+		return nil, nil
+	}
+	set := toolSet{FunctionDeclarations: make([]declaration, len(q.Tools))}
+	for i, t := range q.Tools {
+		schema, err := python.ParseJSON(t.GetParametersJson())
+		if err != nil {
+			return nil, fmt.Errorf("parameters of tool %s: %w", t.GetName(), err)
+		}
+		set.FunctionDeclarations[i] = declaration{
+			FunctionDeclaration: genai.FunctionDeclaration{Name: t.GetName(), Description: oneLine(t.GetDescription())},
+			Parameters:          json.RawMessage(python.JSON(parameters(schema, strict(q)))),
+		}
+	}
+	return []toolSet{set}, nil
+}
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
+
+// parameters translates the schema of a tool's arguments. Empty lists and objects are left out. Google itself refuses a required
+// argument without a property of its own, which strict gives to it.
+func parameters(schema python.Value, strict bool) python.Value {
+	object, _ := schema.AsDict()
+	given, _ := object.Get("properties")
+	properties, _ := given.AsDict()
+	required, _ := object.Get("required")
+	names, _ := required.AsList()
+	named := &python.Dict{}
+	for _, item := range properties.Items() {
+		named.Set(item.Key, property(item.Value))
+	}
+	for _, name := range names {
+		key, ok := name.AsStr()
+		if _, there := named.Get(key); strict && ok && !there {
+			named.Set(key, property(python.None()))
+		}
+	}
+	translated := &python.Dict{}
+	translated.Set("type", python.Str(string(genai.TypeObject)))
+	if named.Len() > 0 {
+		translated.Set("properties", named.Value())
+	}
+	if len(names) > 0 {
+		translated.Set("required", required)
+	}
+	return translated.Value()
+}
+
+func property(schema python.Value) python.Value {
+	object, _ := schema.AsDict()
+	kind, description := string(genai.TypeObject), undescribed
+	if v, ok := object.Get("type"); ok {
+		if text, ok := v.AsStr(); ok {
+			kind = strings.ToUpper(text)
+		}
+	}
+	if v, ok := object.Get("description"); ok {
+		if text, ok := v.AsStr(); ok && text != "" {
+			description = oneLine(text)
+		}
+	}
+	return python.DictOf(
+		python.Item{Key: "type", Value: python.Str(kind)},
+		python.Item{Key: "description", Value: python.Str(description)},
+	)
+}
