@@ -20,9 +20,12 @@ const (
 	maxRelayed = 1024
 )
 
+// ErrTooLarge says that NATS does not take a message of this length.
+var ErrTooLarge = errors.New("more than fits into one message of NATS")
+
 // Ask sends a request to one of the processes that answer to a name, and waits for the answer until ctx is done. Nothing is
-// stored: a request whose asker or answerer dies is lost. The name is one token of a subject. ErrNotFound: nobody answers to
-// the name.
+// stored: a request whose asker or answerer dies is lost. The name is one token of a subject. Errors: ErrNotFound (nobody answers to
+// the name), ErrTooLarge.
 func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
@@ -32,6 +35,9 @@ func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, err
 	answer, err := b.js.Conn().RequestMsgWithContext(ctx, message)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, fmt.Errorf("ask %s: %w", name, ErrNotFound)
+	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return nil, fmt.Errorf("ask %s: %d bytes: %w", name, len(request), ErrTooLarge)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", name, err)

@@ -41,7 +41,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	attached := make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, cfg)
+		attached <- server.serveAttached(ctx, cfg, m.Logger(mesh.AgentGateway))
 	}()
 	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -18,16 +19,18 @@ const (
 	// attachPing finds out that an agent has vanished.
 	attachPing        = 30 * time.Second
 	attachPingMinimum = 10 * time.Second
+	// attachAnswerBytes is more than what the SDKs let pass as one answer: a longer message ends its stream with all of its turns.
+	attachAnswerBytes = 2 * maxTurnBytes
 )
 
 // serveAttached serves the agents that attach themselves until ctx is done. Their streams end at once: the agents come back.
-func (s *Server) serveAttached(ctx context.Context, cfg Config) error {
+func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if cfg.AttachListen == "" {
 		<-ctx.Done()
 		return nil
 	}
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(cfg.PluginMessageBytes),
+		grpc.MaxRecvMsgSize(max(cfg.PluginMessageBytes, attachAnswerBytes)),
 		grpc.MaxSendMsgSize(cfg.PluginMessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: attachPing}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: attachPingMinimum, PermitWithoutStream: true}),
@@ -45,6 +48,7 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("--attach-listen: %w", err)
 	}
+	s.agents.LogTo(log)
 	srv := grpc.NewServer(options...)
 	agentv1.RegisterAttachServiceServer(srv, s.agents)
 	served := make(chan error, 1)
@@ -55,6 +59,7 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config) error {
 		srv.Stop()
 		err = <-served
 	}
+	s.agents.Wait()
 	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve attached agents: %w", err)
 	}

@@ -1,6 +1,7 @@
 package agentgw
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -52,6 +53,8 @@ type Config struct {
 	AttachListen string
 	// AttachCert and AttachKey are PEM files that turn TLS on there.
 	AttachCert, AttachKey string
+	// AgentCA is a PEM file with authorities to trust, instead of the system's, at agents that are dialled with TLS; empty trusts the system's.
+	AgentCA string
 }
 
 // DefaultConfig returns bounds that suit a gateway with a few hundred rollouts at once.
@@ -90,10 +93,11 @@ func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl and cohere.tmpl replace the program's own prompts")
 }
 
-// RegisterAttachFlags adds the flags that say where agents attach themselves.
+// RegisterAttachFlags adds the flags that say how plug-in agents are connected.
 func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "host:port where agents attach themselves, for --agent attached:NAME; empty accepts none")
 	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate to show to agents that attach themselves; turns TLS on")
+	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the authorities to trust at --agent grpcs://HOST:PORT (default: the system's)")
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 
@@ -134,4 +138,20 @@ func (c Config) check() (*price.Table, error) {
 		return nil, fmt.Errorf("--agentgw-price-file: %w", err)
 	}
 	return prices, nil
+}
+
+// roots reads the authorities to trust at agents; nil are those of the system.
+func (c Config) roots() (*x509.CertPool, error) {
+	if c.AgentCA == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(c.AgentCA)
+	if err != nil {
+		return nil, fmt.Errorf("--agent-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(raw) {
+		return nil, fmt.Errorf("--agent-ca %s: no PEM certificate in it", c.AgentCA)
+	}
+	return pool, nil
 }

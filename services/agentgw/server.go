@@ -98,9 +98,13 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
 	}
-	agents := attach.New(relay)
+	roots, err := cfg.roots()
+	if err != nil {
+		return nil, err
+	}
+	agents := attach.New(relay, cfg.PluginMessageBytes)
 	plugins := plugin.NewDialer(plugin.Config{
-		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes,
+		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, Roots: roots,
 	}, agents)
 	models := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,

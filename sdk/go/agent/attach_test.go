@@ -112,9 +112,3 @@ func TestAttachRefused(t *testing.T) {
 		t.Errorf("Attach: got %v, want ALREADY_EXISTS", err)
 	}
 }
-
-func TestAttachWithoutCredentials(t *testing.T) {
-	if err := agent.Attach(t.Context(), "localhost:1", "mine", agent.Func(echo)); err == nil {
-		t.Error("Attach without credentials: got nil, want an error")
-	}
-}

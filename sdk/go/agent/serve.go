@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"runtime/debug"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,36 +17,42 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
 const (
-	// grace is how long turns may go on after Serve's context is done.
+	// grace is how long turns may go on after Serve's context is done, lastGrace how long after their own contexts are.
 	grace           = 5 * time.Second
+	lastGrace       = time.Second
 	maxMessageBytes = 16 << 20
+	// maxAnswerBytes and maxErrorBytes bound a turn and the reason of a failed one; the gateway takes no longer ones.
+	maxAnswerBytes  = 4 << 20
+	maxErrorBytes   = 4 << 10
 	minPingInterval = 10 * time.Second
 )
 
-// Serve serves an agent on host:port over plain gRPC, with grpc.health.v1 beside it. It blocks until ctx is done, lets
-// turns that are under way end for some seconds, and then returns nil. It fails if the address cannot be listened on.
-func Serve(ctx context.Context, address string, a Agent) error {
+// Serve serves an agent on host:port, with grpc.health.v1 beside it. The connection is plain text unless options say otherwise:
+// grpc.Creds(credentials.NewTLS(…)) is for `--agent grpcs://host:port`. It blocks until ctx is done, lets turns that are under way end for up
+// to five seconds, ends the contexts of the others, and returns nil within another second, even if a turn does not heed its context. It
+// fails if the address cannot be listened on.
+func Serve(ctx context.Context, address string, a Agent, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("serve agent: %w", err)
 	}
-	return ServeListener(ctx, listener, a)
+	return ServeListener(ctx, listener, a, options...)
 }
 
 // ServeListener is Serve on a listener, which it closes.
-func ServeListener(ctx context.Context, listener net.Listener, a Agent) error {
-	srv := grpc.NewServer(
+func ServeListener(ctx context.Context, listener net.Listener, a Agent, options ...grpc.ServerOption) error {
+	srv := grpc.NewServer(append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxSendMsgSize(maxMessageBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
-		grpc.WaitForHandlers(true),
-	)
+	}, options...)...)
 	agentv1.RegisterAgentServiceServer(srv, &server{agent: a})
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
@@ -61,20 +71,34 @@ func ServeListener(ctx context.Context, listener net.Listener, a Agent) error {
 	return nil
 }
 
-// stop ends the server gracefully within the grace time.
+// stop ends the server gracefully within the grace time, and then without waiting for turns that do not heed their context.
 func stop(srv *grpc.Server) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		srv.GracefulStop()
 	}()
-	timer := time.NewTimer(grace)
+	if done(stopped, grace) {
+		return
+	}
+	srv.Stop()
+	if !done(stopped, lastGrace) {
+		logger().Warn("turns do not heed their context, leaving without them")
+	}
+}
+
+// logger is that of the program that the package is part of: its user has chosen where it writes.
+func logger() *slog.Logger { return slog.Default() }
+
+// done says whether a channel is closed within a time.
+func done(closed <-chan struct{}, within time.Duration) bool {
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
-	case <-stopped:
+	case <-closed:
+		return true
 	case <-timer.C:
-		srv.Stop()
-		<-stopped
+		return false
 	}
 }
 
@@ -84,11 +108,12 @@ type server struct {
 	agent Agent
 }
 
-// Act implements AgentService. A panic of the agent ends its conversation, not the process.
+// Act implements AgentService. A panic of the agent ends its conversation, not the process, and goes to the log with its stack.
 func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *agentv1.ActResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			response, err = nil, status.Errorf(codes.Internal, "agent panicked: %v", reason)
+			logger().Error("agent panicked", "conversation", req.GetConversationId(), "turn", req.GetTurn(), "panic", reason, "stack", string(debug.Stack()))
+			response, err = nil, failure(codes.Internal, fmt.Sprintf("agent panicked: %v", reason))
 		}
 	}()
 	reply, err := s.agent.Act(ctx, conversation(req))
@@ -102,18 +127,41 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: string(call.Arguments)})
 	}
-	return response, nil
+	return response, check(response)
 }
 
-// asStatus keeps an error that is a gRPC status, names the end of ctx, and makes any other the end of the conversation.
+// check finds out whether a turn can be sent.
+func check(response *agentv1.ActResponse) error {
+	raw, err := proto.Marshal(response)
+	if err != nil {
+		return failure(codes.Internal, "the turn cannot be sent: "+err.Error())
+	}
+	if len(raw) > maxAnswerBytes {
+		return failure(codes.ResourceExhausted, fmt.Sprintf("the turn has %d bytes, expected at most %d", len(raw), maxAnswerBytes))
+	}
+	return nil
+}
+
+// asStatus keeps the code of an error that is a gRPC status, names the end of ctx, and makes any other the end of the conversation.
 func asStatus(ctx context.Context, err error) error {
-	if _, ok := status.FromError(err); ok {
-		return err
+	if failed, ok := status.FromError(err); ok {
+		return failure(failed.Code(), failed.Message())
 	}
 	if ctx.Err() != nil {
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	return status.Error(codes.Unknown, err.Error())
+	return failure(codes.Unknown, err.Error())
+}
+
+// failure is an error whose text can be sent.
+func failure(code codes.Code, text string) error {
+	if len(text) > maxErrorBytes {
+		text = text[:maxErrorBytes] + "…"
+	}
+	if text == "" {
+		text = "the agent failed and gives no reason"
+	}
+	return status.Error(code, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
 func conversation(req *agentv1.ActRequest) *Conversation {

@@ -46,6 +46,7 @@ func forms() []form {
 		{"Cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"grpc://HOST:PORT", "grpc://", "Your own agent, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent}, parsePlugin},
+		{"grpcs://HOST:PORT", "grpcs://", "The same with TLS.", []worldv1.Role{agent}, parseSecurePlugin},
 		{"oracle", "", "Plays the scenario's own solution.", []worldv1.Role{agent}, parseScenario},
 		{"random", "", "Calls random tools with random arguments of the right types.", []worldv1.Role{agent}, parseUnseeded},
 		{"random:SEED", "random:", "Like random, with a seed of its own.", []worldv1.Role{agent}, parseRandom},
@@ -204,6 +205,15 @@ const terminal = "cli"
 // AtTerminal says whether a person at the terminal of this process is to play, and for how long they may think.
 func AtTerminal(p *agentgwv1.Player) (timeout time.Duration, ok bool) {
 	return terminalTimeout, p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
+}
+
+// parseSecurePlugin keeps the scheme: a gateway that does not know it refuses the address, where it would drop a field of its own.
+func parseSecurePlugin(address string) (*agentgwv1.Player, error) {
+	p, err := parsePlugin(address)
+	if err == nil {
+		p.GetPlugin().Address = "grpcs://" + address
+	}
+	return p, err
 }
 
 func parsePlugin(address string) (*agentgwv1.Player, error) {

@@ -29,13 +29,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type replica struct {
 	*attach.Registry
 	client agentv1.AttachServiceClient
+	// stop ends the replica.
+	stop func()
 }
 
 func start(t *testing.T, relay attach.Relay) replica {
 	t.Helper()
-	registry := attach.New(relay)
+	registry := attach.New(relay, 1<<20)
 	listener := bufconn.Listen(1 << 16)
-	srv := grpc.NewServer(grpc.WaitForHandlers(true))
+	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(8<<20))
 	agentv1.RegisterAttachServiceServer(srv, registry)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
@@ -52,8 +54,9 @@ func start(t *testing.T, relay attach.Relay) replica {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
+		registry.Wait()
 	})
-	return replica{registry, agentv1.NewAttachServiceClient(conn)}
+	return replica{registry, agentv1.NewAttachServiceClient(conn), srv.Stop}
 }
 
 // serve attaches an agent as mine and answers with its own name and what it was asked until the test or the stream ends. It returns

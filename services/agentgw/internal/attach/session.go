@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,9 +13,12 @@ import (
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
-// maxStray is how many answers to nothing an agent may send on one stream before the stream ends. Some are natural: the turn's
-// time was over.
-const maxStray = 1000
+const (
+	// maxStray is how many more messages an agent may send on one stream than it was asked for before the stream ends.
+	maxStray = 1000
+	// frameBytes is what a message has around the request.
+	frameBytes = 64
+)
 
 // errGone says that the stream ended before the answer came.
 var errGone = errors.New("the agent's stream has ended")
@@ -23,8 +27,8 @@ var errGone = errors.New("the agent's stream has ended")
 type session struct {
 	stream agentv1.AttachService_AttachServer
 	// out hands requests to the one goroutine that sends.
-	out chan *agentv1.AttachResponse
-	// gone is closed when the stream has ended.
+	out chan outgoing
+	// gone is closed when the stream has ended and the registry has forgotten it.
 	gone chan struct{}
 
 	mu      sync.Mutex
@@ -32,28 +36,28 @@ type session struct {
 	pending map[int64]chan *agentv1.AttachAnswer
 }
 
-func newSession(stream agentv1.AttachService_AttachServer) *session {
-	return &session{
-		stream: stream, out: make(chan *agentv1.AttachResponse), gone: make(chan struct{}),
-		pending: make(map[int64]chan *agentv1.AttachAnswer),
-	}
+// outgoing is a request and how long somebody waits for its answer; the zero deadline is without end.
+type outgoing struct {
+	response *agentv1.AttachResponse
+	deadline time.Time
 }
 
-// serve passes requests and answers on until the stream ends. It returns what the agent is to hear.
-func (s *session) serve() error {
-	var sending sync.WaitGroup
-	sending.Go(s.send)
-	defer sending.Wait()
-	defer close(s.gone)
-	return s.receive()
+func newSession(stream agentv1.AttachService_AttachServer) *session {
+	return &session{
+		stream: stream, out: make(chan outgoing), gone: make(chan struct{}),
+		pending: make(map[int64]chan *agentv1.AttachAnswer),
+	}
 }
 
 // send ends with the session, or with a stream that is broken: receive hears of that too.
 func (s *session) send() {
 	for {
 		select {
-		case request := <-s.out:
-			if s.stream.Send(request) != nil {
+		case next := <-s.out:
+			if !next.deadline.IsZero() {
+				next.response.TimeoutMs = max(1, time.Until(next.deadline).Milliseconds())
+			}
+			if s.stream.Send(next.response) != nil {
 				return
 			}
 		case <-s.gone:
@@ -62,9 +66,10 @@ func (s *session) send() {
 	}
 }
 
-// receive delivers answers to who waits for them.
+// receive delivers answers to who waits for them, until the stream ends. It returns what the agent is to hear. Answers that come too late
+// are natural; many more than were asked for are not.
 func (s *session) receive() error {
-	for stray := 0; stray <= maxStray; {
+	for received := int64(1); ; received++ {
 		message, err := s.stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -72,27 +77,30 @@ func (s *session) receive() error {
 		if err != nil {
 			return err
 		}
-		if !s.deliver(message.GetAnswer()) {
-			stray++
+		if received > s.deliver(message.GetAnswer())+maxStray {
+			return status.Errorf(codes.InvalidArgument, "%d answers more than were asked for", maxStray)
 		}
 	}
-	return status.Errorf(codes.InvalidArgument, "more than %d answers to nothing that was asked", maxStray)
 }
 
-// deliver says whether anybody waited for the answer.
-func (s *session) deliver(answer *agentv1.AttachAnswer) bool {
+// deliver hands an answer to who waits for it, if anybody does, and says how many were asked for so far.
+func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.pending[answer.GetRequestId()]
 	if answer == nil || waiting == nil {
-		return false
+		return s.last
 	}
 	delete(s.pending, answer.GetRequestId())
 	if answer.GetResponse() == nil && answer.GetError() == "" {
-		answer.Response = &agentv1.ActResponse{} // an empty turn, as a dialled agent may answer
+		if answer.GetAgain() {
+			answer.Error = "it gives no reason"
+		} else {
+			answer.Response = &agentv1.ActResponse{} // an empty turn, as a dialled agent may answer
+		}
 	}
 	waiting <- answer
-	return true
+	return s.last
 }
 
 // ask sends a request and waits for its answer. Errors: errGone, or that of ctx.
@@ -108,8 +116,9 @@ func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.At
 		defer s.mu.Unlock()
 		delete(s.pending, id)
 	}()
+	deadline, _ := ctx.Deadline()
 	select {
-	case s.out <- &agentv1.AttachResponse{RequestId: id, Request: act}:
+	case s.out <- outgoing{&agentv1.AttachResponse{RequestId: id, Request: act}, deadline}:
 	case <-s.gone:
 		return nil, errGone
 	case <-ctx.Done():

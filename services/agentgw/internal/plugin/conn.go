@@ -1,21 +1,24 @@
 package plugin
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
 
 // ErrAddress says that a player's address cannot be dialled as it is written.
-var ErrAddress = errors.New("plug-in address: expected host:port")
+var ErrAddress = errors.New("plug-in address: expected host:port or grpcs://host:port")
 
 // ErrBusy says that the bound on connections is reached and all of them are in use.
 var ErrBusy = errors.New("too many plug-ins at once")
@@ -28,6 +31,9 @@ const (
 	dialBaseDelay  = 100 * time.Millisecond
 	dialMaxDelay   = 2 * time.Second
 	connectTimeout = 5 * time.Second
+
+	// secureScheme begins the address of a plug-in that is dialled with TLS.
+	secureScheme = "grpcs://"
 )
 
 // retryConfig repeats a call whose connection was lost or refused. gRPC adds a fifth of jitter to each wait.
@@ -46,8 +52,7 @@ const retryConfig = `{
 
 // pool keeps one connection per address.
 type pool struct {
-	limit           int
-	maxMessageBytes int
+	cfg Config
 
 	mu    sync.Mutex
 	conns map[string]*pooled
@@ -61,9 +66,7 @@ type pooled struct {
 	used uint64 // the pool's clock when it was last taken
 }
 
-func newPool(limit, maxMessageBytes int) *pool {
-	return &pool{limit: limit, maxMessageBytes: maxMessageBytes, conns: make(map[string]*pooled)}
-}
+func newPool(cfg Config) *pool { return &pool{cfg: cfg, conns: make(map[string]*pooled)} }
 
 // take returns the connection to an address. The caller calls release when its call has ended.
 func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err error) {
@@ -93,7 +96,7 @@ func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err 
 
 // makeRoom closes the connection that nobody uses and that was not used for longest, if the pool is full.
 func (p *pool) makeRoom() error {
-	if len(p.conns) < p.limit {
+	if len(p.conns) < p.cfg.Connections {
 		return nil
 	}
 	oldest := ""
@@ -103,7 +106,7 @@ func (p *pool) makeRoom() error {
 		}
 	}
 	if oldest == "" {
-		return fmt.Errorf("%w: %d connections are in use", ErrBusy, p.limit)
+		return fmt.Errorf("%w: %d connections are in use", ErrBusy, p.cfg.Connections)
 	}
 	err := p.conns[oldest].conn.Close()
 	delete(p.conns, oldest)
@@ -111,16 +114,21 @@ func (p *pool) makeRoom() error {
 }
 
 func (p *pool) dial(address string) (*grpc.ClientConn, error) {
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+	target, secure := strings.CutPrefix(address, secureScheme)
+	if _, port, err := net.SplitHostPort(target); err != nil || port == "" {
 		return nil, fmt.Errorf("%w, got %q", ErrAddress, address)
 	}
-	conn, err := grpc.NewClient("dns:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	security := insecure.NewCredentials()
+	if secure {
+		security = credentials.NewTLS(&tls.Config{RootCAs: p.cfg.Roots, MinVersion: tls.VersionTLS12})
+	}
+	conn, err := grpc.NewClient("dns:///"+target,
+		grpc.WithTransportCredentials(security),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
 		grpc.WithDefaultServiceConfig(retryConfig),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.maxMessageBytes), grpc.MaxCallSendMsgSize(p.maxMessageBytes),
-			grpc.MaxRetryRPCBufferSize(p.maxMessageBytes)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.cfg.MessageBytes), grpc.MaxCallSendMsgSize(p.cfg.MessageBytes),
+			grpc.MaxRetryRPCBufferSize(p.cfg.MessageBytes)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -30,6 +31,8 @@ const (
 	defaultTimeout = time.Minute
 	// maxCalls bounds the calls of one turn.
 	maxCalls = 128
+	// maxReason bounds the bytes of a reason.
+	maxReason = 8 << 10
 	// Exception types of failures that have no counterpart in the original.
 	exceptionAnswer = "ValueError"
 	exceptionRemote = "RuntimeError"
@@ -43,11 +46,14 @@ type Config struct {
 	MessageBytes int
 	// TurnBytes bounds the messages that one answer becomes.
 	TurnBytes int
+	// Roots are the authorities to trust at addresses with grpcs://; nil are those of the system.
+	Roots *x509.CertPool
 }
 
 // Attached reaches agents that attached themselves.
 type Attached interface {
-	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrEnded.
+	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent, attach.ErrEnded, attach.ErrAgain,
+	// attach.ErrUnsendable.
 	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
 }
 
@@ -60,7 +66,7 @@ type Dialer struct {
 
 // NewDialer returns a dialer without connections.
 func NewDialer(cfg Config, attached Attached) *Dialer {
-	return &Dialer{cfg: cfg, conns: newPool(cfg.Connections, cfg.MessageBytes), attached: attached}
+	return &Dialer{cfg: cfg, conns: newPool(cfg), attached: attached}
 }
 
 // Close closes all connections; turns that are under way fail with ErrUnavailable.
@@ -77,11 +83,19 @@ func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errRefused):
-		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, err.Error()), nil
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten(err.Error())), nil
 	case err != nil:
 		return nil, err
 	}
 	return d.compose(req, tools, answer)
+}
+
+// shorten keeps a reason that a plug-in gives within what a log entry and a person can take.
+func shorten(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	return reason[:maxReason] + "…"
 }
 
 // errRefused says that the plug-in ended the conversation or answered what gRPC cannot read.
@@ -95,7 +109,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if player.GetAddress() == "" {
-		return d.actAttached(ctx, player.GetAttached(), act)
+		return d.actAttached(ctx, player.GetAttached(), act, timeout)
 	}
 	address := player.GetAddress()
 	conn, release, err := d.conns.take(address)
@@ -112,23 +126,25 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	case ctx.Err() != nil || detail.Code() == codes.DeadlineExceeded:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
 	case detail.Code() == codes.Unavailable:
-		return nil, fmt.Errorf("%w: %s: %s", ErrUnavailable, address, detail.Message())
+		return nil, fmt.Errorf("%w: %s: %s", ErrUnavailable, address, shorten(detail.Message()))
 	default:
 		return nil, fmt.Errorf("%w: %s, turn %d: %s: %s", errRefused, address, act.GetTurn(), detail.Code(), detail.Message())
 	}
 }
 
 // actAttached asks an agent that attached itself. It may attach itself while the turn waits.
-func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActRequest, limit time.Duration) (*agentv1.ActResponse, error) {
 	if err := attach.CheckName(name); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	answer, err := d.attached.Act(ctx, name, act)
 	switch {
-	case errors.Is(err, attach.ErrEnded):
+	case errors.Is(err, attach.ErrEnded), errors.Is(err, attach.ErrUnsendable):
 		return nil, fmt.Errorf("%w: %s, turn %d: %w", errRefused, name, act.GetTurn(), err)
+	case errors.Is(err, attach.ErrAgain):
+		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrUnavailable, name, act.GetTurn(), shorten(err.Error()))
 	case err != nil:
-		return nil, fmt.Errorf("%w: turn %d: %w", ErrTimeout, act.GetTurn(), err)
+		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
 	}
 	return answer, nil
 }

@@ -527,7 +527,9 @@ type AttachAnswer struct {
 	// The turn.
 	Response *ActResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
 	// Ends this one conversation with a reason instead.
-	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// With an error: the agent cannot answer now. The conversation goes on and the turn is asked again, a few times.
+	Again         bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -583,13 +585,22 @@ func (x *AttachAnswer) GetError() string {
 	return ""
 }
 
+func (x *AttachAnswer) GetAgain() bool {
+	if x != nil {
+		return x.Again
+	}
+	return false
+}
+
 // AttachResponse travels from the gateway to the agent.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique within the stream.
 	RequestId int64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// What the gateway asks.
-	Request       *ActRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	Request *ActRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// How long the gateway waits for the answer, in milliseconds; nobody reads a later one. 0 says nothing about it.
+	TimeoutMs     int64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -638,6 +649,13 @@ func (x *AttachResponse) GetRequest() *ActRequest {
 	return nil
 }
 
+func (x *AttachResponse) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
 var File_toolsandbox_agent_v1_agent_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
@@ -670,16 +688,19 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
 	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answerB\x06\n" +
-	"\x04kind\"\x82\x01\n" +
+	"\x04kind\"\x98\x01\n" +
 	"\fAttachAnswer\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12=\n" +
 	"\bresponse\x18\x02 \x01(\v2!.toolsandbox.agent.v1.ActResponseR\bresponse\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"k\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\x12\x14\n" +
+	"\x05again\x18\x04 \x01(\bR\x05again\"\x8a\x01\n" +
 	"\x0eAttachResponse\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12:\n" +
-	"\arequest\x18\x02 \x01(\v2 .toolsandbox.agent.v1.ActRequestR\arequest*m\n" +
+	"\arequest\x18\x02 \x01(\v2 .toolsandbox.agent.v1.ActRequestR\arequest\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\x03R\ttimeoutMs*m\n" +
 	"\aSpeaker\x12\x17\n" +
 	"\x13SPEAKER_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSPEAKER_SYSTEM\x10\x01\x12\x10\n" +

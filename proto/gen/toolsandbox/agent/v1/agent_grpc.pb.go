@@ -143,9 +143,9 @@ const (
 // AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
 type AttachServiceClient interface {
 	// Attach announces an agent and then answers requests in any order. The agent opens the stream again after any end; requests
-	// that were not answered are sent again. Agents that attach themselves under one name share its conversations, and one conversation
-	// stays with one of them as long as its stream lives. Errors: INVALID_ARGUMENT (the first message is no name of 1 to 64 letters,
-	// digits, _ and -, or there are too many answers to nothing that was asked).
+	// that were not answered are sent again. Agents that attach themselves under one name share its conversations. One conversation
+	// stays with one of them as long as its stream lives, if they all reach the same replica of the gateway. Errors: INVALID_ARGUMENT (the
+	// first message is no name of 1 to 64 letters, digits, _ and -, or many more answers came than were asked for).
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -177,9 +177,9 @@ type AttachService_AttachClient = grpc.BidiStreamingClient[AttachRequest, Attach
 // AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
 type AttachServiceServer interface {
 	// Attach announces an agent and then answers requests in any order. The agent opens the stream again after any end; requests
-	// that were not answered are sent again. Agents that attach themselves under one name share its conversations, and one conversation
-	// stays with one of them as long as its stream lives. Errors: INVALID_ARGUMENT (the first message is no name of 1 to 64 letters,
-	// digits, _ and -, or there are too many answers to nothing that was asked).
+	// that were not answered are sent again. Agents that attach themselves under one name share its conversations. One conversation
+	// stays with one of them as long as its stream lives, if they all reach the same replica of the gateway. Errors: INVALID_ARGUMENT (the
+	// first message is no name of 1 to 64 letters, digits, _ and -, or many more answers came than were asked for).
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

@@ -463,7 +463,7 @@ func (x *Random) GetTurns() int32 {
 // Plugin is reached over gRPC.
 type Plugin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// host:port that the gateway dials. Empty for an agent that attaches itself.
+	// What the gateway dials: host:port, or grpcs://host:port for TLS. Empty for an agent that attaches itself.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// Longest time for one turn in milliseconds. 0 means 60000.
 	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`

@@ -15,7 +15,7 @@ and then `toolsandbox run --agent grpc://localhost:9000`. An agent that cannot b
 
 from .attaching import AttachError, attach, attach_async
 from .chat import ChatMessage, ChatModel, Runnable, ToolSchema, chat_agent, runnable_agent, to_chat
-from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, call, calls, say
+from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable, call, calls, say
 from .serving import Server, serve, serve_async
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolSchema",
+    "Unavailable",
     "attach",
     "attach_async",
     "call",

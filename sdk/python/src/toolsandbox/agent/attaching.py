@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import signal
 from collections.abc import AsyncIterator
 
 import grpc
 
-from .conversation import Act
+from .conversation import Act, Unavailable
 from .serving import WORKERS
 from .v1 import agent_pb2, agent_pb2_grpc
-from .wire import MAX_MESSAGE_BYTES, Player, describe
+from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt
 
-LONGEST_WAIT = 30.0
+FIRST_WAIT = 0.5
+"""Seconds before the second attempt to reach the gateway, at most."""
+LONGEST_WAIT = 10.0
 """Seconds between two attempts to reach the gateway, at most."""
 
 _FINAL = (
@@ -32,18 +33,23 @@ class AttachError(Exception):
 
 
 def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
-    """Attaches the agent under a name to the gateway at host:port until the process is interrupted (SIGINT, SIGTERM). A lost
-    stream is opened again. Then `toolsandbox run --agent attached:NAME` plays it. Without credentials the connection is plain.
-    Call it from the main thread. Raises AttachError if the gateway refuses the agent.
+    """Attaches the agent under a name to the gateway until the process is interrupted (SIGINT, SIGTERM). Then
+    `toolsandbox run --agent attached:NAME` plays it. Agents that attach themselves under one name share its conversations, so choose a
+    name that is yours alone. Call it from the main thread. Raises AttachError if the gateway refuses the agent.
+
+    The gateway is host:port or grpc://host:port, which is plain text, or grpcs://host:port: TLS with the authorities that gRPC comes
+    with. Credentials, e.g. grpc.ssl_channel_credentials(root_certificates), turn TLS on with an authority of your own.
+
+    A lost stream is opened again after a jittered wait that grows from half a second to ten, for as long as it takes, and that is
+    logged. The turns that were under way on it are asked again. An interrupt ends them; threads that still run do not keep the
+    process from ending.
     """
     asyncio.run(_until_interrupted(act, gateway, name, workers, credentials))
 
 
 async def _until_interrupted(act: Act, gateway: str, name: str, workers: int, credentials: grpc.ChannelCredentials | None) -> None:
     attached = asyncio.ensure_future(attach_async(act, gateway, name, workers=workers, credentials=credentials))
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, attached.cancel)
+    on_interrupt(attached.cancel)
     with contextlib.suppress(asyncio.CancelledError):
         await attached
 
@@ -51,31 +57,41 @@ async def _until_interrupted(act: Act, gateway: str, name: str, workers: int, cr
 async def attach_async(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
     """Attaches like attach, on the running event loop, until it is cancelled."""
     player = Player(act, workers)
-    options = [("grpc.max_receive_message_length", MAX_MESSAGE_BYTES), ("grpc.max_send_message_length", MAX_MESSAGE_BYTES), ("grpc.keepalive_time_ms", 30_000)]
-    try:
-        async with _channel(gateway, credentials, options) as channel:
-            wait = 0.5
-            while True:
-                if await _session(channel, name, player):
-                    wait = 0.5
-                await asyncio.sleep(wait * random.uniform(0.5, 1))
-                wait = min(2 * wait, LONGEST_WAIT)
-    finally:
-        player.close()
+    async with _channel(gateway, credentials) as channel:
+        wait = FIRST_WAIT
+        while True:
+            asked, reason = await _session(channel, name, player)
+            if asked:
+                wait = FIRST_WAIT
+            log.warning("not attached to %s as %s, trying again: %s", gateway, name, reason)
+            await asyncio.sleep(wait * random.uniform(0.5, 1))
+            wait = min(2 * wait, LONGEST_WAIT)
 
 
-def _channel(gateway: str, credentials: grpc.ChannelCredentials | None, options: list[tuple[str, int]]) -> grpc.aio.Channel:
+def _channel(gateway: str, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    options = [
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.initial_reconnect_backoff_ms", int(FIRST_WAIT * 1000)),
+        ("grpc.max_reconnect_backoff_ms", int(LONGEST_WAIT * 500)),
+    ]
+    scheme, separator, address = gateway.partition("://")
+    if not separator or scheme not in ("grpc", "grpcs"):
+        address = gateway
+    elif scheme == "grpcs" and credentials is None:
+        credentials = grpc.ssl_channel_credentials()
     if credentials is None:
-        return grpc.aio.insecure_channel(gateway, options=options)
-    return grpc.aio.secure_channel(gateway, credentials, options=options)
+        return grpc.aio.insecure_channel(address, options=options)
+    return grpc.aio.secure_channel(address, credentials, options=options)
 
 
-async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> bool:
-    """One stream until it ends. Says whether the gateway asked anything on it."""
+async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tuple[bool, str]:
+    """One stream until it ends. Says whether the gateway asked anything on it, and why it ended."""
     answers: asyncio.Queue[agent_pb2.AttachRequest] = asyncio.Queue()
     answers.put_nowait(agent_pb2.AttachRequest(name=name))
     turns: set[asyncio.Task[None]] = set()
-    asked = False
+    asked, reason = False, "the gateway ended the stream"
     try:
         async for request in agent_pb2_grpc.AttachServiceStub(channel).Attach(_outgoing(answers)):
             asked = True
@@ -83,12 +99,13 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> bool
             turns.add(turn)
             turn.add_done_callback(turns.discard)
     except grpc.aio.AioRpcError as error:
+        reason = f"{error.code().name}: {error.details()}"
         if error.code() in _FINAL:
-            raise AttachError(f"attach {name}: {error.code().name}: {error.details()}") from error
+            raise AttachError(f"attach {name}: {reason}") from error
     finally:
         for turn in turns:  # the gateway asks again on the next stream
             turn.cancel()
-    return asked
+    return asked, reason
 
 
 async def _outgoing(answers: asyncio.Queue[agent_pb2.AttachRequest]) -> AsyncIterator[agent_pb2.AttachRequest]:
@@ -97,9 +114,19 @@ async def _outgoing(answers: asyncio.Queue[agent_pb2.AttachRequest]) -> AsyncIte
 
 
 async def _answer(player: Player, asked: agent_pb2.AttachResponse, answers: asyncio.Queue[agent_pb2.AttachRequest]) -> None:
-    answer = agent_pb2.AttachAnswer(request_id=asked.request_id)
+    """Plays one turn within the time that the gateway waits; nobody reads a later answer."""
+    turn = asyncio.ensure_future(player.turn(asked.request))
     try:
-        answer.response.CopyFrom(await player.turn(asked.request))
-    except Exception as error:
-        answer.error = describe(error)
+        await asyncio.wait({turn}, timeout=asked.timeout_ms / 1000 or None)
+    finally:
+        turn.cancel()  # nothing if it is done
+    if not turn.done():
+        log.warning("turn %d of conversation %s: given up after %d ms", asked.request.turn, asked.request.conversation_id, asked.timeout_ms)
+        return
+    answer = agent_pb2.AttachAnswer(request_id=asked.request_id)
+    error = turn.exception()
+    if error is None:
+        answer.response.CopyFrom(turn.result())
+    else:
+        answer.error, answer.again = describe(error), isinstance(error, Unavailable)
     answers.put_nowait(agent_pb2.AttachRequest(answer=answer))

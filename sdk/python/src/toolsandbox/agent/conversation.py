@@ -83,11 +83,11 @@ class Conversation:
 
     @property
     def last(self) -> Message:
-        """The newest message: the one to react to."""
+        """The newest message: the one to react to. Raises IndexError for an empty conversation."""
         return self.messages[-1]
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """The tool of that name, None if there is none."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
@@ -100,8 +100,14 @@ class Reply:
 
 
 Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]
-"""What a team implements. It may be asked for the same turn of a conversation again after a lost connection. An exception ends
-this one conversation with its text."""
+"""What a team implements. It may be asked for the same turn of a conversation again after a lost connection. An exception, SystemExit
+among them, ends this one conversation with its text, and its traceback is logged; Unavailable has the turn asked again. A coroutine
+function is cancelled when nobody waits for its turn any more, and must not block the event loop, which all conversations share. A
+plain function goes on in its thread, so give what it waits for a time limit."""
+
+
+class Unavailable(Exception):
+    """Raise it when the agent cannot answer now: the gateway asks for the turn again, a few times, with growing waits."""
 
 
 def say(text: str) -> Reply:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import threading
 from collections.abc import AsyncIterator
 from types import TracebackType
@@ -13,35 +12,35 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
-from .conversation import Act
+from .conversation import Act, Unavailable
 from .v1 import agent_pb2, agent_pb2_grpc
-from .wire import MAX_MESSAGE_BYTES, Player, describe
+from .wire import MAX_MESSAGE_BYTES, Player, describe, on_interrupt
 
 GRACE = 5.0
 """Seconds that turns may go on after the end of serving."""
-WORKERS = 64
-"""Conversations at once that an agent written as a plain function can serve."""
+WORKERS = 512
+"""Turns at once that an agent written as a plain function plays; each has a thread, further ones wait."""
 
 
-def serve(act: Act, address: str, *, workers: int = WORKERS) -> None:
-    """Serves the agent on host:port over plain gRPC, with grpc.health.v1 beside it, until the process is interrupted (SIGINT,
-    SIGTERM). Call it from the main thread. Raises OSError if the address cannot be listened on.
+def serve(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
+    """Serves the agent on host:port, with grpc.health.v1 beside it, until the process is interrupted (SIGINT, SIGTERM). Turns that
+    are under way then have five seconds; threads that still run do not keep the process from ending. The connection is plain text
+    unless there are credentials: grpc.ssl_server_credentials(…) is for `--agent grpcs://host:port`. Call it from the main thread.
+    Raises OSError if the address cannot be listened on.
     """
-    asyncio.run(_until_interrupted(act, address, workers))
+    asyncio.run(_until_interrupted(act, address, workers, credentials))
 
 
-async def _until_interrupted(act: Act, address: str, workers: int) -> None:
+async def _until_interrupted(act: Act, address: str, workers: int, credentials: grpc.ServerCredentials | None) -> None:
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    async with _running(act, address, workers):
+    on_interrupt(stop.set)
+    async with _running(act, address, workers, credentials):
         await stop.wait()
 
 
-async def serve_async(act: Act, address: str, *, workers: int = WORKERS) -> None:
+async def serve_async(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
     """Serves like serve, on the running event loop, until it is cancelled."""
-    async with _running(act, address, workers):
+    async with _running(act, address, workers, credentials):
         await asyncio.Event().wait()
 
 
@@ -52,8 +51,8 @@ class Server:
         print(server.address)
     """
 
-    def __init__(self, act: Act, address: str, *, workers: int = WORKERS) -> None:
-        self._act, self._wanted, self._workers = act, address, workers
+    def __init__(self, act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
+        self._act, self._wanted, self._workers, self._credentials = act, address, workers, credentials
         self._ready = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="agent server", daemon=True)
@@ -80,14 +79,14 @@ class Server:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        async with _running(self._act, self._wanted, self._workers) as port:
+        async with _running(self._act, self._wanted, self._workers, self._credentials) as port:
             self.address = f"{self._wanted.rpartition(':')[0]}:{port}"
             self._ready.set()
             await self._stop.wait()
 
 
 @contextlib.asynccontextmanager
-async def _running(act: Act, address: str, workers: int) -> AsyncIterator[int]:
+async def _running(act: Act, address: str, workers: int, credentials: grpc.ServerCredentials | None) -> AsyncIterator[int]:
     player = Player(act, workers)
     limits = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -101,7 +100,7 @@ async def _running(act: Act, address: str, workers: int) -> AsyncIterator[int]:
     health = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health, server)
     try:
-        port = server.add_insecure_port(address)
+        port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise OSError(f"serve agent: {error}") from error
     await health.set("", health_pb2.HealthCheckResponse.SERVING)
@@ -111,7 +110,6 @@ async def _running(act: Act, address: str, workers: int) -> AsyncIterator[int]:
     finally:
         await health.enter_graceful_shutdown()
         await server.stop(GRACE)
-        player.close()
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):
@@ -122,5 +120,6 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         try:
             return await self._player.turn(request)
         except Exception as error:
-            await context.abort(grpc.StatusCode.UNKNOWN, describe(error))
+            code = grpc.StatusCode.UNAVAILABLE if isinstance(error, Unavailable) else grpc.StatusCode.UNKNOWN
+            await context.abort(code, describe(error))
             raise AssertionError("abort raises") from error

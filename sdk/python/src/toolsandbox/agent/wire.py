@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import json
-from concurrent.futures import ThreadPoolExecutor
+import logging
+import signal
+import threading
+from collections.abc import Awaitable, Callable
 
-from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall
+from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable
 from .v1 import agent_pb2
 
 MAX_MESSAGE_BYTES = 16 << 20
 """The largest message on the wire in either direction."""
+MAX_ANSWER_BYTES = 4 << 20
+"""The largest turn; the gateway takes no longer ones."""
+MAX_ERROR_CHARACTERS = 4096
+"""The longest reason of a failed turn."""
+
+log = logging.getLogger("toolsandbox.agent")
+"""Failed turns with their tracebacks, and lost connections. Without any configuration Python writes them to the error output."""
 
 _SPEAKERS = {
     agent_pb2.SPEAKER_SYSTEM: Speaker.SYSTEM,
@@ -45,11 +56,16 @@ def _message(m: agent_pb2.Message) -> Message:
 
 
 def response(reply: object) -> agent_pb2.ActResponse:
-    """What goes back. Raises TypeError for anything that is no Reply."""
+    """What goes back. Raises TypeError for anything that is no Reply of texts, ValueError for a turn that is too long."""
     if not isinstance(reply, Reply):
         raise TypeError(f"the agent returned {type(reply).__name__}, expected a Reply: use say, call or calls")
-    many = [agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments) for c in reply.calls]
-    return agent_pb2.ActResponse(text=reply.text, calls=many)
+    for what, text in [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in reply.calls for part in ("name", "arguments", "id"))]:
+        if not isinstance(text, str):
+            raise TypeError(f"the agent's reply: {what} is {type(text).__name__}, expected str")
+    answer = agent_pb2.ActResponse(text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments) for c in reply.calls])
+    if answer.ByteSize() > MAX_ANSWER_BYTES:
+        raise ValueError(f"the turn has {answer.ByteSize()} bytes, expected at most {MAX_ANSWER_BYTES}")
+    return answer
 
 
 class Player:
@@ -59,22 +75,81 @@ class Player:
         if workers < 1:
             raise ValueError(f"workers: {workers} given, expected at least 1")
         self._act = act
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="agent")
+        self._free = asyncio.Semaphore(workers)
 
     async def turn(self, request: agent_pb2.ActRequest) -> agent_pb2.ActResponse:
-        """One turn. Raises what the agent raises."""
-        seen = conversation(request)
-        if _is_coroutine_function(self._act):
-            reply = self._act(seen)
-        else:
-            reply = await asyncio.get_running_loop().run_in_executor(self._threads, self._act, seen)
-        if inspect.isawaitable(reply):
-            reply = await reply
-        return response(reply)
+        """One turn. Raises what the agent raises, and logs it; whatever that is, it is an Exception here."""
+        try:
+            return response(await self._reply(conversation(request)))
+        except Unavailable as error:
+            log.warning("turn %d of conversation %s: asked to be asked again: %s", request.turn, request.conversation_id, error)
+            raise
+        except Exception:
+            log.exception("turn %d of conversation %s failed", request.turn, request.conversation_id)
+            raise
 
-    def close(self) -> None:
-        """Frees the threads; turns that are under way end on their own."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    async def _reply(self, seen: Conversation) -> object:
+        if _is_coroutine_function(self._act):
+            reply: object = self._act(seen)
+        else:
+            async with self._free:  # a turn that is given up frees its place, even if its thread goes on
+                reply = await _in_thread(self._act, seen)
+        return await _awaited(reply) if inspect.isawaitable(reply) else reply
+
+
+async def _in_thread(act: Act, seen: Conversation) -> object:
+    """Calls a plain function in a thread of its own, which does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
+
+    def finish(reply: object, error: BaseException | None) -> None:
+        if not outcome.done():
+            outcome.set_result((reply, error))
+
+    def run() -> None:
+        reply: object = None
+        failed: BaseException | None = None
+        try:
+            reply = act(seen)
+        except BaseException as error:
+            failed = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(finish, reply, failed)
+
+    threading.Thread(target=run, name="agent turn", daemon=True).start()
+    reply, error = await outcome
+    if error is not None:
+        raise _contained(error)
+    return reply
+
+
+async def _awaited(reply: Awaitable[object]) -> object:
+    """Awaits a coroutine of the agent in a task of its own: one that is cancelled from within has failed, nothing else."""
+
+    async def run() -> object:
+        try:
+            return await reply
+        except (SystemExit, KeyboardInterrupt) as error:  # they would end the event loop with all conversations
+            raise _contained(error) from error
+
+    task = asyncio.ensure_future(run())
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled():
+        raise RuntimeError("the agent's coroutine was cancelled")
+    return task.result()
+
+
+def _contained(error: BaseException) -> Exception:
+    """What an agent raised, as an exception that ends its conversation alone."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    contained = RuntimeError(f"the agent raised {describe(error)}")
+    contained.__cause__ = error
+    return contained
 
 
 def _is_coroutine_function(act: Act) -> bool:
@@ -82,6 +157,19 @@ def _is_coroutine_function(act: Act) -> bool:
 
 
 def describe(error: BaseException) -> str:
-    """What a person reads about an exception of the agent."""
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """What a person reads about an exception of the agent. It can be sent, whatever the exception's text is."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "its text cannot be read"
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if len(text) > MAX_ERROR_CHARACTERS:
+        text = text[:MAX_ERROR_CHARACTERS] + "…"
+    return text.encode("utf-8", "replace").decode()
+
+
+def on_interrupt(stop: Callable[[], object]) -> None:
+    """Calls stop for SIGINT and SIGTERM, where the event loop can (not on Windows). For the main thread."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, stop)

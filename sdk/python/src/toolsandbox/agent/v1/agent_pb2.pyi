@@ -85,19 +85,23 @@ class AttachRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ...) -> None: ...
 
 class AttachAnswer(_message.Message):
-    __slots__ = ("request_id", "response", "error")
+    __slots__ = ("request_id", "response", "error", "again")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    AGAIN_FIELD_NUMBER: _ClassVar[int]
     request_id: int
     response: ActResponse
     error: str
-    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
+    again: bool
+    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ..., again: bool = ...) -> None: ...
 
 class AttachResponse(_message.Message):
-    __slots__ = ("request_id", "request")
+    __slots__ = ("request_id", "request", "timeout_ms")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
     request_id: int
     request: ActRequest
-    def __init__(self, request_id: _Optional[int] = ..., request: _Optional[_Union[ActRequest, _Mapping]] = ...) -> None: ...
+    timeout_ms: int
+    def __init__(self, request_id: _Optional[int] = ..., request: _Optional[_Union[ActRequest, _Mapping]] = ..., timeout_ms: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,172 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// securePython is an agent that is served, or attaches itself, with TLS: mode, address, certificate, key.
+const securePython = `
+import pathlib
+import sys
+
+import grpc
+
+from toolsandbox.agent import Conversation, Reply, attach, call, say, serve
+
+
+def act(conversation: Conversation) -> Reply:
+    if conversation.turn == 0:
+        return call("set_wifi_status", on=False)
+    return say("Wifi is off now.")
+
+
+mode, address = sys.argv[1:3]
+certificate, key = (pathlib.Path(name).read_bytes() for name in sys.argv[3:5])
+if mode == "serve":
+    serve(act, address, credentials=grpc.ssl_server_credentials([(key, certificate)]))
+else:
+    attach(act, "grpcs://" + address, "mine", credentials=grpc.ssl_channel_credentials(certificate))
+`
+
+// TestSecureAgents plays agents of each language over TLS, which are dialled and which attach themselves.
+func TestSecureAgents(t *testing.T) {
+	cert, key := certify(t)
+	play := func(t *testing.T, flags ...string) {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "out")
+		printed := toolsandbox(t, append([]string{"run", "--out", out, "turn_off_wifi"}, flags...)...)
+		if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+			t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
+		}
+	}
+	python := func(t *testing.T, mode, address string) *exec.Cmd {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "secure.py")
+		if err := os.WriteFile(file, []byte(securePython), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := pythonAgent(t, file)
+		cmd.Args = append(cmd.Args, mode, address, cert, key)
+		return cmd
+	}
+	for name, begin := range map[string]func(t *testing.T, address string, serves bool){
+		"go": func(t *testing.T, address string, serves bool) { t.Helper(); secureGo(t, address, cert, key, serves) },
+		"python": func(t *testing.T, address string, serves bool) {
+			t.Helper()
+			mode := map[bool]string{true: "serve", false: "attach"}[serves]
+			startAgent(t, python(t, mode, address))
+		},
+	} {
+		t.Run(name+" is dialled", func(t *testing.T) {
+			address := freeAddress(t)
+			begin(t, address, true)
+			waitFor(t, address)
+			play(t, "--agent", "grpcs://"+address, "--agent-ca", cert)
+		})
+		t.Run(name+" attaches itself", func(t *testing.T) {
+			address := freeAddress(t)
+			begin(t, address, false)
+			play(t, "--agent", "attached:mine", "--attach-listen", address, "--attach-cert", cert, "--attach-key", key)
+		})
+	}
+}
+
+// secureGo runs an agent in this process until the test ends.
+func secureGo(t *testing.T, address, cert, key string, serves bool) {
+	t.Helper()
+	trusted, err := credentials.NewClientTLSFromFile(cert, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := credentials.NewServerTLSFromFile(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		if serves {
+			ended <- agent.Serve(ctx, address, agent.Func(switchWifiOff), grpc.Creds(shown))
+			return
+		}
+		ended <- agent.Attach(ctx, "grpcs://"+address, "mine", agent.Func(switchWifiOff), grpc.WithTransportCredentials(trusted))
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// certify writes a certificate for localhost that vouches for itself, and its key.
+func certify(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, kind string, raw []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", private)
+}
+
+// waitFor waits until somebody listens.
+func waitFor(t *testing.T, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("nobody listens on %s: %v", address, err)
+		}
+	}
+}

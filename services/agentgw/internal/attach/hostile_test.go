@@ -1,0 +1,321 @@
+package attach_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
+)
+
+// raw opens a stream as mine whose every message the test itself sends and receives.
+func raw(t *testing.T, r replica) (stream agentv1.AttachService_AttachClient, leave context.CancelFunc) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	t.Cleanup(leave)
+	stream, err := r.client.Attach(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: "mine"}}); err != nil {
+		t.Fatal(err)
+	}
+	return stream, leave
+}
+
+func answer(id int64, text string) *agentv1.AttachRequest {
+	return &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: &agentv1.AttachAnswer{
+		RequestId: id, Response: &agentv1.ActResponse{Text: text},
+	}}}
+}
+
+func receive(t *testing.T, stream agentv1.AttachService_AttachClient) *agentv1.AttachResponse {
+	t.Helper()
+	asked, err := stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+// TestFloodOfAnAgentThatDoesNotRead has a stream whose window is full and which answers what was never asked: its turns go to another one.
+func TestFloodOfAnAgentThatDoesNotRead(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	flooding, leave := raw(t, r)
+	if _, err := r.Act(asking(t, flooding), "mine", &agentv1.ActRequest{ConversationId: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			act := &agentv1.ActRequest{ConversationId: fmt.Sprint(i), Messages: []*agentv1.Message{{Text: strings.Repeat("x", 256<<10)}}}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if got, err := r.Act(ctx, "mine", act); err != nil || got.GetText() != fmt.Sprint("b ", i) {
+				t.Errorf("Act(%d): got %q, %v, want it from b", i, got.GetText(), err)
+			}
+		})
+	}
+	receive(t, flooding) // what follows does not fit into the window
+	var strays sync.WaitGroup
+	strays.Go(func() {
+		for sent := error(nil); sent == nil; { // until the stream ends or nothing more fits
+			sent = flooding.Send(answer(99, "stray"))
+		}
+	})
+	serve(t, r, "b")
+	group.Wait()
+	leave()
+	strays.Wait()
+}
+
+// asking returns the test's context, and has the stream answer one request.
+func asking(t *testing.T, stream agentv1.AttachService_AttachClient) context.Context {
+	t.Helper()
+	var group sync.WaitGroup
+	group.Go(func() {
+		asked, err := stream.Recv()
+		if err == nil {
+			err = stream.Send(answer(asked.GetRequestId(), "first"))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(group.Wait)
+	return t.Context()
+}
+
+// TestLateAnswersAreNoFlood answers more turns too late than an agent may send stray answers.
+func TestLateAnswersAreNoFlood(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	stream, _ := raw(t, r)
+	for i := range 2500 {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "slow"})
+			ended <- err
+		}()
+		id := receive(t, stream).GetRequestId()
+		cancel()
+		if err := <-ended; err == nil {
+			t.Fatal("a turn that was given up: got an answer, want none")
+		}
+		if err := stream.Send(answer(id, "late")); err != nil {
+			t.Fatalf("late answer %d: %v", i, err)
+		}
+	}
+	got := make(chan string, 1)
+	go func() {
+		text, err := act(t, r, "slow")
+		got <- fmt.Sprint(text, err)
+	}()
+	asked := receive(t, stream)
+	if err := stream.Send(answer(asked.GetRequestId(), "in time ")); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "in time <nil>" {
+		t.Errorf("the turn after them: got %q, want its own answer", text)
+	}
+}
+
+// TestWrongAnswers answers twice, for a turn of another stream and out of order: each turn gets its own answer and nobody else's.
+func TestWrongAnswers(t *testing.T) {
+	b := natstest.Start(t)
+	r := start(t, b)
+	stream, _ := raw(t, r)
+	var group sync.WaitGroup
+	for i := range 3 {
+		group.Go(func() {
+			want := fmt.Sprint("to ", i)
+			if got, err := act(t, r, fmt.Sprint(i)); err != nil || got != want {
+				t.Errorf("Act(%d): got %q, %v, want %q", i, got, err, want)
+			}
+		})
+	}
+	var asked []*agentv1.AttachResponse
+	for range 3 {
+		asked = append(asked, receive(t, stream))
+	}
+	for i := len(asked) - 1; i >= 0; i-- { // the last first
+		text := "to " + asked[i].GetRequest().GetConversationId()
+		for _, message := range []*agentv1.AttachRequest{
+			answer(77, "for another stream"), answer(-1, "for nobody"), answer(asked[i].GetRequestId(), text), answer(asked[i].GetRequestId(), "twice"),
+		} {
+			if err := stream.Send(message); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	group.Wait()
+}
+
+// TestUnreadableRequestIsOneTurns asks what cannot be sent: that turn fails, the stream and its other turns do not.
+func TestUnreadableRequestIsOneTurns(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	stream, _ := raw(t, r)
+	beside := make(chan string, 1)
+	go func() {
+		text, err := act(t, r, "beside")
+		beside <- fmt.Sprint(text, err)
+	}()
+	asked := receive(t, stream)
+	for name, request := range map[string]*agentv1.ActRequest{
+		"no UTF-8": {ConversationId: "\xff"},
+		"too long": {ConversationId: "x", Messages: []*agentv1.Message{{Text: strings.Repeat("x", 2<<20)}}},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if _, err := r.Act(ctx, "mine", request); !errors.Is(err, attach.ErrUnsendable) {
+			t.Errorf("%s: got %v, want ErrUnsendable", name, err)
+		}
+		cancel()
+	}
+	if err := stream.Send(answer(asked.GetRequestId(), "alive ")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-beside; got != "alive <nil>" {
+		t.Errorf("the turn beside it: got %q, want its answer", got)
+	}
+}
+
+// TestConversationStaysWhenAnotherComes begins conversations before a second stream of the name comes.
+func TestConversationStaysWhenAnotherComes(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	serve(t, r, "a")
+	for i := range 50 {
+		if got, err := act(t, r, fmt.Sprint(i)); err != nil || got[:1] != "a" {
+			t.Fatalf("Act: got %q, %v, want it from a", got, err)
+		}
+	}
+	serve(t, r, "b")
+	for i, seen := 50, false; !seen; i++ { // until the second one is known
+		got, err := act(t, r, fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = got[:1] == "b"
+	}
+	for i := range 50 {
+		if got, err := act(t, r, fmt.Sprint(i)); err != nil || got[:1] != "a" {
+			t.Errorf("conversation %d: got %q, %v, want it from a, where it began", i, got, err)
+		}
+	}
+}
+
+// TestSilentAgent tells an agent that does not answer from one that is not there.
+func TestSilentAgent(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	stream, _ := raw(t, r)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "x"})
+	if !errors.Is(err, attach.ErrSilent) {
+		t.Errorf("Act of a silent agent: got %v, want ErrSilent", err)
+	}
+	if asked := receive(t, stream); asked.GetTimeoutMs() < 1 || asked.GetTimeoutMs() > 300 {
+		t.Errorf("its time: got %d ms, want what was left of 300", asked.GetTimeoutMs())
+	}
+}
+
+// TestDetachWhileMany ends a stream that has been asked a thousand turns: another one answers them all.
+func TestDetachWhileMany(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	stream, leave := raw(t, r)
+	const turns = 1000
+	var group sync.WaitGroup
+	for i := range turns {
+		group.Go(func() {
+			if got, err := act(t, r, fmt.Sprint(i)); err != nil || got != fmt.Sprint("b ", i) {
+				t.Errorf("Act(%d): got %q, %v, want it from b", i, got, err)
+			}
+		})
+	}
+	for range turns {
+		receive(t, stream)
+	}
+	leave()
+	serve(t, r, "b")
+	group.Wait()
+}
+
+// TestBusyAgent asks to be asked again, first until the fifth time, then for good.
+func TestBusyAgent(t *testing.T) {
+	r := start(t, natstest.Start(t))
+	stream, _ := raw(t, r)
+	for name, test := range map[string]struct {
+		busy int
+		want error
+	}{"for a while": {4, nil}, "for good": {5, attach.ErrAgain}} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := act(t, r, name)
+			ended <- err
+		}()
+		for range test.busy {
+			busy := answer(receive(t, stream).GetRequestId(), "")
+			busy.GetAnswer().Response, busy.GetAnswer().Error, busy.GetAnswer().Again = nil, "warming up", true
+			if err := stream.Send(busy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.want == nil {
+			if err := stream.Send(answer(receive(t, stream).GetRequestId(), "here")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-ended; !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), "warming up") {
+			t.Errorf("busy %s: got %v, want %v with its reason", name, err, test.want)
+		}
+	}
+}
+
+// TestReplicaDies stops the replica that an agent is attached to while another one relays turns to it; the agent comes back elsewhere.
+func TestReplicaDies(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := start(t, b), start(t, b)
+	stream, _ := raw(t, one)
+	const turns = 100
+	var group sync.WaitGroup
+	for i := range turns {
+		group.Go(func() {
+			if got, err := act(t, two, fmt.Sprint(i)); err != nil || got != fmt.Sprint("b ", i) {
+				t.Errorf("Act(%d): got %q, %v, want it from the next stream", i, got, err)
+			}
+		})
+	}
+	for range turns {
+		receive(t, stream)
+	}
+	one.stop()
+	if _, err := stream.Recv(); err == nil {
+		t.Error("the stream of the replica that died: got a request, want an error")
+	}
+	serve(t, two, "b")
+	group.Wait()
+}
+
+// TestRelayedTooLong relays an answer that no turn may have.
+func TestRelayedTooLong(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := start(t, b), start(t, b)
+	stream, _ := raw(t, one)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := act(t, two, "x")
+		ended <- err
+	}()
+	long := answer(receive(t, stream).GetRequestId(), strings.Repeat("x", 5<<20))
+	if err := stream.Send(long); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, attach.ErrEnded) || !strings.Contains(err.Error(), "expected at most") {
+		t.Errorf("Act: got %v, want ErrEnded that says what is expected at most", err)
+	}
+}
