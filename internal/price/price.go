@@ -4,11 +4,14 @@ package price
 import (
 	_ "embed" // for the table that is built in
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 )
 
 //go:embed price.yaml
@@ -24,16 +27,16 @@ const (
 // Price is in US dollars per million tokens, that is, millionths of a dollar per token.
 type Price struct {
 	// Input is for tokens of the request.
-	Input float64 `yaml:"input"`
+	Input float64
 	// Cached is for those of them that came from a cache; nil means Input.
-	Cached *float64 `yaml:"cached"`
+	Cached *float64
 	// Output is for tokens of the answer, those of its reasoning included.
-	Output float64 `yaml:"output"`
+	Output float64
 }
 
 // Table holds prices by provider and model. It does not change and is safe for concurrent use.
 type Table struct {
-	// Source says where the prices are from, Date when they held.
+	// Source says where the prices are from and whether anybody has checked them, Date when they held. Both are for people.
 	Source, Date string
 	models       map[string]map[string]Price
 }
@@ -54,7 +57,7 @@ func decode(name string, raw []byte) (*Table, error) {
 	var read struct {
 		Source string                      `yaml:"source"`
 		Date   string                      `yaml:"date"`
-		Models map[string]map[string]Price `yaml:"models"`
+		Models map[string]map[string]entry `yaml:"models"`
 	}
 	if err := yaml.UnmarshalWithOptions(raw, &read, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -62,16 +65,57 @@ func decode(name string, raw []byte) (*Table, error) {
 	if read.Source == "" || read.Date == "" {
 		return nil, fmt.Errorf("%s: source or date missing, expected both: prices change", name)
 	}
-	for provider, models := range read.Models {
-		for model, price := range models {
-			for _, amount := range []float64{price.Input, price.cached(), price.Output} {
-				if !(amount >= 0 && amount <= dearest) {
-					return nil, fmt.Errorf("%s: models.%s.%s: %v given, expected dollars per million tokens from 0", name, provider, model, amount)
-				}
+	models := make(map[string]map[string]Price, len(read.Models))
+	for _, provider := range slices.Sorted(maps.Keys(read.Models)) {
+		models[provider] = make(map[string]Price, len(read.Models[provider]))
+		for _, model := range slices.Sorted(maps.Keys(read.Models[provider])) {
+			entry := read.Models[provider][model]
+			if err := entry.check(); err != nil {
+				return nil, fmt.Errorf("%s:%d: models.%s.%s.%w", name, entry.line, provider, model, err)
 			}
+			models[provider][model] = Price{Input: *entry.input, Cached: entry.cached, Output: *entry.output}
 		}
 	}
-	return &Table{Source: read.Source, Date: read.Date, models: read.Models}, nil
+	return &Table{Source: read.Source, Date: read.Date, models: models}, nil
+}
+
+// entry is a price as it stands in a table.
+type entry struct {
+	line                  int
+	input, cached, output *float64 // nil if they are missing
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler, which alone knows the line.
+func (e *entry) UnmarshalYAML(node ast.Node) error {
+	var read struct {
+		Input  *float64 `yaml:"input"`
+		Cached *float64 `yaml:"cached"`
+		Output *float64 `yaml:"output"`
+	}
+	if err := yaml.NodeToValue(node, &read, yaml.Strict()); err != nil {
+		return err
+	}
+	*e = entry{input: read.Input, cached: read.Cached, output: read.Output}
+	if token := node.GetToken(); token != nil && token.Position != nil {
+		e.line = token.Position.Line
+	}
+	return nil
+}
+
+// check names the first amount that cannot stay. Only that for cached tokens may be missing: that of the input stands in for it.
+func (e *entry) check() error {
+	for _, field := range []struct {
+		name   string
+		amount *float64
+	}{{"input", e.input}, {"cached", e.cached}, {"output", e.output}} {
+		switch {
+		case field.amount == nil && field.name != "cached":
+			return fmt.Errorf("%s: missing, expected dollars per million tokens, 0 if they cost nothing", field.name)
+		case field.amount != nil && !(*field.amount >= 0 && *field.amount <= dearest):
+			return fmt.Errorf("%s: %v given, expected dollars per million tokens from 0 to %v", field.name, *field.amount, float64(dearest))
+		}
+	}
+	return nil
 }
 
 // Of returns the price of a provider's model, false if it is not known. The provider is the word for it in player names. A name in the

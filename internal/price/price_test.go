@@ -42,11 +42,16 @@ func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prices.yaml")
 	const header = "source: s\ndate: 2025-01-01\n"
 	tests := []struct{ text, want string }{
-		{header + "models: {openai: {'*': {input: 1, output: 2}}}", ""},
+		{header + "models: {openai: {'*': {input: 1, output: 2}, free: {input: 0, output: 0}}}", ""},
 		{header + "models: {openai: {m: {input: 1, inptu: 2}}}", `unknown field "inptu"`},
-		{header + "models: {openai: {m: {input: -1}}}", "models.openai.m: -1 given, expected dollars per million tokens from 0"},
-		{header + "models: {openai: {m: {output: .nan}}}", "models.openai.m: NaN given"},
-		{header + "models: {openai: {m: {output: 1, cached: 1e7}}}", "models.openai.m: 1e+07 given"},
+		{header + "models:\n  openai:\n    m: {input: -1, output: 1}", ":5: models.openai.m.input: -1 given, expected dollars per million tokens from 0"},
+		{header + "models: {openai: {m: {input: 1, output: .nan}}}", ":3: models.openai.m.output: NaN given"},
+		{header + "models: {openai: {m: {input: 1, output: 1, cached: 1e7}}}", ":3: models.openai.m.cached: 1e+07 given"},
+		{header + "models:\n  a:\n    m:\n      output: 1\n  b:\n    n: {}", ":6: models.a.m.input: missing, expected dollars per million tokens"},
+		{header + "models:\n  a:\n    m: {input: 0, cached: 1}", ":5: models.a.m.output: missing"},
+		{header + "models:\n  a:\n    m:\n    n: {input: 1, output: 2}", "models.a.m.input: missing"},
+		{header + "models: {a: {m: {input: cheap, output: 2}}}", "cheap"},
+		{header + "models: {a: {m: 3}}", "prices.yaml"},
 		{"models: {}", "source or date missing"},
 		{"- x", "prices.yaml"},
 	}
@@ -67,6 +72,17 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := Load(path + "x"); err == nil || !strings.Contains(err.Error(), "read prices") {
 		t.Errorf("no file: got %v, want an error", err)
+	}
+}
+
+// TestBuiltin holds the table to saying what it is.
+func TestBuiltin(t *testing.T) {
+	table, err := Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.Source, "unverified") || table.Date == "" {
+		t.Errorf("source: got %q of %q, want it to say that nobody has checked it", table.Source, table.Date)
 	}
 }
 

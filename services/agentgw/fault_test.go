@@ -67,6 +67,8 @@ func faults() []fault {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
+		{"429 without credit", answers(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
+		{"402", answers(402, leak), 0, provider, 1, 0},
 		{"401", answers(401, leak), 0, provider, 1, 0},
 		{"400", answers(400, leak), 0, provider, 1, 0},
 		{"redirect", answers(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},

@@ -81,7 +81,7 @@ func TestRunModel(t *testing.T) {
 	if u := read.Results[0].Usage; u["agent"]["input_tokens"] != 2000 || u["user"]["cost_usd"] != 0.0065 {
 		t.Errorf("summary: got usage %v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", u)
 	}
-	const want = "models: 3,000 tokens in, 300 out, about $0.0065 without openai:m, whose price is not known"
+	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the table of prices is right, without openai:m, whose price is not known"
 	if !strings.Contains(stdout.String(), want) {
 		t.Errorf("got %s, want %q", &stdout, want)
 	}

@@ -120,7 +120,7 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
 		return sweep.Spec{}, launch.Usage("%w", err)
 	}
-	if spec.Limit, err = o.spend.limit(); err != nil {
+	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
 	o.engine.Orchestrator.Parallel = o.parallel

@@ -11,7 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints what the models of a run used and what that costs by list prices; nothing where no model played.
+// Usage prints what the models of a run used and what that costs by the table of prices; nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
 	var turns, input, cached, output, reasoning, micros int64
 	var unknown []string // players whose price is not known
@@ -32,10 +32,10 @@ func Usage(w io.Writer, rows []Row) error {
 	}
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
-	cost := ", about " + price.Dollars(micros)
+	cost := ", about " + price.Dollars(micros) + " if the table of prices is right"
 	switch {
 	case len(unknown) > 0 && micros > 0:
-		cost += " without " + strings.Join(unknown, ", ") + ", whose price is not known"
+		cost += ", without " + strings.Join(unknown, ", ") + ", whose price is not known"
 	case len(unknown) > 0:
 		cost = ", cost not known: no price for " + strings.Join(unknown, ", ")
 	}

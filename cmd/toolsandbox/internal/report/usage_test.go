@@ -24,11 +24,11 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		"none":    {[]Row{{Result: result}}, ""},
-		"priced":  {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12\n"},
+		"priced":  {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right\n"},
 		"unknown": {[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent, agent}}}, "\nmodels: 2,469,134 tokens in, 178 out, cost not known: no price for openai:qwen3\n"},
 		"both": {
 			[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent}}, {Result: result, Usage: []*busv1.TurnUsage{user}}},
-			"\nmodels: 1,246,912 tokens in (1,000 cached), 2,434 out (12 for reasoning), about $0.12 without openai:qwen3, whose price is not known\n",
+			"\nmodels: 1,246,912 tokens in (1,000 cached), 2,434 out (12 for reasoning), about $0.12 if the table of prices is right, without openai:qwen3, whose price is not known\n",
 		},
 	}
 	for name, test := range tests {

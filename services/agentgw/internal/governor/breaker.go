@@ -13,7 +13,10 @@ const (
 // breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the provider may be its own.
 type breaker struct {
 	threshold int
+	patience  time.Duration // how long a provider that has worked may be away
 	jitter    func() float64
+	worked    bool
+	since     time.Time // when it opened first
 	failures  int       // in a row
 	opened    int       // times in a row
 	until     time.Time // of being open
@@ -26,12 +29,25 @@ func (b *breaker) admit(now time.Time) (probe bool, err error) {
 	case b.opened == 0:
 		return false, nil
 	case now.Before(b.until):
-		return false, fmt.Errorf("%w after %d failures in a row, tried again in %s", ErrOpen, b.failures, b.until.Sub(now).Round(time.Millisecond))
+		return false, b.reason(now)
 	case b.probing:
-		return false, fmt.Errorf("%w, one request is finding out whether it is back", ErrOpen)
+		return false, fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(now))
 	}
 	b.probing = true
 	return true, nil
+}
+
+// reason says why nothing may begin.
+func (b *breaker) reason(now time.Time) error {
+	return fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(now), b.failures, b.until.Sub(now).Round(time.Millisecond))
+}
+
+// refusal returns ErrAway while a provider that has worked may come back, so that an outage costs time and no rollouts, else ErrOpen.
+func (b *breaker) refusal(now time.Time) error {
+	if b.worked && now.Sub(b.since) < b.patience {
+		return ErrAway
+	}
+	return ErrOpen
 }
 
 // note takes in how a request ended; opens says that it made the breaker open.
@@ -43,6 +59,7 @@ func (b *breaker) note(now time.Time, class Class, probe bool) (opens bool) {
 	case class == Abandoned || class == Unsent:
 		return false
 	case class != Failed:
+		b.worked = b.worked || class == Succeeded
 		if b.opened == 0 || probe {
 			b.failures, b.opened = 0, 0
 		}
@@ -53,6 +70,9 @@ func (b *breaker) note(now time.Time, class Class, probe bool) (opens bool) {
 	b.failures++
 	if b.failures < b.threshold {
 		return false
+	}
+	if b.opened == 0 {
+		b.since = now
 	}
 	b.until = now.Add(backoff(b.opened, breakerFirst, breakerMax, b.jitter()))
 	b.opened++

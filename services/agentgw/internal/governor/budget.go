@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
@@ -27,7 +26,8 @@ type budget struct {
 	g        *Governor
 	key      Key
 	limit    Limit
-	measured metric.MeasurementOption // names the budget
+	label    Key                      // its name in metrics
+	measured metric.MeasurementOption // is made of it
 	breaker  breaker
 	queue    queue
 
@@ -54,11 +54,11 @@ type chunk struct {
 func newBudget(g *Governor, key Key) *budget {
 	b := &budget{
 		keeping: newKeeping(g, "budget."+key.Provider+"."+key.Fingerprint), g: g, key: key, limit: g.cfg.limit(key.Provider),
-		measured: metric.WithAttributes(attribute.String("provider", key.Provider), attribute.String("key", key.Fingerprint)),
-		breaker:  breaker{threshold: g.cfg.BreakerFailures, jitter: g.cfg.Jitter},
+		breaker: breaker{threshold: g.cfg.BreakerFailures, patience: g.cfg.MaxPause, jitter: g.cfg.Jitter},
 	}
+	b.label, b.measured = g.meters.name(key)
 	b.forget = func() { delete(g.budgets, key) }
-	b.refuse = func(err error) { b.fail(nil, err) }
+	b.refuse = func(err error) { b.fail(anyone, err) }
 	return b
 }
 
@@ -79,9 +79,9 @@ func (b *budget) remove(w *waiter) {
 	}
 }
 
-// fail ends the wait of all requests, or of those of one purse.
-func (b *budget) fail(of *purse, err error) {
-	for _, w := range b.queue.drain(of) {
+// fail ends the wait of the requests that are chosen.
+func (b *budget) fail(chosen func(w *waiter) bool, err error) {
+	for _, w := range b.queue.drain(chosen) {
 		b.remove(w)
 		w.err = err
 		close(w.ready)
@@ -92,7 +92,7 @@ func (b *budget) fail(of *purse, err error) {
 func (b *budget) dispatch(now time.Time) {
 	b.expire(now)
 	for b.queue.n > 0 && !now.Before(b.paused) {
-		w := b.queue.next(func(w *waiter) bool { return w.purse.covers(now, w.cost.Spend) })
+		w := b.queue.next(func(w *waiter) bool { return w.purse.covers(now, w) })
 		if w == nil {
 			return
 		}
@@ -139,7 +139,7 @@ func (b *budget) begin(now time.Time, w *waiter) {
 	w.grant = gr
 	b.queue.serve(w, b.cost(w))
 	w.purse.left()
-	w.purse.begin(w.cost.Spend)
+	w.purse.begin(w)
 	b.running++
 	b.recent++
 	b.active = now
@@ -183,7 +183,9 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 		b.refused(now, gr, o.RetryAfter)
 	}
 	if b.breaker.note(now, o.Class, gr.w.probe) {
-		b.fail(nil, fmt.Errorf("%w after %d failures in a row, tried again in %s", ErrOpen, b.breaker.failures, b.breaker.until.Sub(now).Round(time.Millisecond)))
+		reason := b.breaker.reason(now)
+		b.g.logger.Warn("provider is left alone", "provider", b.key.Provider, "reason", reason)
+		b.fail(anyone, reason)
 	}
 	b.dispatch(now)
 }
@@ -228,6 +230,12 @@ func (b *budget) expire(now time.Time) {
 // ahead is how many requests to take in advance.
 func (b *budget) ahead() int { return min(max(2*b.recent, minAhead), maxAhead) }
 
+// anyone chooses all requests.
+func anyone(*waiter) bool { return true }
+
+// full says that no more requests may wait.
+func (b *budget) full() error { return fmt.Errorf("%w: %d", ErrQueue, b.queue.n) }
+
 // waitsFor says why a request has not begun.
 func (b *budget) waitsFor(now time.Time) string {
 	switch {
@@ -255,34 +263,38 @@ func (b *budget) report(now time.Time, last bool) change {
 		requests, tokens := b.spare()
 		r.more = b.queue.n + ahead
 		r.requests = max(int64(b.queue.n+ahead)-requests, 0)
-		if next := b.queue.next(func(*waiter) bool { return true }); next != nil {
+		if next := b.queue.next(anyone); next != nil {
 			r.need = max(next.tokens-tokens, 0)
 		}
 		r.tokens = max(b.queue.tokens+int64(ahead)*b.typical-tokens, r.need)
 	}
 	b.recent = 0
-	told, limit := *r, b.limit
+	told, limit, sent := *r, b.limit, b.sentAt
 	return func(raw []byte, now int64) ([]byte, func(), error) {
 		l, err := decodeLedger(raw)
 		if err != nil {
 			return nil, nil, err
 		}
+		booked := time.Now()
+		if l.Replicas[told.replica].Seq == told.seq {
+			booked = sent // or later: its acknowledgement was lost
+		}
 		got := l.settle(now, limit, told)
 		next, err := encode(l)
-		return next, func() { b.accept(time.Now(), told, got) }, err
+		return next, func() { b.accept(time.Now(), booked, told, got) }, err
 	}
 }
 
-// accept takes what a report got.
-func (b *budget) accept(now time.Time, told report, got allotment) {
+// accept takes what a report got, and may keep it for a while from when it was booked.
+func (b *budget) accept(now, booked time.Time, told report, got allotment) {
 	b.sent = nil
-	b.slots, b.leased = got.Slots, b.sentAt.Add(b.g.cfg.Lease)
+	b.slots, b.leased = got.Slots, booked.Add(b.g.cfg.Lease)
 	if got.Streak > b.streak {
 		b.cut = now // by another replica, or by this one
 	}
 	b.allowed, b.streak = got.Allowed, got.Streak
 	if got.Requests > 0 || got.Tokens > 0 {
-		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, b.sentAt.Add(hold)})
+		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, booked.Add(hold)})
 	}
 	if until := now.Add(time.Duration(got.Pause) * time.Millisecond); got.Pause > 0 && until.After(b.paused) {
 		b.paused = until

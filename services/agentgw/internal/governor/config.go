@@ -20,6 +20,9 @@ const anyProvider = "default"
 // maxConcurrency stands for no limit, so that what adapts has somewhere to begin.
 const maxConcurrency = 1 << 16
 
+// maxRate bounds limits per minute, so that they can be computed with.
+const maxRate = 1 << 50
+
 // Limit bounds the requests under one key. A field of 0 is no limit.
 type Limit struct {
 	// Requests and Tokens are per minute.
@@ -106,8 +109,8 @@ func ParseLimit(text string) (Limit, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(part), ":")
 		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 1 {
-			return Limit{}, fmt.Errorf("%q given, expected rpm:N, tpm:N or concurrency:N with a number from 1", part)
+		if err != nil || n < 1 || n > maxRate {
+			return Limit{}, fmt.Errorf("%q given, expected rpm:N, tpm:N or concurrency:N with a number from 1 to %d", part, int64(maxRate))
 		}
 		if seen[name] {
 			return Limit{}, fmt.Errorf("%q given, but %s is given before", part, name)

@@ -28,6 +28,7 @@ func TestLimitFlag(t *testing.T) {
 		{[]string{"--agentgw-limit", "openai=rpm:0"}, nil, `"rpm:0" given, expected rpm:N`},
 		{[]string{"--agentgw-limit", "openai=rps:1"}, nil, `"rps:1" given, expected rpm, tpm or concurrency before the number`},
 		{[]string{"--agentgw-limit", "openai=rpm:1,rpm:2"}, nil, `"rpm:2" given, but rpm is given before`},
+		{[]string{"--agentgw-limit", "openai=tpm:9223372036854775807"}, nil, "expected rpm:N, tpm:N or concurrency:N with a number from 1 to 1125899906842624"},
 		{[]string{"--agentgw-limit", "openai=concurrency:65537"}, nil, "expected at most 65536"},
 	} {
 		cfg := DefaultConfig()
@@ -94,14 +95,14 @@ func TestPrices(t *testing.T) {
 		}
 	}
 	e := g.estimate(Demand{Key: Key{Provider: "openai"}, Model: "gpt-4o", InputTokens: 10})
-	got := actual(e, Outcome{Usage: &agentgwv1.Usage{InputTokens: 1000, CachedTokens: 400, OutputTokens: 10}})
+	got := actual(e, e.Spend, Outcome{Usage: &agentgwv1.Usage{InputTokens: 1000, CachedTokens: 400, OutputTokens: 10}})
 	if want := (Spend{Tokens: 1010, Micros: 600*5/2 + 400*5/4 + 10*10}); got != want {
 		t.Errorf("actual: got %v, want %v", got, want)
 	}
 }
 
 func TestClassOf(t *testing.T) {
-	for status, want := range map[int]Class{200: Succeeded, 400: Rejected, 401: Rejected, 408: Failed, 429: Throttled, 500: Failed, 502: Failed, 503: Overloaded, 529: Overloaded, 0: Failed} {
+	for status, want := range map[int]Class{200: Succeeded, 302: Rejected, 400: Rejected, 401: Rejected, 408: Failed, 429: Throttled, 500: Failed, 502: Failed, 503: Overloaded, 529: Overloaded, 0: Failed} {
 		if got := ClassOf(status); got != want {
 			t.Errorf("ClassOf(%d): got %s, want %s", status, got, want)
 		}

@@ -25,8 +25,12 @@ import (
 var (
 	// ErrSpent says that the sweep has reached its limit of tokens or money: nothing more of it may begin.
 	ErrSpent = errors.New("spend limit reached")
+	// ErrUnpriced says that the sweep may spend some money, and that nobody knows what the model costs: nothing more of it may begin.
+	ErrUnpriced = errors.New("spend limit cannot be kept")
 	// ErrOpen says that the provider only fails, and is left alone for a while.
 	ErrOpen = errors.New("provider is left alone")
+	// ErrAway says that the provider has worked and fails now: it may come back.
+	ErrAway = errors.New("provider is away")
 	// ErrPaused says that the provider asks to wait for longer than the caller can.
 	ErrPaused = errors.New("provider asks to wait")
 	// ErrQueue says that too many requests wait for the budget already.
@@ -64,6 +68,8 @@ type Demand struct {
 	Sweep string
 	// Model is the model's name, for its price.
 	Model string
+	// Metered says that somebody sends a bill, so that a model without a known price is not one that costs nothing.
+	Metered bool
 	// InputTokens and OutputTokens are estimates.
 	InputTokens, OutputTokens int64
 	// Limit is what the sweep may spend in all. The last one given counts.
@@ -101,7 +107,7 @@ func ClassOf(status int) Class {
 		return Overloaded
 	case status == 0 || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		return Failed
-	case status >= http.StatusBadRequest:
+	case status >= http.StatusMultipleChoices: // nobody follows
 		return Rejected
 	}
 	return Succeeded
@@ -117,6 +123,8 @@ type Outcome struct {
 	Class Class
 	// Usage is what the provider counted, nil if it did not say.
 	Usage *agentgwv1.Usage
+	// Charged says that the provider may charge for the request although it failed.
+	Charged bool
 	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the whole budget.
 	RetryAfter time.Duration
 }
@@ -163,7 +171,7 @@ func (g *Governor) Close() error {
 	g.mu.Lock()
 	g.closed = true
 	for _, b := range g.budgets {
-		b.fail(nil, ErrClosed)
+		b.fail(anyone, ErrClosed)
 	}
 	g.mu.Unlock()
 	g.stop()
@@ -183,8 +191,8 @@ type Grant struct {
 	done   bool
 }
 
-// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrOpen, ErrPaused, ErrQueue or
-// ErrClosed, or that of ctx.
+// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrUnpriced, ErrOpen,
+// ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
 func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
 	asked := time.Now()
 	w, err := g.enqueue(ctx, d)
@@ -217,30 +225,46 @@ func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
 	}
 	b := g.budget(d.Key)
 	now := time.Now()
+	var yields *waiter
 	if b.queue.n >= g.cfg.Queue {
-		return nil, fmt.Errorf("%w: %d", ErrQueue, b.queue.n)
+		if yields = b.queue.surplus(d.Sweep); yields == nil {
+			return nil, b.full()
+		}
 	}
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(b.paused) {
 		return nil, fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))
 	}
-	w := &waiter{budget: b, sweep: d.Sweep, ready: make(chan struct{}), cost: g.estimate(d)}
-	if b.limit.Tokens > 0 {
-		w.tokens = min(max(w.cost.Tokens, 1), b.limit.Tokens)
+	w := &waiter{budget: b, sweep: d.Sweep, ready: make(chan struct{}), cost: g.estimate(d), limit: d.Limit}
+	if err := g.account(w, d); err != nil {
+		return nil, err
 	}
-	if d.Sweep != "" {
-		w.purse = g.purse(d.Sweep)
-		if err := w.purse.admit(d.Limit); err != nil {
-			return nil, err
-		}
+	if b.limit.Tokens > 0 {
+		w.tokens = min(max(w.expected().Tokens, 1), b.limit.Tokens)
 	}
 	probe, err := b.breaker.admit(now)
 	if err != nil {
 		return nil, err
 	}
 	w.probe = probe
+	if yields != nil {
+		b.fail(func(w *waiter) bool { return w == yields }, b.full())
+	}
 	b.push(now, w)
 	b.dispatch(now)
 	return w, nil
+}
+
+// account lets a request count in the purse of its sweep. The error is ErrSpent or ErrUnpriced.
+func (g *Governor) account(w *waiter, d Demand) error {
+	if d.Sweep == "" {
+		return nil
+	}
+	if d.Metered && !w.cost.priced && d.Limit.Micros > 0 && d.Limit.Tokens == 0 {
+		return fmt.Errorf("%w: the price of %s is not known: name it in a table of prices (--agentgw-price-file), or limit tokens too (--spend-tokens)", ErrUnpriced, d.Model)
+	}
+	w.purse = g.purse(d.Sweep)
+	w.habit = w.purse.habit(subject{key: d.Key, model: d.Model})
+	return w.purse.admit(d.Limit)
 }
 
 // leave takes out a waiter whose caller has gone, unless it was served by then, and says what it waited for.
@@ -271,10 +295,11 @@ func (gr *Grant) end(now time.Time, o Outcome) {
 	}
 	gr.done = true
 	w := gr.w
-	cost := actual(w.cost, o)
+	cost := actual(w.cost, w.held, o)
 	gr.g.meters.ended(w.budget, o.Class, cost)
 	if w.purse != nil {
-		w.purse.spend(w.cost.Spend, cost)
+		w.habit.end(w.cost, o)
+		w.purse.spend(w.held, cost)
 	}
 	w.budget.end(now, gr, o, cost.Tokens)
 }

@@ -311,6 +311,38 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+// TestOutageIsWaitedFor lets a provider that has worked fail for longer and longer: it is waited for as long as it may ask for itself.
+func TestOutageIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxPause = 5 * time.Minute })
+		begin(t, g, demand("s")).Done(Outcome{})
+		out := time.Now()
+		seen := map[error]int{}
+		for time.Since(out) < 8*time.Minute {
+			gr, err := g.Acquire(t.Context(), demand("s"))
+			if err == nil {
+				gr.Done(Outcome{Class: Failed})
+				continue
+			}
+			want := ErrAway
+			if time.Since(out) >= 5*time.Minute {
+				want = ErrOpen
+			}
+			if !errors.Is(err, want) {
+				t.Fatalf("after %s: got %v, want %v", time.Since(out), err, want)
+			}
+			seen[want]++
+			rest(t.Context(), time.Second)
+		}
+		if seen[ErrAway] < 200 || seen[ErrOpen] < 100 {
+			t.Errorf("refusals: got %v, want both kinds for minutes", seen)
+		}
+		rest(t.Context(), time.Minute)
+		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, g, demand("s")).Done(Outcome{})
+	})
+}
+
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", func(c *Config) { c.Queue = 2; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })

@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,6 +16,18 @@ const (
 	stepShare = 20
 	// turn is how long a replica keeps its share, in milliseconds, when there are more replicas than requests allowed at once.
 	turn = 1000
+	// hurry is by how much that grows with each run, so that what an outage took comes back before the night is over.
+	hurry = 1.1
+	// stale is after which time without a report nothing that was learned counts any more, in milliseconds.
+	stale = 10 * 60 * 1000
+	// lately is in what time half of what a replica took is forgotten, in milliseconds.
+	lately = 60 * 1000
+	// spanned is more than anybody can have taken lately.
+	spanned = 1 << 20
+	// absence is for how long a replica that wants nothing more may come back, in milliseconds: turns that wait are asked again and again.
+	absence = 3 * turn
+	// patience is how long a replica waits for what its next request needs until those that got more have to wait for it, in milliseconds.
+	patience = 30 * turn
 	// maxSkew is by how much the clocks of replicas may differ, in milliseconds.
 	maxSkew = 10_000
 	// forget is how long a replica that is heard no more is remembered, in milliseconds: a repeated report must be known as such.
@@ -57,6 +70,12 @@ type share struct {
 	// Hungry says that it could use more; Since is when it got its slots, or began to wait without any.
 	Hungry bool  `json:"hungry,omitempty"`
 	Since  int64 `json:"since,omitempty"`
+	// Waits says since when it has not got what its next request needs of the limits per minute, 0 if it has, and Asked when it last wanted it.
+	Waits int64 `json:"waits,omitempty"`
+	Asked int64 `json:"asked,omitempty"`
+	// Took is what it took of them lately, in minutes' limits, as of At.
+	Took float64 `json:"took,omitempty"`
+	At   int64   `json:"at,omitempty"`
 	// Short says that it could use more requests or tokens.
 	Short bool `json:"short,omitempty"`
 }
@@ -123,6 +142,7 @@ func decodeLedger(raw []byte) (*ledger, error) {
 
 // settle books a report and returns what the replica gets. A report that was booked before gets what it got.
 func (l *ledger) settle(now int64, limit Limit, r report) allotment {
+	l.refresh(now)
 	l.follow(now)
 	known, ok := l.Replicas[r.replica]
 	if ok && known.Seq == r.seq {
@@ -143,7 +163,9 @@ func (l *ledger) settle(now int64, limit Limit, r report) allotment {
 	got.Allowed = max(int(min(l.Concurrency, float64(limit.Concurrency))), 1)
 	got.Slots = l.slots(got.Allowed, known, &next, r)
 	next.Slots = max(got.Slots, r.running, known.Got.Slots) // while the answer is on its way the last one counts
-	l.take(limit, r, &got)
+	next.Waits, next.Asked = known.Waits, known.Asked
+	next.At, next.Took = l.At, min(known.Took, spanned)*math.Exp2(-float64(max(l.At-known.At, 0))/lately)
+	l.take(limit, r, &next, &got)
 	next.Short = limit.Requests > 0 && got.Requests < r.requests || limit.Tokens > 0 && got.Tokens < r.tokens
 	next.Got = got
 	if r.last {
@@ -151,6 +173,13 @@ func (l *ledger) settle(now int64, limit Limit, r report) allotment {
 	}
 	l.Replicas[r.replica] = next
 	return got
+}
+
+// refresh drops what refusals taught if nobody has used the budget for a while.
+func (l *ledger) refresh(now int64) {
+	if now-l.At > stale {
+		l.Concurrency, l.Rate, l.Step, l.Run, l.Streak = maxConcurrency, 1, 0, 0, 0
+	}
 }
 
 // follow moves the ledger's time on. If it is far ahead, a clock was wrong, and all times are moved back.
@@ -163,6 +192,7 @@ func (l *ledger) follow(now int64) {
 	l.At, l.Cut, l.Paused = now, l.Cut-back, l.Paused-back
 	for name, s := range l.Replicas {
 		s.Expires, s.Since = s.Expires-back, s.Since-back
+		s.Waits, s.Asked, s.At = max(s.Waits-back, 0), s.Asked-back, s.At-back
 		l.Replicas[name] = s
 	}
 	for _, w := range []window{l.Requests, l.Tokens} {
@@ -190,7 +220,6 @@ func (l *ledger) adapt(limit Limit, r report) {
 	if r.pause > 0 {
 		l.Paused = max(l.Paused, l.At+r.pause)
 	}
-	l.Concurrency = min(l.Concurrency, float64(limit.Concurrency))
 	if r.refused > 0 && r.began > l.Cut {
 		running := float64(r.running + r.refused)
 		for name, s := range l.Replicas {
@@ -199,7 +228,10 @@ func (l *ledger) adapt(limit Limit, r report) {
 			}
 		}
 		used := max(min(l.Concurrency, running), 1)
-		l.Step = max(used/stepShare, 1)
+		if l.Streak == 0 {
+			l.Step = 1
+		} // else an outage, which says nothing about how much there is room for
+		l.Step = max(l.Step, used/stepShare)
 		l.Concurrency = max(used/2, 1)
 		l.Rate = max(l.Rate/2, minRate)
 		l.Cut, l.Run = l.At, 0
@@ -210,16 +242,18 @@ func (l *ledger) adapt(limit Limit, r report) {
 		l.Streak = 0
 	}
 	l.Run += r.successes
-	for l.Concurrency < float64(limit.Concurrency) || l.Rate < 1 {
-		run := int(math.Ceil(l.Concurrency))
+	all := float64(limit.Concurrency)
+	for l.Concurrency < all || l.Rate < 1 {
+		run := int(math.Ceil(min(l.Concurrency, all)))
 		if l.Run < run {
 			return
 		}
 		l.Run -= run
-		l.Concurrency = min(l.Concurrency+max(l.Step, 1), float64(limit.Concurrency))
+		l.Concurrency = min(l.Concurrency+max(l.Step, 1), maxConcurrency)
+		l.Step = min(max(l.Step, 1)*hurry, maxConcurrency)
 		l.Rate = min(l.Rate+rateStep, 1)
 	}
-	l.Run = 0
+	l.Concurrency, l.Step, l.Run = maxConcurrency, 0, 0 // as if nothing had been: the limit may be a higher one tomorrow
 }
 
 // slots returns how many requests the replica may have at once. While others want more too, each gets its part; if there is not
@@ -269,11 +303,51 @@ func (l *ledger) slots(allowed int, known share, next *share, r report) int {
 	return slots
 }
 
-// take gives out requests and tokens of the limits per minute.
-func (l *ledger) take(limit Limit, r report, got *allotment) {
-	if got.Pause > 0 || got.Slots == 0 {
+// take gives out requests and tokens of the limits per minute. Who has waited for long and got less comes first: a request that needs most
+// of a minute's tokens would never find them beside others that take a few again and again.
+func (l *ledger) take(limit Limit, r report, next *share, got *allotment) {
+	wants := limit.Requests > 0 && r.requests > 0 || limit.Tokens > 0 && r.tokens > 0
+	switch {
+	case !wants || got.Slots == 0:
+		if l.At-next.Asked > absence {
+			next.Waits = 0
+		}
+		return
+	case got.Pause > 0:
 		return
 	}
+	next.Waits, next.Asked = cmp.Or(next.Waits, l.At), l.At
+	if l.yields(r.replica, next) {
+		got.Retry = turn
+		return
+	}
+	if l.share(limit, r, got); got.Retry > 0 {
+		return
+	}
+	next.Waits = 0
+	next.Took += max(part(got.Requests, limit.Requests), part(got.Tokens, limit.Tokens))
+}
+
+func part(n, limit int64) float64 {
+	if limit == 0 {
+		return 0
+	}
+	return float64(n) / float64(limit)
+}
+
+// yields says whether another replica has waited for long, and got less.
+func (l *ledger) yields(replica string, own *share) bool {
+	for name, s := range l.Replicas {
+		less := s.Took < own.Took || s.Took == own.Took && name < replica
+		if name != replica && s.Expires >= l.At && s.Waits > 0 && less && l.At-s.Waits >= patience && l.At-s.Asked <= absence {
+			return true
+		}
+	}
+	return false
+}
+
+// share gives out what there is to one of those that wait. A retry says that it is not enough.
+func (l *ledger) share(limit Limit, r report, got *allotment) {
 	short := int64(1)
 	for name, s := range l.Replicas {
 		if name != r.replica && s.Expires >= l.At && s.Short {
@@ -282,7 +356,7 @@ func (l *ledger) take(limit Limit, r report, got *allotment) {
 	}
 	second := l.At / 1000
 	got.Second = second
-	part := func(w window, limit, want, need int64) (n, retry int64) {
+	lend := func(w window, limit, want, need int64) (n, retry int64) {
 		scaled := max(int64(float64(limit)*l.Rate), need, 1)
 		free := w.free(second, scaled, need)
 		if free < need {
@@ -292,10 +366,10 @@ func (l *ledger) take(limit Limit, r report, got *allotment) {
 	}
 	var retry int64
 	if limit.Requests > 0 && r.requests > 0 {
-		got.Requests, got.Retry = part(l.Requests, limit.Requests, r.requests, 1)
+		got.Requests, got.Retry = lend(l.Requests, limit.Requests, r.requests, 1)
 	}
 	if limit.Tokens > 0 && r.tokens > 0 {
-		got.Tokens, retry = part(l.Tokens, limit.Tokens, r.tokens, r.need)
+		got.Tokens, retry = lend(l.Tokens, limit.Tokens, r.tokens, r.need)
 		got.Retry = max(got.Retry, retry)
 	}
 	if got.Retry > 0 {

@@ -225,3 +225,85 @@ func FuzzAccount(f *testing.F) {
 		}
 	})
 }
+
+// rounds counts how often all allowed requests have to succeed until as many as wanted are allowed.
+func (c *caller) rounds(tb testing.TB, l *ledger, from int64, want int) int {
+	tb.Helper()
+	limit := Limit{Concurrency: maxConcurrency}
+	got := c.tell(l, from, limit, report{})
+	for n := range 10_000 {
+		if got.Allowed >= want {
+			return n
+		}
+		from += 5 * second
+		got = c.tell(l, from, limit, report{running: got.Allowed, more: 1, tally: tally{successes: got.Allowed}})
+	}
+	tb.Fatalf("after 10,000 rounds: got %d allowed, want %d", got.Allowed, want)
+	return 0
+}
+
+// TestConcurrencyComesBack cuts the budget to one request at once, by an outage or bit by bit, and counts how long it takes to come back.
+func TestConcurrencyComesBack(t *testing.T) {
+	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 25}, "bit by bit": {1, 80}} {
+		l, a := newLedger(t), caller{name: "a"}
+		running := 5000
+		for n := range int64(15) {
+			at := (n + 1) * 60 * second
+			got := a.tell(l, at, Limit{Concurrency: maxConcurrency}, report{running: running, more: 10, tally: tally{refused: 1, began: at}})
+			running = got.Allowed - 1
+			a.tell(l, at+second, Limit{Concurrency: maxConcurrency}, report{running: running, more: 10, tally: tally{successes: test.successes}})
+		}
+		if l.Concurrency > 3 {
+			t.Errorf("%s: got %v at once, want it to be cut to a few", name, l.Concurrency)
+		}
+		if got := a.rounds(t, l, 20*60*second, 500); got > test.most {
+			t.Errorf("%s: got 500 at once after %d rounds, want at most %d", name, got, test.most)
+		}
+	}
+}
+
+// TestHigherLimitHoldsAtOnce checks that only refusals are learned from, and no limit that somebody gave before.
+func TestHigherLimitHoldsAtOnce(t *testing.T) {
+	l, a := newLedger(t), caller{name: "a"}
+	a.tell(l, second, Limit{Concurrency: 4}, report{more: 10})
+	if got := a.tell(l, 2*second, Limit{Concurrency: 64}, report{more: 100}); got.Allowed != 64 {
+		t.Errorf("with a higher limit: got %d allowed, want 64", got.Allowed)
+	}
+	a.tell(l, 3*second, Limit{Concurrency: 64}, report{running: 64, tally: tally{refused: 1, began: 3 * second}})
+	a.tell(l, 4*second, Limit{Concurrency: 64}, report{running: 1, tally: tally{successes: 100_000}})
+	if got := a.tell(l, 5*second, Limit{Concurrency: 640}, report{more: 1000}); got.Allowed != 640 {
+		t.Errorf("with a higher limit after all that was cut came back: got %d allowed, want 640", got.Allowed)
+	}
+}
+
+// TestOldRefusalsAreForgotten lets a budget that was cut rest for a night.
+func TestOldRefusalsAreForgotten(t *testing.T) {
+	l, a := newLedger(t), caller{name: "a"}
+	for n := range int64(10) {
+		a.tell(l, (n+1)*second, Limit{Requests: 600, Concurrency: 100}, report{running: 50, tally: tally{refused: 1, began: (n + 1) * second}})
+	}
+	if got := a.tell(l, 60*second, Limit{Requests: 600, Concurrency: 100}, report{more: 200}); got.Allowed > 30 || l.Rate > 0.1 {
+		t.Errorf("a minute later: got %+v at a rate of %v, want it cut", got, l.Rate)
+	}
+	if got := a.tell(l, 8*3600*second, Limit{Requests: 600, Concurrency: 100}, report{more: 200}); got.Allowed != 100 || l.Rate != 1 {
+		t.Errorf("the next morning: got %+v at a rate of %v, want all of it", got, l.Rate)
+	}
+}
+
+// TestAccountOfAWrongClock lets a replica whose clock is an hour ahead die with money reserved: it comes back when the lease ends.
+func TestAccountOfAWrongClock(t *testing.T) {
+	a, err := decodeAccount(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, one := Spend{Tokens: 1000}, Spend{Tokens: 900}
+	a.settle(3600*second, limit, claim{replica: "a", seq: 1, lease: 3 * second, want: one, need: one})
+	ask := claim{replica: "b", lease: 3 * second, want: one, need: one}
+	for n := range uint64(5) {
+		ask.seq++
+		got := a.settle(int64(n+1)*second, limit, ask)
+		if has := got.Got == one; has != (n >= 4) {
+			t.Errorf("%d s later: got %+v, want the reserve free after 3 s", n, got)
+		}
+	}
+}

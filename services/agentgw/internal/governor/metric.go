@@ -10,6 +10,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
+// maxNamed is how many keys have names of their own in metrics: whoever runs a sweep chooses addresses, and each is a key.
+const maxNamed = 64
+
+// otherKeys is the name of all others.
+const otherKeys = "other"
+
 // meters measure what budgets do. Nothing reproducible depends on it.
 type meters struct {
 	waits    metric.Float64Histogram
@@ -17,11 +23,22 @@ type meters struct {
 	tokens   metric.Int64Counter
 	money    metric.Float64Counter
 	watching metric.Registration
+	named    map[Key]bool // under the governor's lock
+}
+
+// name returns what a budget is called in metrics. A budget that was let go and comes back has the name that it had.
+func (m *meters) name(key Key) (Key, metric.MeasurementOption) {
+	if !m.named[key] && len(m.named) >= maxNamed {
+		key.Fingerprint = otherKeys
+	} else {
+		m.named[key] = true
+	}
+	return key, metric.WithAttributes(attribute.String("provider", key.Provider), attribute.String("key", key.Fingerprint))
 }
 
 func newMeters(g *Governor) (*meters, error) {
 	meter := otel.Meter("agentgw")
-	m := &meters{}
+	m := &meters{named: make(map[Key]bool)}
 	var errs [8]error
 	m.waits, errs[0] = meter.Float64Histogram("toolsandbox.budget.wait", metric.WithUnit("s"), metric.WithDescription("Time for which a request waited for its budget."))
 	m.requests, errs[1] = meter.Int64Counter("toolsandbox.budget.requests", metric.WithDescription("Requests that ended, by class."))
@@ -42,12 +59,15 @@ func newMeters(g *Governor) (*meters, error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		now := time.Now()
+		waiting, began, allowed := make(map[Key]int64), make(map[Key]int64), make(map[Key]int64)
 		for _, b := range g.budgets {
-			of := b.measured
-			o.ObserveInt64(queue, int64(b.queue.n), of)
-			o.ObserveInt64(running, int64(b.running), of)
-			o.ObserveInt64(limit, int64(b.allowed), of)
-			o.ObserveInt64(breaker, 1, of, metric.WithAttributes(attribute.String("state", b.breaker.state(now))))
+			waiting[b.label] += int64(b.queue.n)
+			began[b.label] += int64(b.running)
+			allowed[b.label] += int64(b.allowed)
+			o.ObserveInt64(queue, waiting[b.label], b.measured)
+			o.ObserveInt64(running, began[b.label], b.measured)
+			o.ObserveInt64(limit, allowed[b.label], b.measured)
+			o.ObserveInt64(breaker, 1, b.measured, metric.WithAttributes(attribute.String("state", b.breaker.state(now))))
 		}
 		return nil
 	}, queue, running, limit, breaker)

@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -48,5 +49,47 @@ func TestMetrics(t *testing.T) {
 				t.Errorf("%s: got %d, %v, want %d", name, value, ok, want)
 			}
 		}
+	})
+}
+
+// TestMetricsOfManyKeys uses more keys than have names: the rest are counted together.
+func TestMetricsOfManyKeys(t *testing.T) {
+	reader := metric.NewManualReader()
+	before := otel.GetMeterProvider()
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(reader)))
+	defer otel.SetMeterProvider(before)
+	synctest.Test(t, func(t *testing.T) {
+		const more = 10
+		g := replica(t, newMemory(), "r0", nil)
+		var held []*Grant
+		for n := range maxNamed + more {
+			d := demand("s")
+			d.Key.Fingerprint = Fingerprint(fmt.Sprintf("http://%d", n), "secret")
+			held = append(held, begin(t, g, d))
+		}
+		var all metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, gr := range held {
+			gr.Done(Outcome{})
+		}
+		for _, m := range all.ScopeMetrics[0].Metrics {
+			data, ok := m.Data.(metricdata.Gauge[int64])
+			if !ok || m.Name != "toolsandbox.budget.running" {
+				continue
+			}
+			other := int64(0)
+			for _, point := range data.DataPoints {
+				if name, _ := point.Attributes.Value("key"); name.AsString() == otherKeys {
+					other = point.Value
+				}
+			}
+			if len(data.DataPoints) != maxNamed+1 || other != more {
+				t.Errorf("%s: got %d names, %d requests under %s, want %d and %d", m.Name, len(data.DataPoints), other, otherKeys, maxNamed+1, more)
+			}
+			return
+		}
+		t.Error("toolsandbox.budget.running: got nothing, want it measured")
 	})
 }

@@ -21,9 +21,18 @@ func (s Spend) String() string {
 	return fmt.Sprintf("%d tokens and %s", s.Tokens, price.Dollars(s.Micros))
 }
 
+// most is where sums stop, and mostTokens what one request is taken to use at most, whatever a provider says.
+const (
+	most       = 1 << 60
+	mostTokens = 1 << 40
+)
+
 func (s Spend) plus(o Spend) Spend {
-	return Spend{Tokens: s.Tokens + o.Tokens, Micros: s.Micros + o.Micros}
+	return Spend{Tokens: sum(s.Tokens, o.Tokens), Micros: sum(s.Micros, o.Micros)}
 }
+
+func sum(a, b int64) int64 { return min(min(a, most)+min(b, most), most) }
+
 func (s Spend) minus(o Spend) Spend {
 	return Spend{Tokens: s.Tokens - o.Tokens, Micros: s.Micros - o.Micros}
 }
@@ -33,35 +42,40 @@ func (s Spend) within(limit Spend) bool {
 	return (limit.Tokens == 0 || s.Tokens <= limit.Tokens) && (limit.Micros == 0 || s.Micros <= limit.Micros)
 }
 
-// spending is what a request is estimated to cost, or did cost, and how that was computed.
+// spending is what a request is estimated to cost, and how that was computed.
 type spending struct {
 	Spend
-	priced bool
-	price  price.Price
+	input, output int64
+	priced        bool
+	price         price.Price
 }
 
 // estimate returns what a request may cost. Where the model's price is not known only tokens count.
 func (g *Governor) estimate(d Demand) spending {
-	input, output := max(d.InputTokens, 0), max(d.OutputTokens, 0)
-	s := spending{Spend: Spend{Tokens: input + output}}
-	if s.price, s.priced = g.prices.Of(strings.ToLower(d.Key.Provider), d.Model); s.priced {
-		s.Micros = s.price.Micros(input, 0, output)
-	}
+	s := spending{input: within(d.InputTokens), output: within(d.OutputTokens)}
+	s.price, s.priced = g.prices.Of(strings.ToLower(d.Key.Provider), d.Model)
+	s.Spend = s.cost(s.input, 0, s.output)
 	return s
 }
 
-// actual returns what a request did cost. What nobody says is as estimated if the request may have been answered.
-func actual(estimate spending, o Outcome) Spend {
+// cost returns what tokens cost at the price of the estimate.
+func (s spending) cost(input, cached, output int64) Spend {
+	cost := Spend{Tokens: input + output}
+	if s.priced {
+		cost.Micros = s.price.Micros(input, cached, output)
+	}
+	return cost
+}
+
+// actual returns what a request did cost. What nobody says is as expected if the provider may charge for it.
+func actual(estimate spending, expected Spend, o Outcome) Spend {
 	if o.Usage == nil {
-		if o.Class == Succeeded || o.Class == Abandoned {
-			return estimate.Spend
+		if o.Class == Succeeded || o.Class == Abandoned || o.Charged {
+			return expected
 		}
 		return Spend{}
 	}
-	input, cached, output := max(o.Usage.GetInputTokens(), 0), o.Usage.GetCachedTokens(), max(o.Usage.GetOutputTokens(), 0)
-	s := Spend{Tokens: input + output}
-	if estimate.priced {
-		s.Micros = estimate.price.Micros(input, cached, output)
-	}
-	return s
+	return estimate.cost(within(o.Usage.GetInputTokens()), o.Usage.GetCachedTokens(), within(o.Usage.GetOutputTokens()))
 }
+
+func within(tokens int64) int64 { return min(max(tokens, 0), mostTokens) }

@@ -26,17 +26,39 @@ type purse struct {
 	reserved Spend // what running requests and the next ones may spend, and ended ones that are not booked yet
 	until    time.Time
 	sent     *claim // that may or may not have been booked
+	habits   map[subject]*habit
 }
 
 func newPurse(g *Governor, sweep string) *purse {
-	p := &purse{keeping: newKeeping(g, spendPrefix+sweep), g: g}
+	p := &purse{keeping: newKeeping(g, spendPrefix+sweep), g: g, habits: make(map[subject]*habit)}
 	p.forget = func() { delete(g.purses, sweep) }
 	p.refuse = func(err error) {
 		for _, b := range g.budgets {
-			b.fail(p, err)
+			b.fail(p.owns, err)
 		}
 	}
 	return p
+}
+
+// owns chooses the purse's requests.
+func (p *purse) owns(w *waiter) bool { return w.purse == p }
+
+// habit returns what is known of a model's requests. There are as many as models that play in the sweep.
+func (p *purse) habit(of subject) *habit {
+	h := p.habits[of]
+	if h == nil {
+		h = &habit{}
+		p.habits[of] = h
+	}
+	return h
+}
+
+// expected is what a request will cost by what others have.
+func (w *waiter) expected() Spend {
+	if w.habit == nil {
+		return w.cost.Spend
+	}
+	return w.habit.expect(w.cost)
 }
 
 // admit takes in the sweep's limit and says whether it is reached.
@@ -61,20 +83,25 @@ func (p *purse) left() {
 	}
 }
 
-func (p *purse) begin(cost Spend) {
+func (p *purse) begin(w *waiter) {
+	w.held = w.expected()
 	if p != nil {
-		p.held = p.held.plus(cost)
-		p.recent = p.recent.plus(cost)
+		p.held = p.held.plus(w.held)
+		p.recent = p.recent.plus(w.held)
 		p.running++
+		w.habit.running++
 	}
 }
 
 // covers says whether a request may begin. If it has to be found out, it asks.
-func (p *purse) covers(now time.Time, cost Spend) bool {
+func (p *purse) covers(now time.Time, w *waiter) bool {
 	if p == nil || p.limit == (Spend{}) {
 		return true
 	}
-	used := p.held.plus(p.spent).plus(cost)
+	if !w.habit.begins() {
+		return false // one of those that run comes first
+	}
+	used := p.held.plus(p.spent).plus(w.expected())
 	if p.sent != nil {
 		used = used.plus(p.sent.spent)
 	}
@@ -136,7 +163,7 @@ func decodeAccount(raw []byte) (*account, error) {
 
 // settle books a claim and returns what the replica may spend. A claim that was booked before gets what it got.
 func (a *account) settle(now int64, limit Spend, c claim) reserve {
-	a.At = max(a.At, now)
+	a.follow(now)
 	if known, ok := a.Replicas[c.replica]; ok && known.Seq == c.seq {
 		return known
 	}
@@ -175,6 +202,20 @@ func (a *account) settle(now int64, limit Spend, c claim) reserve {
 	return got
 }
 
+// follow moves the account's time on, as the ledger's does.
+func (a *account) follow(now int64) {
+	back := a.At - now
+	if back <= maxSkew {
+		a.At = max(a.At, now)
+		return
+	}
+	a.At = now
+	for name, r := range a.Replicas {
+		r.Expires -= back
+		a.Replicas[name] = r
+	}
+}
+
 // report implements kept.
 func (p *purse) report(now time.Time, last bool) change {
 	if p.sent == nil {
@@ -202,8 +243,8 @@ func (p *purse) report(now time.Time, last bool) change {
 // next returns the estimate of the request that waits longest in any budget.
 func (p *purse) next() Spend {
 	for _, b := range p.g.budgets {
-		if w := b.queue.next(func(w *waiter) bool { return w.purse == p }); w != nil {
-			return w.cost.Spend
+		if w := b.queue.next(p.owns); w != nil {
+			return w.expected()
 		}
 	}
 	return Spend{}
@@ -224,11 +265,26 @@ func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserv
 	if got.Over && limit != (Spend{}) {
 		p.over = fmt.Errorf("%w: %s of %s", ErrSpent, spent, limit)
 	}
+	if p.over != nil {
+		p.stop(limit)
+	}
 	for _, b := range p.g.budgets {
-		if p.over != nil {
-			b.fail(p, p.over)
-		}
 		b.dispatch(now)
+	}
+}
+
+// stop fails the requests that wait with a limit that is reached. If others wait with another one, it is theirs that counts now.
+func (p *purse) stop(limit Spend) {
+	var next *waiter
+	for _, b := range p.g.budgets {
+		b.fail(func(w *waiter) bool { return w.purse == p && w.limit == limit }, p.over)
+		if w := b.queue.next(p.owns); w != nil {
+			next = w
+		}
+	}
+	if next != nil {
+		_ = p.admit(next.limit) // another limit: nothing is known of it yet
+		p.ask()
 	}
 }
 

@@ -83,7 +83,7 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 					}
 				}
 				spent, err := replicas[0].Spent(t.Context(), "s")
-				if want := actual(replicas[0].estimate(test.demand), Outcome{Usage: test.usage}); err != nil || spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
+				if want := actual(replicas[0].estimate(test.demand), Spend{Tokens: 1000}, Outcome{Usage: test.usage}); err != nil || spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
 					t.Errorf("Spent: got %v, %v, want %d times %v", spent, err, began, want)
 				}
 			})
@@ -121,16 +121,17 @@ func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
 	})
 }
 
-// TestSpendOfFailures checks that what failed costs nothing, and what was given up its estimate.
+// TestSpendOfFailures checks that what failed costs nothing, and what was given up, or whose answer was lost, its estimate.
 func TestSpendOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)
 		for _, class := range []Class{Rejected, Failed, Unsent, Abandoned} {
 			begin(t, g, demand("s")).Done(Outcome{Class: class})
 		}
+		begin(t, g, demand("s")).Done(Outcome{Class: Failed, Charged: true}) // no answer in time
 		<-time.After(2 * time.Second)
-		if spent, err := g.Spent(t.Context(), "s"); err != nil || spent != (Spend{Tokens: 1000}) {
-			t.Errorf("Spent: got %v, %v, want 1000 tokens", spent, err)
+		if spent, err := g.Spent(t.Context(), "s"); err != nil || spent != (Spend{Tokens: 2000}) {
+			t.Errorf("Spent: got %v, %v, want 2000 tokens", spent, err)
 		}
 	})
 }

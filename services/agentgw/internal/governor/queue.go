@@ -12,6 +12,9 @@ type waiter struct {
 	sweep  string
 	tokens int64 // estimated, no more than the budget can ever give
 	cost   spending
+	habit  *habit // nil without a purse
+	limit  Spend
+	held   Spend // what it is expected to cost, since it began
 	probe  bool
 	ready  chan struct{} // closed when grant or err is set
 	grant  *Grant
@@ -88,18 +91,46 @@ func (q *queue) remove(w *waiter) {
 	q.tokens -= w.tokens
 }
 
-// drain takes out all waiters, or those of one purse, and returns them.
-func (q *queue) drain(of *purse) []*waiter {
+// drain takes out all waiters that are chosen and returns them.
+func (q *queue) drain(chosen func(w *waiter) bool) []*waiter {
 	var all []*waiter
 	for _, l := range q.sweeps {
 		for e := l.waiters.Front(); e != nil; {
 			w, _ := e.Value.(*waiter)
 			e = e.Next()
-			if of == nil || w.purse == of {
+			if chosen(w) {
 				q.remove(w)
 				all = append(all, w)
 			}
 		}
 	}
 	return all
+}
+
+// surplus returns the last waiter of the sweep that has most of them, nil if the given one would have as many.
+func (q *queue) surplus(sweep string) *waiter {
+	longest, own := 0, 0
+	var last *waiter
+	for name, l := range q.sweeps {
+		n := l.waiters.Len()
+		if name == sweep {
+			own = n
+		}
+		if w, ok := backOf(l); ok && (n > longest || n == longest && name < last.sweep) {
+			longest, last = n, w
+		}
+	}
+	if longest <= own+1 {
+		return nil
+	}
+	return last
+}
+
+func backOf(l *line) (*waiter, bool) {
+	back := l.waiters.Back()
+	if back == nil {
+		return nil, false
+	}
+	w, ok := back.Value.(*waiter)
+	return w, ok
 }

@@ -23,7 +23,7 @@ const (
 
 // Hold says why a turn was not begun: its budget does not let it.
 type Hold struct {
-	// Spent says that the sweep has spent what it may; else the turn may begin later.
+	// Spent says that the sweep has spent what it may, or that nobody can tell; else the turn may begin later.
 	Spent  bool
 	reason error
 }
@@ -58,6 +58,7 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *prov
 		Key:         governor.Key{Provider: seller(model), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Model:       model.GetModel(),
+		Metered:     to.Own,
 		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
 		Limit: governor.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
 	}
@@ -87,7 +88,7 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 		done(outcome)
 		return retry.Outcome{Err: err}
 	}
-	outcome.RetryAfter = failure.RetryAfter
+	outcome.RetryAfter, outcome.Charged = failure.RetryAfter, failure.Charged
 	done(outcome)
 	refused := outcome.Class == governor.Throttled || outcome.Class == governor.Overloaded
 	if refused {
@@ -111,13 +112,16 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	defer cancel()
 	grant, err := q.cfg.Budget.Acquire(waiting, q.demand)
 	switch {
+	case err == nil && ctx.Err() != nil:
+		grant.Done(governor.Outcome{Class: governor.Unsent}) // nobody waits any more
+		return nil, ctx.Err()
 	case err == nil:
 		return grant.Done, nil
-	case errors.Is(err, governor.ErrSpent):
+	case errors.Is(err, governor.ErrSpent), errors.Is(err, governor.ErrUnpriced):
 		return nil, &Hold{Spent: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrQueue):
+	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrAway), errors.Is(err, governor.ErrQueue):
 		rest, stop := context.WithTimeout(waiting, maxHold)
 		defer stop()
 		<-rest.Done() // asking again sooner is of no use
@@ -135,6 +139,8 @@ func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
 		return governor.Succeeded
 	case unread, failure == nil:
 		return governor.Abandoned
+	case failure.Unpaid:
+		return governor.Rejected // whatever its status: asking less does not help
 	case failure.Status == 0 && !failure.Network:
 		return governor.Unsent
 	}

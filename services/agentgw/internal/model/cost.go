@@ -8,7 +8,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// charged returns what a turn used with its list price, if that is known. Without a table of prices none is.
+// charged returns what a turn used with its price by the table, if it is in there. Without a table of prices none is.
 func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgwv1.Usage {
 	if used == nil || p.cfg.Prices == nil {
 		return used

@@ -101,6 +101,10 @@ type Failure struct {
 	Timeout bool
 	// Retryable says that the same request may succeed later.
 	Retryable bool
+	// Unpaid says that the account has no credit left: waiting does not help, paying does.
+	Unpaid bool
+	// Charged says that the provider may charge for the request although its answer is lost.
+	Charged bool
 	// RetryAfter is how long the provider asks to wait, 0 if it does not say.
 	RetryAfter time.Duration
 	// Detail says what happened, for people.

@@ -3,8 +3,8 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,14 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
 const (
-	// maxExcerpt bounds how much of an error's body is kept.
-	maxExcerpt = 300
 	// maxErrorBytes bounds how much of an error's body is read.
 	maxErrorBytes = 64 << 10
 	hidden        = "[key]"
@@ -82,7 +79,7 @@ func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, tim
 		return nil, ctx.Err()
 	case errors.As(err, &failure):
 	case limited.Err() != nil:
-		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
+		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
 	default:
 		failure = &provider.Failure{Network: true, Retryable: true, Detail: reason(err)}
 	}
@@ -110,11 +107,14 @@ func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (bo
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refused(response)
+		return nil, refused(response, to.Secret)
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("the answer broke off: %w", err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
+		return nil, &provider.Failure{Network: true, Retryable: true, Charged: true, Detail: "the answer broke off: " + reason(err)}
 	}
 	if int64(len(body)) > c.maxBytes {
 		return nil, &provider.Failure{Status: response.StatusCode, Detail: fmt.Sprintf("an answer of more than %d bytes", c.maxBytes)}
@@ -132,14 +132,20 @@ func reason(err error) string {
 }
 
 // refused describes an answer that is no success.
-func refused(response *http.Response) *provider.Failure {
+func refused(response *http.Response, secret string) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what came is worth telling even if it broke off
-	return &provider.Failure{
+	said := readComplaint(raw)
+	failure := &provider.Failure{
 		Status:     response.StatusCode,
 		Retryable:  retryable(response),
-		RetryAfter: retryAfter(response.Header),
-		Detail:     excerpt(raw),
+		RetryAfter: cmp.Or(retryAfter(response.Header), said.delay),
+		Detail:     excerpt(said.text, secret),
 	}
+	if said.unpaid(response.StatusCode) {
+		failure.Unpaid, failure.Retryable, failure.RetryAfter = true, false, 0
+		failure.Detail = "the account has no credit left: " + failure.Detail
+	}
+	return failure
 }
 
 // retryable says whether the same request may succeed later; the provider's word counts more than the status.
@@ -182,36 +188,4 @@ func retryAfter(header http.Header) time.Duration {
 func seconds(s float64) time.Duration {
 	const day = 24 * 60 * 60
 	return time.Duration(min(s, day) * float64(time.Second))
-}
-
-// excerpt returns what an error's body says: its message where it has the usual form, else its beginning.
-func excerpt(raw []byte) string {
-	var body struct {
-		Error json.RawMessage `json:"error"`
-	}
-	text := string(raw)
-	if json.Unmarshal(raw, &body) == nil && len(body.Error) > 0 {
-		var described struct {
-			Message string `json:"message"`
-		}
-		var plain string
-		switch {
-		case json.Unmarshal(body.Error, &described) == nil && described.Message != "":
-			text = described.Message
-		case json.Unmarshal(body.Error, &plain) == nil:
-			text = plain
-		}
-	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if text == "" {
-		return "no details"
-	}
-	if len(text) > maxExcerpt {
-		cut := maxExcerpt
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return text
 }

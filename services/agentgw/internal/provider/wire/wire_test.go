@@ -74,11 +74,12 @@ func TestFailures(t *testing.T) {
 		"told not":   {status(500, "x", "X-Should-Retry", "false"), provider.Failure{Status: 500, Detail: "x"}},
 		"redirect":   {status(302, "x", "Location", "http://elsewhere.invalid/"), provider.Failure{Status: 302, Detail: "x"}},
 		"long":       {status(500, strings.Repeat("é", 500)), provider.Failure{Status: 500, Retryable: true, Detail: strings.Repeat("é", 150) + "…"}},
+		"cut key":    {status(500, strings.Repeat("x", 295)+secret), provider.Failure{Status: 500, Retryable: true, Detail: strings.Repeat("x", 295) + "[key]"}},
 		"huge":       {status(200, strings.Repeat("x", 2000)), provider.Failure{Status: 200, Detail: "an answer of more than 1024 bytes"}},
 		"no UTF-8":   {status(500, "\xff"), provider.Failure{Status: 500, Retryable: true, Detail: "?"}},
-		"cut stream": {cut, provider.Failure{Network: true, Retryable: true, Detail: "the answer broke off: unexpected EOF"}},
+		"cut stream": {cut, provider.Failure{Network: true, Retryable: true, Charged: true, Detail: "the answer broke off: unexpected EOF"}},
 		"cut off":    {abort, provider.Failure{Network: true, Retryable: true, Detail: "EOF"}},
-		"slow":       {slow, provider.Failure{Network: true, Timeout: true, Retryable: true, Detail: "no answer within 300ms"}},
+		"slow":       {slow, provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: "no answer within 300ms"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

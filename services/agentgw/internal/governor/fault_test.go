@@ -1,0 +1,204 @@
+package governor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// TestSmallSweepGetsIntoAFullQueue fills the queue with one sweep: another one's request takes the place of its last, which is told so.
+func TestSmallSweepGetsIntoAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const room = 20
+		g := replica(t, newMemory(), "r0", func(c *Config) { c.Queue = room; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
+		held := begin(t, g, demand("large"))
+		ended := make(chan error, room+room)
+		wait := func(sweep string) {
+			gr, err := g.Acquire(t.Context(), demand(sweep))
+			if err == nil {
+				gr.Done(Outcome{})
+			}
+			ended <- fmt.Errorf("%s: %w", sweep, err)
+		}
+		for range room {
+			go wait("large")
+		}
+		synctest.Wait()
+		for range room {
+			go wait("small")
+		}
+		synctest.Wait()
+		refused := make(map[string]int)
+		for range room {
+			err := <-ended
+			if !errors.Is(err, ErrQueue) {
+				t.Errorf("while the queue is full: got %v, want ErrQueue", err)
+			}
+			sweep, _, _ := strings.Cut(err.Error(), ":")
+			refused[sweep]++
+		}
+		if refused["large"] != room/2 || refused["small"] != room/2 {
+			t.Errorf("refused: got %v, want half of each", refused)
+		}
+		held.Done(Outcome{})
+		for range room {
+			if err := <-ended; errors.Is(err, ErrQueue) {
+				t.Errorf("of those that had a place: got %v, want it to begin", err)
+			}
+		}
+	})
+}
+
+// TestLargeRequestIsNotStarved lets one replica ask for nearly a minute's tokens at once beside one that always takes a few.
+func TestLargeRequestIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		limit := limited(Limit{Tokens: 10_000})
+		few, many := replica(t, store, "r0", limit), replica(t, store, "r1", limit)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+		defer cancel()
+		var group sync.WaitGroup
+		var small, large atomic.Int32
+		work := func(g *Governor, tokens int64, n *atomic.Int32) {
+			for ctx.Err() == nil {
+				d := demand("s")
+				d.InputTokens, d.OutputTokens = tokens, 0
+				if gr, err := g.Acquire(ctx, d); err == nil {
+					n.Add(1)
+					gr.Done(Outcome{})
+				}
+			}
+		}
+		for range 10 {
+			group.Go(func() { work(few, 500, &small) })
+		}
+		group.Go(func() { work(many, 9000, &large) })
+		group.Wait()
+		if s, l := small.Load(), large.Load(); l < 4 || s < 30 {
+			t.Errorf("in 20 minutes: got %d small and %d large requests, want at least 30 and 4", s, l)
+		}
+	})
+}
+
+// TestOvershoot lets a thousand turns begin at once that use 40 times of what is estimated: what is spent beyond the limit is small.
+func TestOvershoot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, used = 1_000_000, 10_800
+		g := replica(t, newMemory(), "r0", nil)
+		d := demand("s")
+		d.Limit = Spend{Tokens: limit}
+		var group sync.WaitGroup
+		for range 1000 {
+			group.Go(func() {
+				for {
+					gr, err := g.Acquire(t.Context(), d)
+					if err != nil {
+						return
+					}
+					rest(t.Context(), 5*time.Second)
+					gr.Done(Outcome{Usage: &agentgwv1.Usage{InputTokens: 800, OutputTokens: used - 800}})
+				}
+			})
+		}
+		group.Wait()
+		if got, err := g.Spent(t.Context(), "s"); err != nil || got.Tokens > limit+blind*used || got.Tokens < limit-used {
+			t.Errorf("spent of %d tokens: got %v, %v, want at most %d requests' more", limit, got, err, blind)
+		}
+	})
+}
+
+// TestHugeUsage lets a provider say that it used more tokens than there are numbers for.
+func TestHugeUsage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", limited(Limit{Tokens: 100_000}))
+		d := demand("s")
+		d.Limit = Spend{Tokens: 50_000}
+		for range 2 {
+			begin(t, g, d).Done(Outcome{Usage: &agentgwv1.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}})
+			if got, err := g.Acquire(t.Context(), d); !errors.Is(err, ErrSpent) {
+				t.Fatalf("after it: got %v, %v, want ErrSpent", got, err)
+			}
+			d.Sweep = "u"
+		}
+		all := Spend{Tokens: math.MaxInt64, Micros: math.MaxInt64}
+		if got := all.plus(all); got != (Spend{Tokens: most, Micros: most}) || (Spend{}).minus(got).minus(got).Tokens >= 0 {
+			t.Errorf("sum of all there is: got %v, want it to stop", got)
+		}
+	})
+}
+
+// TestUnknownPrice bounds money where nobody knows what the model costs.
+func TestUnknownPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		d := demand("s")
+		d.Metered, d.Limit = true, Spend{Micros: 5_000_000}
+		_, err := g.Acquire(t.Context(), d)
+		if !errors.Is(err, ErrUnpriced) || !strings.Contains(err.Error(), "unknown") || !strings.Contains(err.Error(), "tokens") {
+			t.Errorf("Acquire: got %v, want ErrUnpriced that names the model and what helps", err)
+		}
+		d.Limit.Tokens = 5000
+		begin(t, g, d).Done(Outcome{})
+		d.Limit, d.Metered = Spend{Micros: 5_000_000}, false // a server of one's own
+		begin(t, g, d).Done(Outcome{})
+	})
+}
+
+// TestLimitIsRaisedMeanwhile lets the limit of some waiting requests be reached, and not that of others of the same sweep.
+func TestLimitIsRaisedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", limited(Limit{Concurrency: 1}))
+		low, high := demand("s"), demand("s")
+		low.Limit, high.Limit = Spend{Tokens: 1500}, Spend{Tokens: 10_000}
+		held := begin(t, g, low)
+		ended := map[string]chan error{"low": make(chan error, 3), "high": make(chan error, 3)}
+		for range 3 {
+			for name, d := range map[string]Demand{"low": low, "high": high} {
+				go func() {
+					gr, err := g.Acquire(t.Context(), d)
+					if err == nil {
+						gr.Done(Outcome{})
+					}
+					ended[name] <- err
+				}()
+			}
+		}
+		synctest.Wait()
+		held.Done(Outcome{})
+		for range 3 {
+			if err := <-ended["high"]; err != nil {
+				t.Errorf("with the higher limit: got %v, want it to begin", err)
+			}
+			if err := <-ended["low"]; err != nil && !errors.Is(err, ErrSpent) {
+				t.Errorf("with the lower limit: got %v, want ErrSpent or nothing", err)
+			}
+		}
+	})
+}
+
+// TestSlowStore lets every step of a report take longer than half of the time for which requests are taken in advance.
+func TestSlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.latency = 700 * time.Millisecond
+		g := replica(t, store, "r0", limited(Limit{Requests: 600}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for range 5 {
+			gr, err := g.Acquire(ctx, demand("s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gr.Done(Outcome{})
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// TestComplaints tells accounts without credit from those that ask too often: only the latter are worth waiting for.
+func TestComplaints(t *testing.T) {
+	const none = "the account has no credit left: "
+	tests := map[string]struct {
+		status int
+		body   string
+		want   provider.Failure
+	}{
+		"OpenAI's quota": {
+			429, `{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}`,
+			provider.Failure{Status: 429, Unpaid: true, Detail: none + "You exceeded your current quota"},
+		},
+		"OpenAI's hard limit": {
+			400, `{"error": {"message": "Billing hard limit has been reached", "type": "invalid_request_error", "code": "billing_hard_limit_reached"}}`,
+			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Billing hard limit has been reached"},
+		},
+		"OpenAI's rate": {
+			429, `{"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}`,
+			provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "Rate limit reached"},
+		},
+		"Anthropic's balance": {
+			400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}}`,
+			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Your credit balance is too low to access the Anthropic API."},
+		},
+		"Anthropic's billing": {
+			403, `{"type": "error", "error": {"type": "billing_error", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"},
+		},
+		"Google's quota of a day": {
+			429, `{"error": {"code": 429, "message": "Quota exceeded for metric: GenerateRequestsPerDay", "status": "RESOURCE_EXHAUSTED"}}`,
+			provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "Quota exceeded for metric: GenerateRequestsPerDay"},
+		},
+		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, Unpaid: true, Detail: none + "pay"}},
+		"Cohere's form": {
+			429, `{"id": "x", "message": "too many"}`, provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "too many"},
+		},
+		"a text that speaks of it": {
+			429, `{"error": {"message": "insufficient_quota is not meant", "code": null}}`,
+			provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "insufficient_quota is not meant"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+			})
+			if test.status != http.StatusTooManyRequests {
+				test.want.RetryAfter = 0
+			}
+			_, err := send(t, to, time.Minute)
+			got, ok := errors.AsType[*provider.Failure](err)
+			if !ok {
+				t.Fatalf("got %v, want a failure", err)
+			}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDelayInTheBody reads how long Google asks to wait, which sends no header.
+func TestDelayInTheBody(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		`{"error": {"details": [{"@type": "QuotaFailure"}, {"@type": "RetryInfo", "retryDelay": "34.5s"}]}}`: 34500 * time.Millisecond,
+		`{"error": {"details": [{"retryDelay": "999999h"}]}}`:                                                24 * time.Hour,
+		`{"error": {"details": [{"retryDelay": "-3s"}]}}`:                                                    0,
+		`{"error": {"message": "m", "details": "soon"}}`:                                                     0,
+		`{"error": [1]}`: 0,
+		`[`:              0,
+	} {
+		if got := readComplaint([]byte(body)); got.delay != want || got.text == "" {
+			t.Errorf("%s: got %+v, want a delay of %s and a text", body, got, want)
+		}
+	}
+}
+
+func FuzzComplaint(f *testing.F) {
+	f.Add([]byte(`{"error": {"message": "m", "type": "t", "code": 1, "details": [{"retryDelay": "1s"}]}}`), "m")
+	f.Add([]byte(`{"error": "e"}`), "")
+	f.Fuzz(func(t *testing.T, raw []byte, secret string) {
+		said := readComplaint(raw)
+		if got := excerpt(said.text, secret); got == "" || len(got) > maxExcerpt+len("…") || said.delay < 0 {
+			t.Errorf("of %q: got %q and a delay of %s, want a short text and no time past", raw, got, said.delay)
+		}
+	})
+}
