@@ -25,10 +25,10 @@ type userModel struct {
 }
 
 // userModels are the ways to ask a model.
-func userModels() []userModel {
-	completion := func(text string) string {
-		return fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, text)
-	}
+func userModels() []userModel { return append(callingUsers(), promptedUsers()...) }
+
+// callingUsers are models with calls of their provider's interface.
+func callingUsers() []userModel {
 	return []userModel{
 		{"openai:m", `"role":"tool"`, func(u userTurn) string {
 			if u.tool == "" {
@@ -48,6 +48,41 @@ func userModels() []userModel {
 				return fmt.Sprintf(`{"candidates": [{"content": {"role": "model", "parts": [{"text": %q}]}, "finishReason": "STOP"}]}`, u.text)
 			}
 			return fmt.Sprintf(`{"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": %q, "args": %s}}]}, "finishReason": "STOP"}]}`, u.tool, u.arguments)
+		}},
+		{"openai-responses:m", `"function_call_output"`, func(u userTurn) string {
+			if u.tool == "" {
+				return fmt.Sprintf(`{"status": "completed", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": %q}]}]}`, u.text)
+			}
+			return fmt.Sprintf(`{"status": "completed", "output": [{"type": "function_call", "id": "f_%s", "call_id": "u_%s", "name": %q, "arguments": %q, "status": "completed"}]}`,
+				u.tool, u.tool, u.tool, u.arguments)
+		}},
+		{"cohere:m", `"role":"tool"`, func(u userTurn) string {
+			if u.tool == "" {
+				return fmt.Sprintf(`{"finish_reason": "COMPLETE", "message": {"role": "assistant", "content": [{"type": "text", "text": %q}]}}`, u.text)
+			}
+			return fmt.Sprintf(`{"finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_calls": [{"id": "u_%s", "type": "function", "function": {"name": %q, "arguments": %q}}]}}`,
+				u.tool, u.tool, u.arguments)
+		}},
+	}
+}
+
+// promptedUsers are models that write calls as text.
+func promptedUsers() []userModel {
+	completion := func(text string) string {
+		return fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, text)
+	}
+	return []userModel{
+		{"mistral:m", `TOOL_RESULTS`, func(u userTurn) string {
+			if u.tool == "" {
+				return completion(u.text)
+			}
+			return completion(fmt.Sprintf(`[TOOL_CALLS] [{"name": %q, "arguments": %s}]`, u.tool, u.arguments))
+		}},
+		{"cohere-prompted:m", `results`, func(u userTurn) string {
+			if u.tool == "" {
+				return completion(u.text)
+			}
+			return completion(fmt.Sprintf("Action: ```json\n[{\"tool_name\": %q, \"parameters\": %s}]```", u.tool, u.arguments))
 		}},
 		{"hermes:m", `tool_response`, func(u userTurn) string {
 			if u.tool == "" {

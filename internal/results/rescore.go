@@ -59,7 +59,7 @@ func (s *Summary) With(entries []ScenarioResult) (*Summary, error) {
 			return nil, err
 		}
 	}
-	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}, nil
+	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA, UserContract: s.UserContract}, nil
 }
 
 // ReplaceSummary writes a summary into a run's directory and keeps the one that is there as PreviousSummaryFile. Whatever

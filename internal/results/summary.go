@@ -29,6 +29,8 @@ type Summary struct {
 	Categories Categories `json:"category_aggregated_results"`
 	// GitSHA is always null: a run is not tied to a repository.
 	GitSHA *string `json:"git_sha"`
+	// UserContract says how often simulated users broke their contract; only where one was watched. The original has no such key.
+	UserContract *UserContract `json:"user_contract,omitempty"`
 }
 
 // ScenarioResult is the score of one rollout. Similarities are JSON numbers because the original spells a similarity that
@@ -55,16 +57,6 @@ type ScenarioResult struct {
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
 	// Usage is what models used; only where one played. The original has no such key.
 	Usage *Usage `json:"usage,omitempty"`
-}
-
-// UserFlag is a suspicion that a simulated user broke its contract.
-type UserFlag struct {
-	// Rule is which one: assistant, early_end, invented or leak.
-	Rule string `json:"rule"`
-	// Index is the message's.
-	Index int `json:"index"`
-	// Evidence is what raised it.
-	Evidence string `json:"evidence"`
 }
 
 // Match is a node's matched message and the similarity there.
@@ -157,7 +149,7 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 // Summarize returns the summary of a run over the given rollouts, in their order. Rollouts that infrastructure or a
 // cancellation ended are listed but not averaged: they say nothing about the agent.
 func Summarize(rollouts []Rollout) *Summary {
-	summary := &Summary{Scenarios: []ScenarioResult{}, Categories: Categories{}}
+	summary := &Summary{Scenarios: []ScenarioResult{}, Categories: Categories{}, UserContract: userContract(rollouts)}
 	type sum struct {
 		similarity, turns float64
 		count             int
@@ -208,10 +200,7 @@ func scenarioResult(r Rollout) ScenarioResult {
 		MilestoneSimilarity: "0", MinefieldSimilarity: "0", Similarity: "0", TurnCount: int(r.Result.GetTurnCount()),
 		MilestoneMapping: Mapping{}, MinefieldMapping: Mapping{},
 	}
-	for _, flag := range r.Flags {
-		out.UserFlags = append(out.UserFlags, UserFlag{flag.GetRule(), int(flag.GetIndex()), flag.GetEvidence()})
-	}
-	out.Usage = usage(r.Usage)
+	out.UserFlags, out.Usage = userFlags(r.Flags), usage(r.Usage)
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())
 		out.ExceptionType, out.Traceback = &kind, &trace

@@ -121,7 +121,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Flags: trajectory.GetFlags(), Usage: trajectory.GetUsage()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
 }
 
 // record stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.

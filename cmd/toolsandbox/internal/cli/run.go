@@ -296,7 +296,7 @@ func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error 
 	if o.asJSON {
 		return writeJSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.rows), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, summary.UserContract), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile)); err != nil {

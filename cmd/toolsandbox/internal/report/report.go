@@ -24,8 +24,6 @@ type Row struct {
 	Result *busv1.Result
 	// Took is the time from the first to the last message.
 	Took time.Duration
-	// Flags are where a simulated user broke its contract.
-	Flags []*busv1.Flag
 	// Usage is what the turns of models cost.
 	Usage []*busv1.TurnUsage
 }
@@ -79,29 +77,15 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 }
 
 // Contract prints how often simulated users broke their contract, by rule; nothing where all users were scripted.
-func Contract(w io.Writer, rows []Row) error {
-	simulated, flagged := 0, 0
-	rules := make(map[string]int)
-	for _, row := range rows {
-		if row.Result.GetRollout().GetUser().GetScripted() != nil {
-			continue
-		}
-		simulated++
-		if len(row.Flags) > 0 {
-			flagged++
-		}
-		for _, flag := range row.Flags {
-			rules[flag.GetRule()]++
-		}
-	}
-	if simulated == 0 {
+func Contract(w io.Writer, contract *results.UserContract) error {
+	if contract == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", flagged, simulated, 100*float64(flagged)/float64(simulated))
+	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", contract.Flagged, contract.Rollouts, 100*contract.Rate)
 	separator := ": "
-	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+	for _, rule := range slices.Sorted(maps.Keys(contract.Rules)) {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, rules[rule])
+			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, contract.Rules[rule])
 		}
 		separator = ", "
 	}

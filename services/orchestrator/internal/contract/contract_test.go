@@ -3,6 +3,7 @@ package contract_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,21 +53,21 @@ func TestCheck(t *testing.T) {
 		"repeats the agent":          {[]string{"I found Emil Sand and Tor Lie at 4711, which one?"}, "Not Tor, and not 4711!", nil},
 		"begins sentences":           {asked, "Well. Sure! Okay: Fine", nil},
 		"a single digit":             {asked, "Give me 5 minutes", nil},
-		"invents a number":           {asked, "It's 030 9999999.", []string{"invented: 0309999999"}},
+		"invents a number":           {asked, "It's 030 9999999.", []string{"invented: 030 9999999"}},
 		"invents a name":             {asked, "It is the number of Gisela.", []string{"invented: Gisela"}},
 		"invents an address":         {asked, "write to emil@bread.example", []string{"invented: emil@bread.example"}},
 		"knows from a demonstration": {asked, "my dog is called Rex", []string{"invented: Rex"}},
 		"leaks": {asked, "I want to have the number of your old baker Emil Sand changed before the shop opens",
-			[]string{"leak: have the number of your old baker emil sand changed before the shop opens"}},
+			[]string{"leak: have the number of your old baker Emil Sand changed before the shop opens"}},
 		"repeats what was said":  {[]string{"So you want to have the number of your old baker Emil Sand changed before the shop opens?"}, "Yes, have the number of your old baker Emil Sand changed before the shop opens", nil},
 		"acts as assistant":      {asked, "Sure, how can I help you today?", []string{"assistant: how can I help you"}},
 		"reports as assistant":   {asked, "I've updated the contact.", []string{"assistant: I've updated the contact"}},
-		"writes a call as text":  {asked, "end_conversation()", []string{"assistant: end_conversation("}},
+		"writes a call as text":  {asked, "end_conversation()", []string{"assistant: end_conversation"}},
 		"two at once":            {asked, "How may I assist? Call Gisela", []string{"assistant: How may I assist", "invented: Gisela"}},
 		"ends after an answer":   {[]string{"Done."}, ends, nil},
 		"ends after an offer":    {[]string{"Done. Is there anything else I can do for you?"}, ends, nil},
 		"ends at a question":     {asked, ends, []string{"early_end: What is the new number?"}},
-		"ends before any answer": {nil, ends, []string{"early_end: the agent has not answered"}},
+		"ends before any answer": {nil, ends, []string{"early_end: My baker has a new number."}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +96,22 @@ func TestEvidenceIsBounded(t *testing.T) {
 	flags := contract.Check(view(asked), []*worldv1.Message{message(user, environment, ends)})
 	if len(flags) != 1 || len(flags[0].GetEvidence()) > 210 {
 		t.Errorf("Check: got %v, want one flag with at most 210 bytes of evidence", flags)
+	}
+}
+
+// TestHuge checks messages that nobody says: the worker that plays the rollout waits for the rules.
+func TestHuge(t *testing.T) {
+	for name, text := range map[string]string{
+		"numbers": strings.Repeat("at 1 ", 1<<18), "names": strings.Repeat("a Emil ", 1<<18), "words": strings.Repeat("the new number is ", 1<<16), "blanks": strings.Repeat(" ", 1<<20),
+		"digits": strings.Repeat("1 ", 1<<19), "questions": strings.Repeat("one? ", 1<<18),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			contract.Check(view(text, text), []*worldv1.Message{message(user, agent, text), message(user, environment, ends)})
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
+			}
+		})
 	}
 }
 

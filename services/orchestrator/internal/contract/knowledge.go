@@ -13,46 +13,48 @@ import (
 type knowledge struct {
 	words  map[string]bool
 	values map[string]bool // numbers without leading zeros
-	digits string          // all digits, number by number, each followed by a blank
+	digits string          // all digits, number by number, each between blanks
 	clocks map[int]bool    // times of day, in minutes of the half day
 }
 
 const (
-	hour    = 60
-	halfDay = 12 * hour
 	// localDigits are the digits by which two ways to write a phone number are known as one.
 	localDigits = 7
+	// partDigits are as many digits as are known if they stand anywhere in a number; fewer have to begin or end it.
+	partDigits = 3
 	// shortestName is the shortest word that counts as a name.
 	shortestName = 3
+	// dozen is the largest number in words that people say without meaning a fact.
+	dozen = 12
 )
 
 func newKnowledge() knowledge {
-	return knowledge{words: make(map[string]bool), values: make(map[string]bool), clocks: make(map[int]bool)}
+	return knowledge{words: make(map[string]bool), values: make(map[string]bool), clocks: make(map[int]bool), digits: " "}
 }
 
 // learn adds the facts of a text.
 func (k *knowledge) learn(text string) {
-	list := words(text)
-	for i, word := range list {
-		k.words[word] = true
-		if value, ok := numberWord(word); ok {
-			k.number(strconv.Itoa(value))
-			if i+1 < len(list) {
-				k.pair(value, list[i+1])
-			}
-			if i > 1 {
-				k.past(list[i-2], list[i-1], value)
-			}
-		}
-		if value, err := strconv.Atoi(word); err == nil && i > 1 {
-			k.past(list[i-2], list[i-1], value)
-		}
-		if month := slices.Index(months(), word); month >= 0 {
+	list := tokens(text)
+	for _, t := range list {
+		k.words[t.word] = true
+		if month := slices.Index(months(), t.word); month >= 0 {
 			k.values[strconv.Itoa(month+1)] = true
 		}
-		if word == "noon" || word == "midday" || word == "midnight" {
-			k.clocks[0] = true
+	}
+	for _, m := range mentions(list) {
+		if m.clock {
+			k.clocks[m.minute] = true
+			k.values[m.hour] = true
+			continue
 		}
+		if strings.Contains(m.digits, ".") {
+			k.values[m.digits], k.values[strconv.Itoa(m.value)] = true, true
+			continue
+		}
+		k.number(m.digits)
+	}
+	for _, number := range lengths(text) {
+		k.number(number)
 	}
 	for _, found := range numeral.FindAllStringIndex(text, -1) {
 		written := text[found[0]:found[1]]
@@ -60,8 +62,13 @@ func (k *knowledge) learn(text string) {
 		for _, part := range parts(written) {
 			k.values[part] = true
 		}
-		if minute, ok := clock(written, text[found[1]:]); ok {
-			k.clocks[minute] = true
+		for _, piece := range pieces(text, found) {
+			if canonical, ok := fraction(text[piece.start:piece.end]); ok {
+				k.values[canonical] = true
+			}
+			if minute, ok := clock(text[piece.start:piece.end], text[piece.end:]); ok {
+				k.clocks[minute] = true
+			}
 		}
 	}
 }
@@ -70,74 +77,137 @@ func (k *knowledge) learn(text string) {
 func (k *knowledge) number(digits string) {
 	k.digits += digits + " "
 	k.values[trimZeros(digits)] = true
-	if value, err := strconv.Atoi(digits); err == nil && value <= 24 {
+	if value, err := strconv.Atoi(digits); err == nil && value <= lastDay {
 		k.clocks[value*hour%halfDay] = true
 	}
 }
 
-// pair adds what two words for numbers mean together: twenty five, ten thirty.
-func (k *knowledge) pair(first int, word string) {
-	second, ok := numberWord(word)
+// pieces returns what of a numeral at a place in a text stands for itself.
+func pieces(text string, at []int) []span {
+	var list []span
+	written, start := text[at[0]:at[1]], 0
+	for _, gap := range append(apart.FindAllStringIndex(written, -1), []int{len(written), len(written)}) {
+		piece := strings.Trim(written[start:gap[0]], ".,;:")
+		from := at[0] + start + strings.Index(written[start:gap[0]], piece)
+		if piece != "" {
+			list = append(list, span{from, from + len(piece)})
+		}
+		start = gap[1]
+	}
+	return list
+}
+
+// invented returns the first fact of a text that is not known. asked says that the other side wants a name.
+func (k *knowledge) invented(text string, asked bool) string {
+	first, found := span{}, false
+	keep := func(at span, ok bool) {
+		if ok && (!found || at.start < first.start) {
+			first, found = at, true
+		}
+	}
+	keep(k.inventedNumber(text))
+	for _, at := range mail.FindAllStringIndex(text, -1) {
+		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[part] })
+		keep(span{at[0], at[1]}, !known)
+	}
+	for _, at := range names(text, asked) {
+		keep(at, !k.knowsName(strings.ToLower(text[at.start:at.end])))
+	}
+	return text[first.start:first.end]
+}
+
+// inventedNumber returns the first number or time that is not known.
+func (k *knowledge) inventedNumber(text string) (first span, found bool) {
+	said := mentions(tokens(text))
+	for _, m := range said {
+		if !k.knowsMention(text, m) {
+			first, found = m.span, true
+			break
+		}
+	}
+	for _, at := range numeral.FindAllStringIndex(text, -1) {
+		if slices.ContainsFunc(said, func(m mention) bool { return m.start <= at[0] && at[1] <= m.end }) {
+			continue // the hour of a time in words
+		}
+		if unknown, ok := k.unknown(text, at); ok && (!found || unknown.start < first.start) {
+			return unknown, true
+		}
+	}
+	return first, found
+}
+
+// knowsMention says whether a number in words is known. A small one is, unless it is an hour.
+func (k *knowledge) knowsMention(text string, m mention) bool {
+	hours := atHour.MatchString(before(text, m.start)) && afterHour.MatchString(text[m.end:]) || ofDay.MatchString(text[m.end:])
 	switch {
-	case !ok:
-	case first >= 20 && first%10 == 0 && second < 10:
-		k.number(strconv.Itoa(first + second))
-	case first <= 24 && second < hour:
-		k.clocks[(first*hour+second)%halfDay] = true
+	case m.clock:
+		return k.clocks[m.minute]
+	case m.value < 0 || m.value > dozen:
+		return k.knowsNumber(m.digits, "")
+	case hours && m.value > 1:
+		return k.clocks[m.value*hour%halfDay]
 	}
+	return true
 }
 
-// past adds half past ten and its like.
-func (k *knowledge) past(amount, relation string, at int) {
-	minutes, ok := map[string]int{"half": 30, "quarter": 15}[amount]
-	if !ok || at > 24 {
-		return
+// unknown returns what of a numeral at a place in a text is not known, however it is written.
+func (k *knowledge) unknown(text string, at []int) (span, bool) {
+	whole, list := span{at[0], at[1]}, pieces(text, at)
+	if len(list) > 1 && k.knowsNumber(text[at[0]:at[1]], text[at[1]:]) {
+		return span{}, false
 	}
-	if relation == "to" {
-		minutes = halfDay - minutes
+	var missing span
+	short := 0
+	for _, piece := range list {
+		written := text[piece.start:piece.end]
+		if len(digitsOf(written)) == 1 {
+			short++
+		}
+		hours := atHour.MatchString(before(text, piece.start)) && afterHour.MatchString(text[piece.end:])
+		known := k.knowsNumber(written, text[piece.end:])
+		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= dozen {
+			known = k.clocks[value*hour%halfDay]
+		}
+		if !known && missing.end == 0 {
+			missing = piece
+		}
 	}
-	k.clocks[(at*hour+minutes)%halfDay] = true
+	switch {
+	case short > digitRun: // spelled out
+		return whole, true
+	case missing.end == 0:
+		return span{}, false
+	case listed.MatchString(text[at[0]:at[1]]):
+		return missing, true
+	}
+	return whole, true
 }
 
-// invented returns the first fact of a text that is not known.
-func (k *knowledge) invented(text string) string {
-	for _, found := range numeral.FindAllStringIndex(text, -1) {
-		written := text[found[0]:found[1]]
-		if !k.knowsNumber(written, text[found[1]:]) {
-			return digitsOf(written)
-		}
-	}
-	for _, address := range mail.FindAllString(text, -1) {
-		for _, part := range words(address) {
-			if !k.words[part] {
-				return address
-			}
-		}
-	}
-	for _, name := range names(text) {
-		if !k.knowsName(strings.ToLower(name)) {
-			return name
-		}
-	}
-	return ""
-}
-
-// knowsNumber says whether a number is known, however it is written. A single digit always is: people count.
+// knowsNumber says whether a number is known, however it is written. A single digit always is unless it is an hour: people count.
 func (k *knowledge) knowsNumber(written, rest string) bool {
 	digits := digitsOf(written)
-	if len(digits) <= 1 || strings.Contains(k.digits, digits) {
+	minute, isClock := clock(written, rest)
+	switch {
+	case isClock && k.clocks[minute]:
+		return true
+	case isClock && !strings.ContainsAny(written, ":."):
+		return false
+	case len(digits) <= 1 || k.values[trimZeros(digits)]:
+		return true
+	case len(digits) >= partDigits && strings.Contains(k.digits, digits):
+		return true
+	case strings.Contains(k.digits, " "+digits) || strings.Contains(k.digits, digits+" "):
+		return true
+	case len(digits) >= localDigits && strings.Contains(k.digits, digits[len(digits)-localDigits:]+" "):
 		return true
 	}
-	if whole, _, found := strings.Cut(zeros.ReplaceAllString(written, "|"), "|"); found && strings.Contains(k.digits, digitsOf(whole)) {
-		return true
-	}
-	if len(digits) >= localDigits && strings.Contains(k.digits, digits[len(digits)-localDigits:]+" ") {
-		return true
-	}
-	if minute, ok := clock(written, rest); ok && k.clocks[minute] {
+	if canonical, ok := fraction(written); ok && k.values[canonical] {
 		return true
 	}
 	split := parts(written)
+	if len(split) > digitRun && len(digits) == len(split) { // spelled out
+		return false
+	}
 	return len(split) > 1 && !slices.ContainsFunc(split, func(part string) bool { return len(part) > 1 && !k.values[part] })
 }
 
@@ -161,80 +231,9 @@ func (k *knowledge) knowsName(name string) bool {
 
 var (
 	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
-	// numeral is digits as people write them: 415-555 0199, (020) 7946, 7:30, 1,000.
-	numeral = regexp.MustCompile(`\d(?:[\d().,:/ -]*\d)?`)
-	// zeros are decimals that say nothing.
-	zeros = regexp.MustCompile(`[.,]0+$`)
-	// word is letters and digits; what follows an apostrophe belongs to it.
-	word = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’][\p{L}]+)?`)
-	// ofDay is what follows the hour of a time.
-	ofDay = regexp.MustCompile(`(?i)^\s*([ap]\.?m\b|o['’]clock|uhr\b|h\b)`)
-	// clockTime is a time of day with minutes.
-	clockTime = regexp.MustCompile(`^(\d{1,2})[:.](\d{2})$`)
+	// label stands before a name that is written after a colon.
+	label = regexp.MustCompile(`(?i)\b(name|contact|person|sender|recipient|place|street|city|address):\s*$`)
 )
-
-// clock reads a time of day as minutes of the half day; rest follows what is written.
-func clock(written, rest string) (minute int, ok bool) {
-	hours, minutes := written, "0"
-	if found := clockTime.FindStringSubmatch(written); found != nil {
-		hours, minutes = found[1], found[2]
-	} else if !ofDay.MatchString(rest) {
-		return 0, false
-	}
-	h, err := strconv.Atoi(hours)
-	m, wrong := strconv.Atoi(minutes)
-	if err != nil || wrong != nil || h > 24 || m >= hour {
-		return 0, false
-	}
-	return (h*hour + m) % halfDay, true
-}
-
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
-}
-
-// parts returns the numbers that a numeral is made of, without leading zeros.
-func parts(written string) []string {
-	list := strings.FieldsFunc(written, func(r rune) bool { return r < '0' || r > '9' })
-	for i := range list {
-		list[i] = trimZeros(list[i])
-	}
-	return list
-}
-
-func trimZeros(digits string) string {
-	if trimmed := strings.TrimLeft(digits, "0"); trimmed != "" {
-		return trimmed
-	}
-	return "0"
-}
-
-// numberWord returns what a word for a number means.
-func numberWord(word string) (value int, ok bool) {
-	for _, list := range [][]string{
-		{
-			"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-			"fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-		},
-		{
-			"zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-			"thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth",
-		},
-	} {
-		if i := slices.Index(list, word); i >= 0 {
-			return i, true
-		}
-	}
-	value, ok = map[string]int{
-		"thirty": 30, "thirtieth": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000,
-	}[word]
-	return value, ok
-}
 
 func months() []string {
 	return []string{
@@ -242,24 +241,50 @@ func months() []string {
 	}
 }
 
+func weekdays() []string {
+	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+}
+
 // ordinary returns words that are written with a capital and name nobody.
 func ordinary() []string {
 	return []string{
-		"bluetooth", "celsius", "dad", "fahrenheit", "god", "grandma", "grandpa", "hello", "hey", "hmm", "internet", "mama", "miss", "mom", "mrs",
-		"mum", "okay", "papa", "please", "sorry", "thank", "thanks", "wifi", "yeah", "yes",
+		"alexa", "assistant", "bluetooth", "celsius", "cheers", "dad", "fahrenheit", "god", "grandma", "grandpa", "hello", "hey", "hmm", "internet",
+		"mama", "miss", "mom", "mrs", "mum", "okay", "papa", "please", "siri", "sorry", "thank", "thanks", "wifi", "yeah", "yes", "you",
 	}
 }
 
-// names returns the words that are capital though no sentence begins with them.
-func names(text string) []string {
-	var list []string
-	for _, span := range word.FindAllStringIndex(text, -1) {
-		found := []rune(text[span[0]:span[1]])
-		if len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1]) && !beginsSentence(text[:span[0]]) {
-			list = append(list, strings.TrimSuffix(strings.TrimSuffix(string(found), "'s"), "’s"))
+// openers returns words with which an answer begins that is no name.
+func openers() []string {
+	return []string{
+		"about", "actually", "ah", "all", "and", "any", "anybody", "anyone", "both", "but", "can", "check", "could", "don't", "either", "exactly",
+		"forget", "from", "good", "great", "her", "here", "his", "how", "i'm", "isn't", "it's", "its", "just", "let", "look", "maybe", "mine", "neither",
+		"never", "nobody", "none", "nope", "not", "nothing", "only", "really", "same", "she", "she's", "he's", "some", "somebody", "someone", "sure",
+		"that", "that's", "the", "their", "them", "then", "there", "they", "this", "those", "true", "unknown", "wait", "well", "what", "whatever",
+		"which", "whichever", "who", "whoever", "why", "with", "wrong", "yep",
+	}
+}
+
+// names returns the words that name somebody or something: those that are capital though no sentence begins with them, weekdays
+// and months, and a short answer to one who asked for a name.
+func names(text string, asked bool) []span {
+	var list []span
+	for i, t := range tokens(text) {
+		found := []rune(text[t.start:t.end])
+		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
+		begins := beginsSentence(text[:t.start])
+		day := slices.Contains(weekdays(), strings.TrimSuffix(t.word, "s"))
+		month := capital && slices.Contains(months(), t.word) && t.word != "may" && t.word != "march"
+		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers(), t.word)
+		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
+			list = append(list, span{t.start, t.start + len(bare(text[t.start:t.end]))})
 		}
 	}
 	return list
+}
+
+// shortAnswer says whether little or a pause follows the first word.
+func shortAnswer(rest string) bool {
+	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2
 }
 
 // beginsSentence says whether a sentence, a quotation or an item begins after a text: its first word is capital whatever it is.
@@ -275,13 +300,4 @@ func beginsSentence(before string) bool {
 		return trimmed != before // a dash, not a hyphen
 	}
 	return true
-}
-
-// words returns the words of a text in lower case, possessives cut.
-func words(text string) []string {
-	list := word.FindAllString(strings.ToLower(text), -1)
-	for i := range list {
-		list[i] = strings.TrimSuffix(strings.TrimSuffix(list[i], "'s"), "’s")
-	}
-	return list
 }

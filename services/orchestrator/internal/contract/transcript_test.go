@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
 )
@@ -34,21 +33,10 @@ func transcript(t *testing.T, text string) (view, said []*worldv1.Message) {
 			}
 			knows = true
 			instruction += "\n- " + content
-		case "user":
-			m = message(user, agent, content)
-		case "agent":
-			m = message(agent, user, content)
-		case "calls":
-			tool, argument, _ := strings.Cut(content, " ")
-			arguments := &python.Dict{}
-			if argument != "" {
-				arguments.Set("content", python.Str(argument))
-			}
-			m = message(user, environment, python.ComposeCall("call_1", tool, arguments.Value()))
-		case "answer":
-			m = message(environment, user, content)
 		default:
-			t.Fatalf("line %q: unknown speaker", line)
+			if m, ok = spoken(speaker, content); !ok {
+				t.Fatalf("line %q: unknown speaker", line)
+			}
 		}
 		if m != nil {
 			view = append(view, m)

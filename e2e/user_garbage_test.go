@@ -1,0 +1,98 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// garbage is what a model writes that does not master its form.
+func garbage() map[string][]string {
+	return map[string][]string{
+		"hermes:m":          {"<tool_call>{\"name\": ", "<tool_call>[1, 2]</tool_call>", "", "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>"},
+		"mistral:m":         {"[TOOL_CALLS] [{oops]", "[TOOL_CALLS] []", "", "[TOOL_CALLS] [{\"name\": \"fly\", \"arguments\": \"x\"}]"},
+		"cohere-prompted:m": {"Action: ```json\n[{]```", "Action: ```json\n{}```", "", "Action: ```json\n[{\"tool_name\": \"fly\", \"parameters\": 1}]```"},
+		"plain:m":           {"[CALL] oops", "[CALL] {\"name\": 3}", "", "[CALL] {\"name\": \"fly\"}"},
+	}
+}
+
+// entry returns what the summary of a run says about its only rollout.
+func entry(t *testing.T, out string) results.ScenarioResult {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var summary results.Summary
+	if err := json.Unmarshal(raw, &summary); err != nil || len(summary.Scenarios) != 1 || summary.UserContract == nil {
+		t.Fatalf("summary: got %v and\n%s\nwant one rollout and how often its user was flagged", err, raw)
+	}
+	return summary.Scenarios[0]
+}
+
+// TestModelUserGarbage lets prompted models write what cannot be read before they find their words: the rollout goes on and ends.
+func TestModelUserGarbage(t *testing.T) {
+	for _, m := range userModels() {
+		texts := garbage()[m.player]
+		if texts == nil {
+			continue // a provider with calls of its own
+		}
+		t.Run(m.player, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				answer := m.answer(userTurn{tool: "end_conversation", arguments: "{}"})
+				switch {
+				case asked < len(texts):
+					answer = fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[asked])
+				case asked == len(texts):
+					answer = m.answer(userTurn{text: "The neighbour."})
+				}
+				asked++
+				_, _ = io.WriteString(w, answer)
+			}))
+			t.Cleanup(server.Close)
+			out := filepath.Join(t.TempDir(), "out")
+			toolsandbox(t, "run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", server.URL, "--out", out, "which_mateo")
+			if got := entry(t, out); got.Failed() || asked != len(texts)+2 {
+				t.Errorf("%q: got %+v after %d requests, want a rollout without a failure after %d", texts, got, asked, len(texts)+2)
+			}
+		})
+	}
+}
+
+// TestModelUserHopeless lets each prompted model write nothing that can be read for ever: its rollout ends all the same.
+func TestModelUserHopeless(t *testing.T) {
+	for player, texts := range garbage() {
+		t.Run(player, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = fmt.Fprintf(w, `{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[0])
+			}))
+			t.Cleanup(server.Close)
+			out := filepath.Join(t.TempDir(), "out")
+			printed := toolsandbox(t, "run", "--agent", "unhelpful", "--user", player, "--user-base-url", server.URL, "--out", out, "which_mateo")
+			if !strings.Contains(printed, "message limit") && !strings.Contains(printed, "model failure") {
+				t.Errorf("got\n%s\nwant the message limit or a failure of the model", printed)
+			}
+		})
+	}
+}
+
+// TestGorillaIsNoUser says so before anything is played.
+func TestGorillaIsNoUser(t *testing.T) {
+	for _, name := range []string{"gorilla", "gorilla:m", "Gorilla"} {
+		out := filepath.Join(t.TempDir(), "out")
+		printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), "run", "--agent", "oracle", "--user", name, "--out", out, "which_mateo").CombinedOutput()
+		if err == nil || !strings.Contains(string(printed), "cannot play the user") {
+			t.Errorf("--user %s: got %v and\n%s\nwant an error that it cannot play the user", name, err, printed)
+		}
+	}
+}
