@@ -173,12 +173,12 @@ func TestFollowDeliversInOrderWithTraceContext(t *testing.T) {
 func TestJobComesAgainUnlessDone(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	rollouts := []*busv1.Rollout{
-		{Id: "s.0", Agent: &agentgwv1.Player{Name: "oracle"}},
-		{Id: "s.1", Agent: &agentgwv1.Player{Name: "oracle"}},
+	jobs := []*busv1.Job{
+		{Rollout: &busv1.Rollout{Id: "s.0", Agent: &agentgwv1.Player{Name: "oracle"}}, Parallel: 3},
+		{Rollout: &busv1.Rollout{Id: "s.1", Agent: &agentgwv1.Player{Name: "oracle"}}, Parallel: 3},
 	}
 	for range 2 { // queueing twice leaves one of each
-		if err := b.Enqueue(ctx, rollouts, 3); err != nil {
+		if err := b.Enqueue(ctx, jobs); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,7 +42,8 @@ func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx co
 	})
 }
 
-// FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty.
+// FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty. A rollout has one for each round in
+// which it ended.
 func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	filter := ""
 	if sweepID != "" {
@@ -57,16 +58,53 @@ func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx
 	})
 }
 
-// FollowCancellations calls handle with the id of every cancelled sweep, as FollowLog does.
-func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID string)) error {
+// errAll says that a bounded reading has come to its end.
+var errAll = errors.New("all was read")
+
+// Results calls visit with every result of a sweep that is stored at the time of the call, oldest first.
+func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
+	info, err := b.info(ctx, resultStream, sweepResultSubject(sweepID))
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	if len(info.State.Subjects) == 0 {
+		return nil
+	}
+	err = b.follow(ctx, resultStream, sweepResultSubject(sweepID), func(_ context.Context, msg jetstream.Msg) error {
+		result, err := decode[busv1.Result](msg.Subject(), msg.Data())
+		if err != nil {
+			return err
+		}
+		visit(result)
+		meta, err := msg.Metadata()
+		if err == nil && meta.NumPending == 0 {
+			err = errAll
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errAll):
+		return nil
+	case err == nil: // ctx is done
+		err = ctx.Err()
+	}
+	return fmt.Errorf("read results: %w", err)
+}
+
+// FollowCancellations calls handle with the id of every cancelled sweep and the last round that is cancelled, as FollowLog does.
+func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID string, round int32)) error {
 	return b.follow(ctx, sweepStream, sweepCancelSubject("*"), func(_ context.Context, msg jetstream.Msg) error {
-		handle(strings.Split(msg.Subject(), ".")[1])
+		stored, err := decode[busv1.SweepCancellation](msg.Subject(), msg.Data())
+		if err != nil {
+			return err
+		}
+		handle(strings.Split(msg.Subject(), ".")[1], stored.GetRound())
 		return nil
 	})
 }
 
-// ResultIDs calls visit with the rollout id of every stored result at the time of the call.
-func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string)) error {
+// ResultIDs calls visit with the rollout id and the round of every stored result at the time of the call.
+func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
 	filter := "result.>"
 	if sweepID != "" {
 		filter = sweepResultSubject(sweepID)
@@ -76,7 +114,7 @@ func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutI
 		return fmt.Errorf("list results: %w", err)
 	}
 	for subject := range info.State.Subjects {
-		visit(strings.TrimPrefix(subject, resultSubject("")))
+		visit(splitRoundKey(strings.TrimPrefix(subject, resultSubject("", 0))))
 	}
 	return nil
 }
@@ -101,15 +139,6 @@ func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.
 		return err
 	})
 	return info, err
-}
-
-// Cancelled says whether a sweep was cancelled.
-func (b *Bus) Cancelled(ctx context.Context, sweepID string) (bool, error) {
-	_, err := b.last(ctx, sweepStream, sweepCancelSubject(sweepID))
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // follow reads a stream with an ordered consumer: no acknowledgements, no state on the server beyond the connection; it

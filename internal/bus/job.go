@@ -31,6 +31,8 @@ type Delivery struct {
 	Rollout *busv1.Rollout
 	// Parallel is how many rollouts of the sweep this process may run at once; 0 means no limit of its own.
 	Parallel int
+	// Round is the round of its sweep in which it is to be run.
+	Round int32
 	// Attempt counts deliveries of this job, from 1.
 	Attempt int
 }
@@ -117,7 +119,9 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 		if err != nil {
 			return nil, fmt.Errorf("fetch jobs: %w", err)
 		}
-		jobs = append(jobs, &Delivery{msg: msg, Rollout: job.GetRollout(), Parallel: int(job.GetParallel()), Attempt: int(meta.NumDelivered)})
+		jobs = append(jobs, &Delivery{
+			msg: msg, Rollout: job.GetRollout(), Parallel: int(job.GetParallel()), Round: job.GetRound(), Attempt: int(meta.NumDelivered),
+		})
 	}
 	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.Is(err, nats.ErrTimeout) {
 		return jobs, fmt.Errorf("fetch jobs: %w", err)
@@ -125,25 +129,25 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	return jobs, nil
 }
 
-// Enqueue queues rollouts, of which each worker process may run parallel at once (0: no limit). One that is in the queue
-// already is left as it is. Safe to repeat.
-func (b *Bus) Enqueue(ctx context.Context, rollouts []*busv1.Rollout, parallel int) error {
-	for batch := range slices.Chunk(rollouts, maxUnacknowledged) {
-		if err := attempt(ctx, func(ctx context.Context) error { return b.enqueue(ctx, batch, parallel) }); err != nil {
+// Enqueue queues jobs. One for the same rollout and round that is in the queue already is left as it is. Safe to repeat.
+func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
+	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
+		if err := attempt(ctx, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
 			return fmt.Errorf("queue jobs: %w", err)
 		}
 	}
 	return nil
 }
 
-func (b *Bus) enqueue(ctx context.Context, rollouts []*busv1.Rollout, parallel int) error {
-	pending := make([]jetstream.PubAckFuture, len(rollouts))
-	for i, rollout := range rollouts {
-		raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Parallel: int32(parallel)})
+func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
+	pending := make([]jetstream.PubAckFuture, len(jobs))
+	for i, job := range jobs {
+		raw, err := proto.Marshal(job)
 		if err != nil {
 			return err
 		}
-		pending[i], err = b.js.PublishMsgAsync(message(ctx, jobSubject(rollout.GetId()), raw), jetstream.WithExpectLastSequencePerSubject(0))
+		subject := jobSubject(job.GetRollout().GetId(), job.GetRound())
+		pending[i], err = b.js.PublishMsgAsync(message(ctx, subject, raw), jetstream.WithExpectLastSequencePerSubject(0))
 		if err != nil {
 			return err
 		}

@@ -3,30 +3,43 @@ package bus
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// PublishResult stores the result of a rollout unless it has one already; created tells which. Safe to repeat.
+// PublishResult stores the result of a rollout's round unless that has one already; created tells which. Safe to repeat.
 func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
 	id := result.GetRollout().GetId()
 	raw, err := proto.Marshal(result)
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
-	created, err = b.create(ctx, resultSubject(id), raw)
+	created, err = b.create(ctx, resultSubject(id, result.GetRound()), raw)
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
 	return created, nil
 }
 
-// Result returns the stored result of a rollout, ErrNotFound if there is none.
+// Result returns the result of a rollout's last round, ErrNotFound if there is none: then an earlier round's does not count any more.
 func (b *Bus) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
-	msg, err := b.last(ctx, resultStream, resultSubject(rolloutID))
+	sweepID, _, _ := strings.Cut(rolloutID, ".")
+	rounds, err := b.Rounds(ctx, sweepID)
+	if err != nil {
+		return nil, err
+	}
+	return b.RoundResult(ctx, rolloutID, rounds.OfID(rolloutID))
+}
+
+// RoundResult returns the result of a rollout in a round, ErrNotFound if there is none.
+func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
+	msg, err := b.last(ctx, resultStream, resultSubject(rolloutID, round))
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
@@ -87,10 +100,44 @@ func (b *Bus) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
 	return decode[busv1.Sweep](msg.Subject, msg.Data)
 }
 
-// CancelSweep marks a sweep as cancelled. Safe to repeat.
-func (b *Bus) CancelSweep(ctx context.Context, sweepID string) error {
-	if _, err := b.create(ctx, sweepCancelSubject(sweepID), nil); err != nil {
+// CancelSweep marks the rounds of a sweep up to the given one as cancelled. Safe to repeat.
+func (b *Bus) CancelSweep(ctx context.Context, sweepID string, round int32) error {
+	raw, err := proto.Marshal(&busv1.SweepCancellation{Round: round})
+	if err != nil {
 		return fmt.Errorf("cancel sweep %s: %w", sweepID, err)
 	}
-	return nil
+	for {
+		stored, revision, err := b.cancelled(ctx, sweepID)
+		if err == nil && stored < round {
+			_, _, err = b.publish(ctx, sweepCancelSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
+			if isWrongSequence(err) {
+				continue // somebody else has, or the acknowledgement was lost
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("cancel sweep %s: %w", sweepID, err)
+		}
+		return nil
+	}
+}
+
+// Cancelled returns the last round of a sweep that is cancelled, -1 if none is.
+func (b *Bus) Cancelled(ctx context.Context, sweepID string) (round int32, err error) {
+	round, _, err = b.cancelled(ctx, sweepID)
+	if err != nil {
+		return -1, fmt.Errorf("read cancellation: %w", err)
+	}
+	return round, nil
+}
+
+func (b *Bus) cancelled(ctx context.Context, sweepID string) (round int32, revision uint64, err error) {
+	msg, err := b.last(ctx, sweepStream, sweepCancelSubject(sweepID))
+	if errors.Is(err, ErrNotFound) {
+		return -1, 0, nil
+	}
+	if err != nil {
+		return -1, 0, err
+	}
+	stored, err := decode[busv1.SweepCancellation](msg.Subject, msg.Data)
+	return stored.GetRound(), msg.Sequence, err
 }

@@ -53,7 +53,7 @@ func (b *Bus) SetSpending(ctx context.Context, sweepID string, spending *busv1.S
 
 // Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are played.
 func (b *Bus) Queued(ctx context.Context, sweepID string) (int, error) {
-	info, err := b.info(ctx, jobStream, jobSubject(sweepID+".*"))
+	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
 	if err != nil {
 		return 0, fmt.Errorf("count jobs: %w", err)
 	}

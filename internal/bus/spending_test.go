@@ -40,7 +40,7 @@ func TestSpending(t *testing.T) {
 
 func TestQueued(t *testing.T) {
 	ctx, b := t.Context(), natstest.Start(t)
-	if err := b.Enqueue(ctx, []*busv1.Rollout{{Id: "s.0"}, {Id: "s.1"}, {Id: "other.0"}}, 0); err != nil {
+	if err := b.Enqueue(ctx, []*busv1.Job{{Rollout: &busv1.Rollout{Id: "s.0"}}, {Rollout: &busv1.Rollout{Id: "s.1"}, Round: 2}, {Rollout: &busv1.Rollout{Id: "other.0"}}}); err != nil {
 		t.Fatal(err)
 	}
 	for sweep, want := range map[string]int{"s": 2, "other": 1, "none": 0} {

@@ -45,15 +45,22 @@ func snapshotSubject(shard int, sessionID string) string {
 	return "snapshot." + strconv.Itoa(shard) + "." + sessionID
 }
 
-func jobSubject(rolloutID string) string        { return "jobs." + rolloutID }
-func resultSubject(rolloutID string) string     { return "result." + rolloutID }
+func sweepJobSubject(sweepID string) string     { return "jobs." + sweepID + ".>" }
 func sweepPlanSubject(sweepID string) string    { return "sweep." + sweepID + ".plan" }
 func sweepCancelSubject(sweepID string) string  { return "sweep." + sweepID + ".cancel" }
 func setupSubject(digest string) string         { return "setup." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }
 func replySubject(id string, i int32) string    { return "reply." + id + "." + strconv.Itoa(int(i)) }
-func sweepResultSubject(sweepID string) string  { return "result." + sweepID + ".*" }
+func sweepResultSubject(sweepID string) string  { return "result." + sweepID + ".>" }
 func streamSubject(prefix string, n int) string { return prefix + "." + strconv.Itoa(n) + ".>" }
+
+func jobSubject(rolloutID string, round int32) string {
+	return "jobs." + roundKey(rolloutID, round)
+}
+
+func resultSubject(rolloutID string, round int32) string {
+	return "result." + roundKey(rolloutID, round)
+}
 
 // streamConfigs lists every stream of an installation, in a fixed order.
 func streamConfigs(cfg Config) []jetstream.StreamConfig {

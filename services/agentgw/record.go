@@ -34,7 +34,7 @@ type turnKey struct {
 }
 
 // recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts. A failure
-// of the player's provider is no answer: it is returned and not recorded.
+// of the player's provider, plug-in or gateway is no answer: it is returned and not recorded, so that the rollout can be played again.
 func (s *Server) recorded(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
 ) (*agentgwv1.RespondResponse, error) {
@@ -54,7 +54,7 @@ func (s *Server) recorded(
 		if reply, err = ask(); err != nil {
 			return nil, err
 		}
-		if req.GetPlayer().GetModel() == nil || reply.GetFailure().GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
+		if reply.GetFailure() == nil || reply.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
 			if reply, err = s.keep(ctx, req, reply); err != nil {
 				return nil, err
 			}

@@ -64,8 +64,8 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 
 // resume returns an assembler that leaves out the rollouts that have results.
 func resume(ctx context.Context, b *bus.Bus) (*assemble.Assembler, error) {
-	var done []string
-	if err := b.ResultIDs(ctx, "", func(id string) { done = append(done, id) }); err != nil {
+	done := make(map[string]int32)
+	if err := b.ResultIDs(ctx, "", func(id string, round int32) { done[id] = max(done[id], round) }); err != nil {
 		return nil, err
 	}
 	return assemble.New(done), nil
@@ -98,7 +98,14 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	for shard := range b.Shards() {
 		run(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
-				trajectory, err := assembler.Log(id, seq, entry, trace.SpanContextFromContext(ctx))
+				span := trace.SpanContextFromContext(ctx)
+				trajectory, err := assembler.Log(id, seq, entry, span)
+				if errors.Is(err, assemble.ErrAgain) {
+					trajectory, err = restore(ctx, b, assembler, id, span)
+				}
+				if err != nil && !errors.Is(err, assemble.ErrLog) {
+					return err
+				}
 				if err != nil {
 					// One broken log must not stop the others.
 					judge.logger.Error("log entry ignored", "error", err)
@@ -126,6 +133,19 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	return errors.Join(all...)
 }
 
+// restore reads a rollout that is played again from the bus: what is known of it may have been forgotten when it ended.
+func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
+	log, err := b.ReadLog(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	snapshots, err := b.ReadSnapshots(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return assembler.Restore(id, log.Entries, log.Last, snapshots, span)
+}
+
 // decideAll stores the results of complete trajectories until ctx is done.
 func decideAll(ctx context.Context, judge *judge, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
 	for {
@@ -139,7 +159,7 @@ func decideAll(ctx context.Context, judge *judge, assembler *assemble.Assembler,
 				}
 				return err
 			}
-			assembler.Done(trajectory.Rollout.GetId())
+			assembler.Done(trajectory.Rollout.GetId(), trajectory.Round)
 		}
 	}
 }

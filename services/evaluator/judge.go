@@ -57,7 +57,7 @@ func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) err
 	if err != nil {
 		return err
 	}
-	result.Rollout = trajectory.Rollout
+	result.Rollout, result.Round = trajectory.Rollout, trajectory.Round
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
 			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))

@@ -104,13 +104,15 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err := s.limit(ctx, id, req.GetSpendLimit()); err != nil {
 		return 0, 0, err
 	}
-	finished := make(map[string]bool)
-	if err := s.bus.ResultIDs(ctx, id, func(rolloutID string) { finished[rolloutID] = true }); err != nil {
+	rollouts := plan.Expand(sweep)
+	missing, err := s.missing(ctx, id, rollouts, req.GetRound())
+	if err != nil {
 		return 0, 0, err
 	}
-	rollouts := plan.Expand(sweep)
-	missing := slices.DeleteFunc(slices.Clone(rollouts), func(r *busv1.Rollout) bool { return finished[r.GetId()] })
-	if err := s.bus.Enqueue(ctx, missing, int(spec.GetParallel())); err != nil {
+	for _, job := range missing {
+		job.Parallel = spec.GetParallel()
+	}
+	if err := s.bus.Enqueue(ctx, missing); err != nil {
 		return 0, 0, err
 	}
 	return len(rollouts), len(rollouts) - len(missing), nil
@@ -149,6 +151,10 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	if err != nil {
 		return statusOf(err)
 	}
+	rounds, err := s.bus.Rounds(ctx, sweep.GetId())
+	if err != nil {
+		return statusOf(err)
+	}
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
@@ -158,6 +164,9 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	failed := make(chan error, 3)
 	group.Go(func() {
 		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
+			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
+				return nil
+			}
 			select {
 			case results <- result:
 			case <-ctx.Done():
@@ -166,9 +175,12 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		})
 	})
 	group.Go(func() {
-		failed <- s.bus.FollowCancellations(ctx, func(sweepID string) {
-			if sweepID == sweep.GetId() {
-				cancelled <- struct{}{}
+		failed <- s.bus.FollowCancellations(ctx, func(sweepID string, round int32) {
+			if sweepID == sweep.GetId() && round >= rounds.Last() {
+				select {
+				case cancelled <- struct{}{}:
+				default: // it is known
+				}
 			}
 		})
 	})
@@ -179,11 +191,12 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		}
 		spent <- reason
 	})
-	return statusOf(s.relay(ctx, sweep, happenings{results, cancelled, spent, failed}, stream))
+	return statusOf(s.relay(ctx, sweep, happenings{rounds, results, cancelled, spent, failed}, stream))
 }
 
 // happenings are what a watch waits for.
 type happenings struct {
+	rounds    bus.Rounds // as the watch began: their results count
 	results   <-chan *busv1.Result
 	cancelled <-chan struct{}
 	spent     <-chan string // once
@@ -194,9 +207,9 @@ type happenings struct {
 func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
 	total := int64(plan.Size(sweep))
 	progress := &orchestratorv1.SweepProgress{Total: total}
-	count := func() error {
-		progress.Done = 0
-		return s.bus.ResultIDs(ctx, sweep.GetId(), func(string) { progress.Done++ })
+	count := func() (err error) {
+		progress.Done, err = s.finished(ctx, sweep.GetId(), on.rounds)
+		return err
 	}
 	if err := count(); err != nil {
 		return err
@@ -242,7 +255,11 @@ func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSwee
 	if _, err := s.bus.Sweep(ctx, req.GetSweepId()); err != nil {
 		return nil, statusOf(err)
 	}
-	if err := s.bus.CancelSweep(ctx, req.GetSweepId()); err != nil {
+	rounds, err := s.bus.Rounds(ctx, req.GetSweepId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	if err := s.bus.CancelSweep(ctx, req.GetSweepId(), rounds.Last()); err != nil {
 		return nil, statusOf(err)
 	}
 	return &orchestratorv1.CancelSweepResponse{}, nil
@@ -342,10 +359,15 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 	if err != nil {
 		return nil, err
 	}
-	info := &orchestratorv1.SweepInfo{Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}}
-	if err := s.bus.ResultIDs(ctx, id, func(string) { info.Progress.Done++ }); err != nil {
+	rounds, err := s.bus.Rounds(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	info.Cancelled, err = s.bus.Cancelled(ctx, id)
+	info := &orchestratorv1.SweepInfo{Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}}
+	if info.Progress.Done, err = s.finished(ctx, id, rounds); err != nil {
+		return nil, err
+	}
+	last, err := s.bus.Cancelled(ctx, id)
+	info.Cancelled = last >= rounds.Last()
 	return info, err
 }

@@ -21,6 +21,8 @@ type directory struct{ path string }
 // runFile says which run a directory belongs to.
 type runFile struct {
 	SweepID string `json:"sweep_id"`
+	// Round is the last round of the sweep that this run asked for: one for each --resume.
+	Round int32 `json:"round,omitempty"`
 }
 
 // openDirectory makes the output directory. A directory that holds a run is only accepted to resume it.
@@ -44,29 +46,29 @@ func openDirectory(path string, resume bool) (*directory, error) {
 // data returns the default directory for the services' data.
 func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
 
-// sweep returns the sweep that the directory belongs to.
-func (d *directory) sweep() (string, error) {
+// run returns which run the directory belongs to.
+func (d *directory) run() (runFile, error) {
 	raw, err := os.ReadFile(d.runFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", launch.Usage("--resume: the run in %s never began: remove the directory and start anew", d.path)
+		return runFile{}, launch.Usage("--resume: the run in %s never began: remove the directory and start anew", d.path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("resume: %w", err)
+		return runFile{}, fmt.Errorf("resume: %w", err)
 	}
 	var stored runFile
 	if err := json.Unmarshal(raw, &stored); err != nil {
-		return "", fmt.Errorf("resume: read %s: %w", d.runFile(), err)
+		return runFile{}, fmt.Errorf("resume: read %s: %w", d.runFile(), err)
 	}
-	return stored.SweepID, nil
+	return stored, nil
 }
 
-// runFile is where the sweep's id is kept.
+// runFile is where that is kept.
 func (d *directory) runFile() string { return filepath.Join(d.path, stateDirectory, "run.json") }
 
-// claim notes which sweep the directory belongs to.
-func (d *directory) claim(sweepID string) error {
+// claim notes which run the directory belongs to.
+func (d *directory) claim(run runFile) error {
 	path := d.runFile()
-	raw, err := json.Marshal(runFile{SweepID: sweepID})
+	raw, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

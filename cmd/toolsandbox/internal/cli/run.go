@@ -91,7 +91,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
 	flags.StringVar(&o.services, "services", "", "what answers tools that ask hosted services: recorded, offline, live or record (default: recorded where a scenario has recordings, else offline)")
 	o.engine.ToolHost.RegisterServiceFlags(flags)
-	flags.BoolVar(&o.resume, "resume", false, "go on with the interrupted run in --out")
+	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
@@ -162,6 +162,7 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	}
 	if timeout, ok := atTerminal(agent, user); ok {
 		o.engine.Orchestrator.RespondTimeout = timeout
+		o.parallel = 1 // a person follows one conversation at a time
 	}
 	return sweep.Spec{
 		Scenarios: chosen,
@@ -208,7 +209,9 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 		return err
 	}
 	defer func() { err = tellOnce(err, running.Close()) }()
-	people, err := seat(ctx, stdin, stdout, spec)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	people, err := seat(ctx, stdin, stdout, spec, directory, leave)
 	if err != nil {
 		return err
 	}
@@ -219,13 +222,19 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 		return errors.Join(watched, err)
 	}
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
-		return errors.Join(o.show(stdout, stderr, collector), fmt.Errorf("%s, with %d of %d rollouts done: go on with --out %s --resume and a higher limit",
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s, with %d of %d rollouts done: go on with --out %s --resume and a higher limit",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}
-	if watched != nil {
+	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
 		return o.interrupted(ctx, watched, collector)
 	}
-	return o.show(stdout, stderr, collector)
+	if err := o.show(stdout, stderr, collector); err != nil {
+		return err
+	}
+	if watched != nil {
+		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
+	}
+	return o.verdict(collector)
 }
 
 // play creates the sweep and collects its results.
@@ -248,7 +257,7 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	if err != nil {
 		return cause(ctx, err)
 	}
-	if err := errors.Join(directory.specify(spec), directory.claim(planned.ID())); err != nil {
+	if err := directory.specify(spec); err != nil {
 		return err
 	}
 	collector.start(ctx, planned, report.NewProgress(stderr, total))
@@ -258,20 +267,27 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 // create creates the sweep, or goes on with the one that the directory belongs to.
 func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory *directory) (total int, err error) {
 	if o.resume {
-		id, err := directory.sweep()
+		run, err := directory.run()
 		if err != nil {
 			return 0, err
 		}
-		if o.sweepID == "" && !planned.Derived(id) || o.sweepID != "" && o.sweepID != id {
+		if o.sweepID == "" && !planned.Derived(run.SweepID) || o.sweepID != "" && o.sweepID != run.SweepID {
 			return 0, launch.Usage("--resume: the run in %s was started with other scenarios, players or settings: repeat its flags", o.out)
 		}
-		return planned.Resume(ctx, id)
+		run.Round++ // noted before it begins: a number is not used twice, and one that never began does no harm
+		if err := directory.claim(run); err != nil {
+			return 0, err
+		}
+		return planned.Resume(ctx, run.SweepID, run.Round)
 	}
 	total, err = planned.Create(ctx)
 	if errors.Is(err, sweep.ErrRanBefore) {
 		return 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
 	}
-	return total, err
+	if err != nil {
+		return 0, err
+	}
+	return total, directory.claim(runFile{SweepID: planned.ID()})
 }
 
 // cause returns why ctx ended, if a service that failed was the reason.
@@ -299,13 +315,22 @@ func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error 
 	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, summary.UserContract), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile)); err != nil {
-		return err
-	}
-	if failed := collector.unscored(); failed > 0 {
+	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
+	return err
+}
+
+// verdict is the error that a run without a score for every rollout is, nil if all have one.
+func (o *runOptions) verdict(collector *collector) error {
+	failed := collector.unscored()
+	switch {
+	case failed == 0:
+		return nil
+	case o.replay != "": // what is recorded fails again
 		return fmt.Errorf("%d of %d rollouts have no score because of the infrastructure: see the table", failed, collector.total())
+	default:
+		return fmt.Errorf("%d of %d rollouts have no score because of the infrastructure: see the table, mend it, and --out %s --resume plays them again",
+			failed, collector.total(), o.out)
 	}
-	return nil
 }
 
 // scenarioOf indexes scenarios by name.

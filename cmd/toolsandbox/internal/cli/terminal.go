@@ -2,8 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
@@ -16,12 +21,16 @@ import (
 // people are the roles of a sweep that the person at the terminal plays.
 type people []*human.Player
 
-// seat serves the person at the terminal for each role that they play, and tells the players where. In a replay nobody plays.
-func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec) (people, error) {
+// seat serves the person at the terminal for each role that they play, and tells the players where. In a replay nobody plays. The
+// addresses are part of the sweep, so that the directory keeps them for a run that goes on. leave is called when the person is gone.
+func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *directory, leave func()) (seated people, err error) {
 	if spec.Recording != nil {
 		return nil, nil
 	}
-	var seated people
+	addresses, err := d.seats()
+	if err != nil {
+		return nil, err
+	}
 	var console *human.Console
 	for _, side := range []struct {
 		role    worldv1.Role
@@ -32,17 +41,54 @@ func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec) (pe
 				continue
 			}
 			if console == nil {
-				console = human.NewConsole(in, out)
+				console = human.NewConsole(in, out, leave)
 			}
-			served, err := human.Serve(ctx, console, side.role)
+			served, err := human.Serve(ctx, console, side.role, addresses[side.role.String()])
+			if errors.Is(err, human.ErrTaken) {
+				err = fmt.Errorf("--resume: the person at the terminal is to be asked at %w: end that program, then go on", err)
+			}
 			if err != nil {
 				return nil, errors.Join(err, seated.close())
 			}
 			seated = append(seated, served)
 			p.GetPlugin().Address = served.Address()
+			addresses[side.role.String()] = served.Address()
 		}
 	}
+	if len(seated) == 0 {
+		return nil, nil
+	}
+	if err := d.keepSeats(addresses); err != nil {
+		return nil, errors.Join(err, seated.close())
+	}
 	return seated, nil
+}
+
+// seatFile is where a run keeps the addresses of the people at the terminal, by role.
+func (d *directory) seatFile() string { return filepath.Join(d.path, stateDirectory, "terminal.json") }
+
+// seats returns the addresses of the people who played the run before; empty if there was nobody.
+func (d *directory) seats() (map[string]string, error) {
+	addresses := make(map[string]string)
+	raw, err := os.ReadFile(d.seatFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return addresses, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	if err := json.Unmarshal(raw, &addresses); err != nil {
+		return nil, fmt.Errorf("resume: read %s: %w", d.seatFile(), err)
+	}
+	return addresses, nil
+}
+
+func (d *directory) keepSeats(addresses map[string]string) error {
+	raw, err := json.Marshal(addresses)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", d.seatFile(), err)
+	}
+	return putFile(d.seatFile(), raw)
 }
 
 func (p people) close() error {

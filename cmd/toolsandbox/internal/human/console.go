@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// errLeft says that the person left the conversation, or that there is no more input.
+// errLeft says that the person left the conversation.
 var errLeft = errors.New("the person at the terminal left the conversation")
 
 // endTool is what a user calls to end a conversation.
@@ -31,15 +31,17 @@ A text that is one of these words goes out with a ' before it.
 type Console struct {
 	out   io.Writer
 	lines <-chan string
+	leave func()
 	// free holds one token while no turn has the console.
 	free chan struct{}
 	// seen counts the messages of the last conversation that were shown.
 	seen map[string]int
 }
 
-// NewConsole returns a console on in and out. The goroutine that reads ends with in; a read of a terminal cannot be
+// NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave is called, which has to end the turn's
+// context sooner or later: nobody is there to play on. The goroutine that reads ends with in; a read of a terminal cannot be
 // interrupted, so it may outlive the console until the process ends.
-func NewConsole(in io.Reader, out io.Writer) *Console {
+func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
@@ -49,7 +51,7 @@ func NewConsole(in io.Reader, out io.Writer) *Console {
 			lines <- scanner.Text()
 		}
 	}()
-	c := &Console{out: out, lines: lines, free: make(chan struct{}, 1), seen: make(map[string]int)}
+	c := &Console{out: out, lines: lines, leave: leave, free: make(chan struct{}, 1), seen: make(map[string]int)}
 	c.free <- struct{}{}
 	return c
 }
@@ -121,13 +123,16 @@ func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActRes
 	return nil, nil
 }
 
-// ask reads a line.
+// ask reads a line. Errors: that of ctx, also where there is no more input.
 func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 	c.printf("%s", prompt)
 	select {
 	case line, ok := <-c.lines:
 		if !ok {
-			return "", errLeft
+			c.printf("\n")
+			c.leave()
+			<-ctx.Done()
+			return "", ctx.Err()
 		}
 		return line, nil
 	case <-ctx.Done():
@@ -164,9 +169,13 @@ func (c *Console) show(role worldv1.Role, messages []*agentv1.Message) {
 	}
 }
 
-// block writes a message with its speaker before it and further lines indented.
+// block writes a message with its speaker before it, or above it where there is little room, and further lines indented.
 func (c *Console) block(speaker, text string) {
-	c.printf("%12s │ %s\n", speaker, strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n             │ "))
+	first, next := fmt.Sprintf("%12s │ ", speaker), "             │ "
+	if width := c.width(); width > 0 && width < narrow {
+		first, next = speaker+"\n  │ ", "  │ "
+	}
+	c.paragraph(first, next, strings.TrimRight(text, "\n"))
 }
 
 func roleName(role worldv1.Role) string {

@@ -59,9 +59,9 @@ func items(v python.Value) []python.Value {
 
 func (c *Console) showTools(tools []*agentv1.Tool) {
 	for _, tool := range tools {
-		c.printf("  %s\n", signature(tool))
+		c.paragraph("  ", "      ", signature(tool))
 		if tool.GetDescription() != "" {
-			c.printf("      %s\n", strings.ReplaceAll(tool.GetDescription(), "\n", "\n      "))
+			c.paragraph("      ", "      ", tool.GetDescription())
 		}
 	}
 	if len(tools) == 0 {
@@ -123,11 +123,17 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 		if len(fitting) == 1 {
 			return fitting[0], nil
 		}
-		if name != "" {
+		switch {
+		case name == "":
+			fitting = tools
+		case len(fitting) == 0:
+			c.printf("  no tool begins with %q\n", name)
+			fitting = tools
+		default:
 			c.printf("  %d tools begin with %q\n", len(fitting), name)
 		}
-		for _, tool := range tools {
-			c.printf("  %s\n", signature(tool))
+		for _, tool := range fitting {
+			c.paragraph("  ", "      ", signature(tool))
 		}
 		line, err := c.ask(ctx, "  which tool? Enter to give up: ")
 		if err != nil || strings.TrimSpace(line) == "" {
@@ -142,7 +148,7 @@ func (c *Console) fill(ctx context.Context, tool *agentv1.Tool) (string, error) 
 	arguments := &python.Dict{}
 	for _, p := range parameters(tool) {
 		if p.description != "" {
-			c.printf("  # %s\n", strings.ReplaceAll(p.description, "\n", " "))
+			c.paragraph("  # ", "  # ", strings.ReplaceAll(p.description, "\n", " "))
 		}
 		for {
 			line, err := c.ask(ctx, "  "+p.prompt())

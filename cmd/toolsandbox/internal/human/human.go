@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,6 +17,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// ErrTaken says that another program listens where a player is to be.
+var ErrTaken = errors.New("another program listens there")
+
+// anyPort is a port of this machine that nobody has.
+const anyPort = "127.0.0.1:0"
+
 // Player is a person at a terminal who plays one role. Close it.
 type Player struct {
 	server  *grpc.Server
@@ -24,10 +31,17 @@ type Player struct {
 }
 
 // Serve lets the person at a console play a role (USER or AGENT), one conversation after the other. Several players may share
-// a console.
-func Serve(ctx context.Context, console *Console, role worldv1.Role) (*Player, error) {
+// a console. address is where, as Address said in an earlier run; empty means any port of this machine. It is ErrTaken if another program
+// has that port.
+func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
+	if address == "" {
+		address = anyPort
+	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := config.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %w", address, ErrTaken)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("serve the person at the terminal: %w", err)
 	}

@@ -47,7 +47,9 @@ func request() *agentv1.ActRequest {
 func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActResponse, shown string, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	served, err := human.Serve(t.Context(), human.NewConsole(strings.NewReader(input), &out), role)
+	ctx, left := context.WithCancel(t.Context())
+	defer left()
+	served, err := human.Serve(t.Context(), human.NewConsole(strings.NewReader(input), &out, left), role, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActRes
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err = agentv1.NewAgentServiceClient(conn).Act(t.Context(), request())
+	answer, err = agentv1.NewAgentServiceClient(conn).Act(ctx, request())
 	if closeErr := conn.Close(); closeErr != nil {
 		t.Error(closeErr)
 	}
@@ -91,7 +93,7 @@ func TestTurns(t *testing.T) {
 		"gives up a call":      {role: agent, input: "call nothing\n\nok\n", want: &agentv1.ActResponse{Text: "ok"}},
 		"calls two":            {role: agent, input: "call lamp_off\nend_conversation\n\n", want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "lamp_off", ArgumentsJson: "{}"}, {Name: "end_conversation", ArgumentsJson: "{}"}}}},
 		"agent leaves":         {role: agent, input: "end\n", code: codes.Aborted},
-		"input ends":           {role: agent, input: "call lamp\nBo\n", code: codes.Aborted},
+		"input ends":           {role: agent, input: "call lamp\nBo\n", code: codes.Canceled},
 		"user ends":            {role: user, input: "end\n", want: call("end_conversation", "{}")},
 		"user reads the agent": {role: user, input: "history\nThanks\n", want: &agentv1.ActResponse{Text: "Thanks"}, shown: "       agent │ hello\n"},
 	}
@@ -115,7 +117,7 @@ func TestTurns(t *testing.T) {
 func TestTurnEnds(t *testing.T) {
 	in, write := io.Pipe()
 	defer func() { _ = write.Close() }()
-	served, err := human.Serve(t.Context(), human.NewConsole(in, io.Discard), worldv1.Role_ROLE_AGENT)
+	served, err := human.Serve(t.Context(), human.NewConsole(in, io.Discard, func() {}), worldv1.Role_ROLE_AGENT, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,9 +160,10 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	}
 }
 
-// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has.
-func (s *Sweep) Resume(ctx context.Context, id string) (total int, err error) {
-	s.request.SweepId = id
+// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has. In the given round,
+// unless it has begun, everything is played again that the infrastructure or a cancellation left without a score.
+func (s *Sweep) Resume(ctx context.Context, id string, round int32) (total int, err error) {
+	s.request.SweepId, s.request.Round = id, round
 	total, _, err = s.create(ctx)
 	return total, err
 }

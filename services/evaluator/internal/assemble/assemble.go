@@ -19,6 +19,9 @@ import (
 // ErrLog says that a log cannot have been written by this program.
 var ErrLog = errors.New("broken rollout log")
 
+// ErrAgain says that an entry opens the log of a rollout again, of which not everything may be known any more: Restore it.
+var ErrAgain = errors.New("rollout is played again")
+
 const (
 	// MaxMessages is how many messages of one rollout are kept.
 	MaxMessages = 20_000
@@ -30,6 +33,8 @@ const (
 // end is an infrastructure failure that says so.
 type Trajectory struct {
 	Rollout *busv1.Rollout
+	// Round is the round of its sweep in which it was played.
+	Round int32
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
 	// Tables are the distinct versions that were stored after the start, by table, then index.
@@ -50,6 +55,7 @@ type key struct {
 // pending is what is known of a rollout that has no result yet.
 type pending struct {
 	rollout  *busv1.Rollout
+	round    int32
 	messages []*worldv1.Message
 	limit    int32
 	tables   map[key]*worldv1.Table
@@ -67,29 +73,30 @@ type pending struct {
 type Assembler struct {
 	mu      sync.Mutex
 	pending map[string]*pending
-	done    map[string]struct{}
+	done    map[string]int32 // the last round of which there is a result
 	watches map[string]map[chan struct{}]struct{}
 }
 
-// New returns an assembler that takes the given rollouts for done.
-func New(done []string) *Assembler {
-	a := &Assembler{
+// New returns an assembler that takes the given rollouts for done up to a round each. It keeps the map.
+func New(done map[string]int32) *Assembler {
+	if done == nil {
+		done = make(map[string]int32)
+	}
+	return &Assembler{
 		pending: make(map[string]*pending),
-		done:    make(map[string]struct{}, len(done)),
+		done:    done,
 		watches: make(map[string]map[chan struct{}]struct{}),
 	}
-	for _, id := range done {
-		a.done[id] = struct{}{}
-	}
-	return a
 }
 
-// Done forgets a rollout: its result is stored.
-func (a *Assembler) Done(rolloutID string) {
+// Done forgets a rollout unless it is played again: its result in the round is stored.
+func (a *Assembler) Done(rolloutID string, round int32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.pending, rolloutID)
-	a.done[rolloutID] = struct{}{}
+	if p := a.pending[rolloutID]; p == nil || p.round <= round {
+		delete(a.pending, rolloutID)
+		a.done[rolloutID] = max(a.done[rolloutID], round)
+	}
 	a.notify(rolloutID)
 }
 
@@ -100,22 +107,70 @@ func (a *Assembler) of(rolloutID string) *pending {
 	}
 	p := a.pending[rolloutID]
 	if p == nil {
-		p = &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool)}
+		p = newPending()
 		a.pending[rolloutID] = p
 	}
 	return p
 }
 
+func newPending() *pending {
+	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool)}
+}
+
+// opens says whether an entry opens the log of a rollout again in a round of which nothing is known yet.
+func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
+	round, known := a.done[rolloutID]
+	if p := a.pending[rolloutID]; p != nil {
+		round, known = p.round, true
+	}
+	return known && entry.GetStart() == nil && entry.GetClaim().GetRound() > round
+}
+
 // Log takes the log entry with the given stream sequence and returns the trajectory if that completes it, nil otherwise. Entries
-// of one rollout must arrive in order; one that was there before is ignored.
+// of one rollout must arrive in order; one that was there before is ignored. The error is ErrAgain or ErrLog.
 func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.opens(rolloutID, entry) {
+		return nil, ErrAgain
+	}
 	p := a.of(rolloutID)
 	if p == nil || seq <= p.lastSeq {
 		return nil, nil
 	}
 	p.lastSeq = seq
+	if err := p.log(entry, span); err != nil {
+		return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+	}
+	a.notify(rolloutID)
+	return p.complete(), nil
+}
+
+// Restore takes the whole log of a rollout that is played again, with the stream sequence of its last entry, and all its snapshots so far, in
+// place of what was known. It returns the trajectory if that is complete. The error is ErrLog.
+func (a *Assembler) Restore(
+	rolloutID string, entries []*busv1.LogEntry, last uint64, snapshots []*busv1.Snapshot, span trace.SpanContext,
+) (*Trajectory, error) {
+	p := newPending()
+	for _, snapshot := range snapshots {
+		p.store(snapshot.GetTables())
+	}
+	for _, entry := range entries {
+		if err := p.log(entry, span); err != nil {
+			return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+		}
+	}
+	p.lastSeq = last
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.done, rolloutID)
+	a.pending[rolloutID] = p
+	a.notify(rolloutID)
+	return p.complete(), nil
+}
+
+// log takes an entry.
+func (p *pending) log(entry *busv1.LogEntry, span trace.SpanContext) error {
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
 		if p.dropped == "" { // by snapshots, which may come before it
@@ -123,18 +178,25 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 		}
 	}
 	if p.rollout == nil {
-		return nil, fmt.Errorf("rollout %s: %w: no start", rolloutID, ErrLog)
+		return fmt.Errorf("%w: no start", ErrLog)
+	}
+	if claim := entry.GetClaim(); claim != nil {
+		if claim.GetRound() > p.round {
+			p.round, p.end = claim.GetRound(), nil
+		}
+		if len(p.starting) == 0 && p.dropped == "" {
+			p.starting = claim.GetVersions()
+		}
 	}
 	if turn := entry.GetTurn(); turn != nil {
 		if err := p.turn(turn); err != nil {
-			return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+			return err
 		}
 	}
 	if entry.GetEnd() != nil {
 		p.end, p.span = entry.GetEnd(), span
 	}
-	a.notify(rolloutID)
-	return p.complete(), nil
+	return nil
 }
 
 // Snapshot takes a snapshot and returns the trajectory if that completes it, nil otherwise.
@@ -228,7 +290,7 @@ func (p *pending) whole() bool {
 
 // trajectory returns what is known. Later entries do not change it.
 func (p *pending) trajectory() *Trajectory {
-	t := &Trajectory{Rollout: p.rollout, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
+	t := &Trajectory{Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
 	}

@@ -173,7 +173,7 @@ func TestEveryOrderGivesTheSameTrajectoryOnce(t *testing.T) {
 				}
 				got[r.id] = trajectory
 				if random.IntN(2) == 0 {
-					a.Done(r.id)
+					a.Done(r.id, 0)
 				}
 			}
 			for _, r := range all {
@@ -188,7 +188,7 @@ func TestEveryOrderGivesTheSameTrajectoryOnce(t *testing.T) {
 func TestDoneRolloutsAreIgnored(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	done, fresh := record(random, "s.0"), record(random, "s.1")
-	a := assemble.New([]string{"s.0"})
+	a := assemble.New(map[string]int32{"s.0": 0})
 	for _, r := range []*recording{done, fresh} {
 		var got *assemble.Trajectory
 		for _, e := range append(r.snapshots, r.log...) {
@@ -200,7 +200,7 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 			t.Errorf("%s: got a trajectory %v, want %v", r.id, got != nil, want)
 		}
 	}
-	a.Done("s.1")
+	a.Done("s.1", 0)
 	for _, e := range append(fresh.snapshots, fresh.log...) {
 		if deliver(t, a, fresh, e) != nil {
 			t.Error("s.1 after Done: got a trajectory, want none")

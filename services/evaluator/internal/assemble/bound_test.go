@@ -16,9 +16,9 @@ import (
 // restart gives all events again, from the beginning, to an assembler that knows what is done.
 func restart(t *testing.T, random *rand.Rand, all []*recording, scored map[string]*assemble.Trajectory, stopAfter int) {
 	t.Helper()
-	var done []string
+	done := make(map[string]int32)
 	for id := range scored {
-		done = append(done, id)
+		done[id] = 0
 	}
 	a := assemble.New(done)
 	owner := make(map[event]*recording)
@@ -44,7 +44,7 @@ func restart(t *testing.T, random *rand.Rand, all []*recording, scored map[strin
 		// Now and then the process ends between the trajectory and its score.
 		if random.IntN(3) > 0 {
 			scored[r.id] = trajectory
-			a.Done(r.id)
+			a.Done(r.id, 0)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type State struct {
 	versions []*worldv1.TableVersion
 	turns    map[worldv1.Role]int
 	claims   int
+	round    int32
 	flags    []*busv1.Flag
 	usage    []*busv1.TurnUsage
 	end      *busv1.End
@@ -44,7 +45,7 @@ func Fold(entries []*busv1.LogEntry) (*State, error) {
 
 // Apply adds one entry. It keeps the entry's messages.
 func (s *State) Apply(entry *busv1.LogEntry) error {
-	if s.end != nil {
+	if s.end != nil && entry.GetClaim().GetRound() <= s.round {
 		return fmt.Errorf("%w: an entry after the end", ErrLog)
 	}
 	if start := entry.GetStart(); start != nil {
@@ -64,8 +65,12 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 	if s.rollout == nil {
 		return fmt.Errorf("%w: no start", ErrLog)
 	}
-	if entry.GetClaim() != nil {
+	if claim := entry.GetClaim(); claim != nil {
 		s.claims++
+		s.round = max(s.round, claim.GetRound())
+		if len(s.versions) == 0 {
+			s.versions = claim.GetVersions()
+		}
 	}
 	if turn := entry.GetTurn(); turn != nil {
 		if err := s.applyTurn(turn); err != nil {
@@ -156,6 +161,12 @@ func (s *State) Starting() int { return s.starting }
 
 // Claims returns how many workers have claimed the rollout.
 func (s *State) Claims() int { return s.claims }
+
+// Round returns the round of the sweep in which the rollout is.
+func (s *State) Round() int32 { return s.round }
+
+// Versions returns the version of each table that holds now. Do not change them.
+func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
 
 // Flags returns where a simulated user broke its contract, in order.
 func (s *State) Flags() []*busv1.Flag { return s.flags }

@@ -331,3 +331,27 @@ func TestUsage(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestOpenedAgain opens a log again that has ended. Only a claim of a later round does that.
+func TestOpenedAgain(t *testing.T) {
+	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT}}
+	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}
+	entries := []*busv1.LogEntry{start(10), {End: failed}, {Claim: &busv1.Claim{Round: 2, Versions: versions}}}
+	state := fold(t, entries...)
+	if state.End() != nil || state.Round() != 2 || state.Claims() != 2 || len(state.Versions()) != 1 {
+		t.Errorf("opened again: got end %v, round %d, %d claims, %d versions, want no end, round 2, 2 claims, 1 version",
+			state.End(), state.Round(), state.Claims(), len(state.Versions()))
+	}
+	if speaker, over := state.Next(); speaker != agent || over != open {
+		t.Errorf("next: got %v and %v, want %v", speaker, over, agent)
+	}
+	say(t, state, nil, message(1, agent, user))
+	for name, entry := range map[string]*busv1.LogEntry{
+		"a turn": {Turn: &busv1.Turn{}}, "a claim of the same round": {Claim: &busv1.Claim{Round: 2}}, "an end": {End: failed},
+	} {
+		_, err := rollout.Fold(append(entries, &busv1.LogEntry{End: failed}, entry))
+		if !errors.Is(err, rollout.ErrLog) {
+			t.Errorf("%s after the end: got %v, want %v", name, err, rollout.ErrLog)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -22,6 +23,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
+// ownFor is how long after its last entry a log is taken to be a worker's own. A worker that was stopped for longer looks for what another one
+// may have been answered meanwhile.
+const ownFor = time.Second
+
 // game is one rollout while this worker plays it.
 type game struct {
 	*Worker
@@ -34,6 +39,8 @@ type game struct {
 	last     uint64 // sequence of the log's last entry
 	resumed  bool   // there was a log before this delivery
 	asked    bool   // the coming turn may have been asked for before
+
+	appended time.Time // when the log was last seen to be this worker's own
 }
 
 // play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it, errSpent that its sweep has
@@ -80,12 +87,12 @@ func (g *game) settle(ctx context.Context) error {
 	if !g.resumed {
 		return nil
 	}
-	_, err := g.peers.Bus.Result(ctx, g.rollout.GetId())
+	_, err := g.peers.Bus.RoundResult(ctx, g.rollout.GetId(), g.delivery.Round)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		g.finish(g.rollout.GetId())
+		g.finish(jobOf(g.delivery))
 	}
 	return err
 }
@@ -93,8 +100,8 @@ func (g *game) settle(ctx context.Context) error {
 // claim opens the rollout's log or, if there is one, goes on with it.
 func (g *game) claim(ctx context.Context) error {
 	session, sessionErr := g.createSession(ctx)
-	claim := &busv1.Claim{Worker: g.cfg.Name}
-	if g.delivery.Attempt == 1 && sessionErr == nil {
+	claim := &busv1.Claim{Worker: g.cfg.Name, Round: g.delivery.Round}
+	if g.delivery.Attempt == 1 && g.delivery.Round == 0 && sessionErr == nil {
 		err := g.open(ctx, claim, session)
 		if !errors.Is(err, bus.ErrFenced) {
 			return err
@@ -105,6 +112,7 @@ func (g *game) claim(ctx context.Context) error {
 		return err
 	}
 	if len(log.Entries) > 0 {
+		claim.Versions = session.GetVersions()
 		return g.resume(ctx, log, claim, sessionErr)
 	}
 	if sessionErr != nil {
@@ -122,15 +130,25 @@ func (g *game) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1
 	})
 }
 
-// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it over.
+// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it over. A log that has ended is opened
+// again if the job is of a later round.
 func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, sessionErr error) error {
 	state, err := rollout.Fold(log.Entries)
 	if err != nil {
 		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
 	}
 	g.state, g.last, g.resumed = state, log.Last, true
-	if state.End() != nil {
+	switch {
+	case state.Round() > claim.GetRound():
+		return errPlayedAgain
+	case state.End() != nil && state.Round() == claim.GetRound():
 		return nil
+	}
+	if len(state.Versions()) > 0 {
+		claim.Versions = nil
+	}
+	if sessionErr == nil && state.Round() < claim.GetRound() {
+		sessionErr = g.intact(ctx)
 	}
 	claim.Attempt = int32(state.Claims())
 	if sessionErr != nil {
@@ -178,7 +196,7 @@ func infrastructure(cause error) *busv1.End {
 
 // turn lets the next speaker speak, or ends the rollout.
 func (g *game) turn(ctx context.Context) error {
-	if g.isCancelled(g.rollout.GetSweepId()) {
+	if g.isCancelled(g.rollout.GetSweepId(), g.delivery.Round) {
 		return g.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
 	speaker, over := g.state.Next()
@@ -225,8 +243,14 @@ func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 		}
 	}
 	last, err := g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.last)
-	g.last, g.asked = last, false
+	g.last, g.asked, g.appended = last, false, time.Now()
 	return err
+}
+
+// fresh says whether nobody can have been answered the coming turn: this worker has not asked for it, and not enough time has passed since the
+// log was its own that another could have taken it over and been answered.
+func (g *game) fresh() bool {
+	return !g.asked && !g.rollout.GetReplay() && time.Since(g.appended) < ownFor
 }
 
 // respond asks the agent gateway for a player's turn.
@@ -242,7 +266,7 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		Seed:      g.rollout.GetSeed(),
 		Compat:    g.rollout.GetCompat(),
 		Replay:    g.rollout.GetReplay(),
-		Fresh:     !g.asked && !g.rollout.GetReplay(),
+		Fresh:     g.fresh(),
 
 		SpendLimit: g.limit,
 	}

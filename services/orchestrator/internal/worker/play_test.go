@@ -222,10 +222,10 @@ func TestCancellation(t *testing.T) {
 		if req.GetSessionId() != "s.0" {
 			return nil, nil
 		}
-		if err := s.CancelSweep(context.Background(), "s"); err != nil {
+		if err := s.CancelSweep(context.Background(), "s", 0); err != nil {
 			return nil, err
 		}
-		until(t, "the worker knows", func() bool { return w.isCancelled("s") })
+		until(t, "the worker knows", func() bool { return w.isCancelled("s", 0) })
 		return nil, nil
 	}
 	s.enqueue(t, 0, "s.0", "other.0")
@@ -247,12 +247,12 @@ func TestCancellation(t *testing.T) {
 // What has not begun when its sweep is cancelled ends without a turn.
 func TestCancellationBeforeTheStart(t *testing.T) {
 	s := newStage(t)
-	if err := s.CancelSweep(t.Context(), "s"); err != nil {
+	if err := s.CancelSweep(t.Context(), "s", 0); err != nil {
 		t.Fatal(err)
 	}
 	w := s.worker(t, nil, nil)
 	run(t.Context(), t, w)
-	until(t, "the worker knows", func() bool { return w.isCancelled("s") })
+	until(t, "the worker knows", func() bool { return w.isCancelled("s", 0) })
 	s.enqueue(t, 0, "s.0")
 	state := s.ended(t, "s.0")["s.0"]
 	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_CANCELLED || len(state.Messages()) != 1 {

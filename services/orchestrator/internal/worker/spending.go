@@ -79,7 +79,8 @@ func (w *Worker) setAside(ctx context.Context, delivery *bus.Delivery) {
 		w.peers.Logger.Debug("rollout set aside", "rollout", id, "reason", spending.GetExhausted())
 		return
 	}
-	if err := w.peers.Bus.Enqueue(ctx, []*busv1.Rollout{delivery.Rollout}, delivery.Parallel); err != nil {
+	again := &busv1.Job{Rollout: delivery.Rollout, Parallel: int32(delivery.Parallel), Round: delivery.Round}
+	if err := w.peers.Bus.Enqueue(ctx, []*busv1.Job{again}); err != nil {
 		w.peers.Logger.Warn("job not queued again: create its sweep again", "rollout", id, "error", err)
 	}
 }

@@ -175,6 +175,7 @@ func TestFence(t *testing.T) {
 func TestRace(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
+	s.gateway.raced = true
 	workers := []*Worker{s.worker(t, nil, nil), s.worker(t, nil, nil), s.worker(t, nil, nil)}
 	for round := range 10 {
 		id := fmt.Sprintf("race.%d", round)
@@ -215,10 +216,10 @@ func TestDropKeepsALaterDelivery(t *testing.T) {
 	w.hold(first)
 	w.hold(second)
 	w.drop(first)
-	if got := w.take("s.0"); got != second {
+	if got := w.take(job{"s.0", 0}); got != second {
 		t.Errorf("held delivery: got %v, want the second", got)
 	}
-	if got := w.take("s.0"); got != nil {
+	if got := w.take(job{"s.0", 0}); got != nil {
 		t.Errorf("held delivery after it was taken: got %v, want none", got)
 	}
 }

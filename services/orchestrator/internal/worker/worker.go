@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -56,6 +57,14 @@ const releaseDelay = 250 * time.Millisecond
 // maxBacklog bounds the jobs that wait in this process for a free slot.
 const maxBacklog = 64
 
+// job names a job: a rollout has one for each round in which it is played.
+type job struct {
+	rolloutID string
+	round     int32
+}
+
+func jobOf(delivery *bus.Delivery) job { return job{delivery.Rollout.GetId(), delivery.Round} }
+
 // Worker plays rollouts.
 type Worker struct {
 	cfg        Config
@@ -65,8 +74,8 @@ type Worker struct {
 	known      toolSets // of the agent gateway
 
 	mu        sync.Mutex
-	held      map[string]*bus.Delivery // jobs that are not done, by rollout id
-	cancelled map[string]bool          // sweeps
+	held      map[job]*bus.Delivery    // those that are not done
+	cancelled map[string]int32         // the last round that is, by sweep
 	limits    map[string]chan struct{} // slots of sweeps with a limit of their own
 }
 
@@ -75,8 +84,8 @@ func New(cfg Config, peers Peers) *Worker {
 	w := &Worker{
 		cfg:       cfg,
 		peers:     peers,
-		held:      make(map[string]*bus.Delivery),
-		cancelled: make(map[string]bool),
+		held:      make(map[job]*bus.Delivery),
+		cancelled: make(map[string]int32),
 		limits:    make(map[string]chan struct{}),
 	}
 	w.metrics, w.metricsErr = newMetrics()
@@ -169,6 +178,8 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Another worker owns the rollout; should it die, the job comes again after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
+	case errors.Is(err, errPlayedAgain):
+		w.finish(jobOf(delivery))
 	case errors.Is(err, errSpent):
 		w.setAside(ctx, delivery)
 	default:
@@ -189,23 +200,24 @@ func backoff(attempt int) time.Duration {
 // followResults finishes jobs whose result is stored.
 func (w *Worker) followResults(ctx context.Context) error {
 	return w.peers.Bus.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
-		w.finish(result.GetRollout().GetId())
+		w.finish(job{result.GetRollout().GetId(), result.GetRound()})
 		return nil
 	})
 }
 
 func (w *Worker) followCancellations(ctx context.Context) error {
-	return w.peers.Bus.FollowCancellations(ctx, func(sweepID string) {
+	return w.peers.Bus.FollowCancellations(ctx, func(sweepID string, round int32) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.cancelled[sweepID] = true
+		w.cancelled[sweepID] = round
 	})
 }
 
-func (w *Worker) isCancelled(sweepID string) bool {
+func (w *Worker) isCancelled(sweepID string, round int32) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.cancelled[sweepID]
+	last, cancelled := w.cancelled[sweepID]
+	return cancelled && round <= last
 }
 
 // extend renews the leases of all held jobs, three times a lease.
@@ -218,9 +230,9 @@ func (w *Worker) extend(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		for id, delivery := range w.snapshot() {
+		for job, delivery := range w.snapshot() {
 			if err := delivery.Extend(); err != nil {
-				w.peers.Logger.Warn("lease not extended", "rollout", id, "error", err)
+				w.peers.Logger.Warn("lease not extended", "rollout", job.rolloutID, "error", err)
 			}
 		}
 	}
@@ -229,53 +241,49 @@ func (w *Worker) extend(ctx context.Context) {
 func (w *Worker) hold(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held[delivery.Rollout.GetId()] = delivery
+	w.held[jobOf(delivery)] = delivery
 }
 
 // drop lets go of a delivery. A later delivery of the same job stays held.
 func (w *Worker) drop(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if id := delivery.Rollout.GetId(); w.held[id] == delivery {
-		delete(w.held, id)
+	if job := jobOf(delivery); w.held[job] == delivery {
+		delete(w.held, job)
 	}
 }
 
-// take lets go of whatever delivery of a rollout is held and returns it, nil if there is none.
-func (w *Worker) take(rolloutID string) *bus.Delivery {
+// take lets go of whatever delivery of a job is held and returns it, nil if there is none.
+func (w *Worker) take(job job) *bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delivery := w.held[rolloutID]
-	delete(w.held, rolloutID)
+	delivery := w.held[job]
+	delete(w.held, job)
 	return delivery
 }
 
-func (w *Worker) snapshot() map[string]*bus.Delivery {
+func (w *Worker) snapshot() map[job]*bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	held := make(map[string]*bus.Delivery, len(w.held))
-	for id, delivery := range w.held {
-		held[id] = delivery
-	}
-	return held
+	return maps.Clone(w.held)
 }
 
-// finish removes a rollout's job from the queue if this worker holds it.
-func (w *Worker) finish(rolloutID string) {
-	delivery := w.take(rolloutID)
+// finish removes a job from the queue if this worker holds it.
+func (w *Worker) finish(job job) {
+	delivery := w.take(job)
 	if delivery == nil {
 		return
 	}
 	if err := delivery.Finish(); err != nil {
-		w.peers.Logger.Warn("job comes again and will be found done", "rollout", rolloutID, "error", err)
+		w.peers.Logger.Warn("job comes again and will be found done", "rollout", job.rolloutID, "error", err)
 	}
 }
 
 func (w *Worker) releaseAll() {
-	for id, delivery := range w.snapshot() {
+	for job, delivery := range w.snapshot() {
 		w.drop(delivery)
 		if err := delivery.Release(releaseDelay); err != nil {
-			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
+			w.peers.Logger.Warn("job comes again after its lease", "rollout", job.rolloutID, "error", err)
 		}
 	}
 }

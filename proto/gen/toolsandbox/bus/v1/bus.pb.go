@@ -274,6 +274,99 @@ func (x *SweepSpending) GetExhausted() string {
 	return ""
 }
 
+// SweepRound says which rollouts of a sweep are played again. Subject sweep.<id>.round.<number>, stream SWEEP, created if absent. The first
+// time that everything is played is round 0 and has no document; a rollout is in the last round that names it.
+type SweepRound struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rollouts: bit n%8 of byte n/8 is that of number n in the plan. Missing bytes are 0.
+	Rollouts      []byte `protobuf:"bytes,1,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SweepRound) Reset() {
+	*x = SweepRound{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SweepRound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SweepRound) ProtoMessage() {}
+
+func (x *SweepRound) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SweepRound.ProtoReflect.Descriptor instead.
+func (*SweepRound) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SweepRound) GetRollouts() []byte {
+	if x != nil {
+		return x.Rollouts
+	}
+	return nil
+}
+
+// SweepCancellation says that a sweep is cancelled. Subject sweep.<id>.cancel, stream SWEEP; the last one counts.
+type SweepCancellation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The last round that is cancelled, with all before it.
+	Round         int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SweepCancellation) Reset() {
+	*x = SweepCancellation{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SweepCancellation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SweepCancellation) ProtoMessage() {}
+
+func (x *SweepCancellation) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SweepCancellation.ProtoReflect.Descriptor instead.
+func (*SweepCancellation) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SweepCancellation) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 // SweepScenario names the documents of one scenario.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -289,7 +382,7 @@ type SweepScenario struct {
 
 func (x *SweepScenario) Reset() {
 	*x = SweepScenario{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -301,7 +394,7 @@ func (x *SweepScenario) String() string {
 func (*SweepScenario) ProtoMessage() {}
 
 func (x *SweepScenario) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[2]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -314,7 +407,7 @@ func (x *SweepScenario) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepScenario.ProtoReflect.Descriptor instead.
 func (*SweepScenario) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SweepScenario) GetName() string {
@@ -338,21 +431,23 @@ func (x *SweepScenario) GetEvaluationDigest() string {
 	return ""
 }
 
-// Job asks for one rollout. Subject jobs.<sweep>.<rollout>, stream JOBS (work queue). Acknowledged once the rollout's
+// Job asks for one rollout. Subject jobs.<rollout>, followed by .<round> from round 1 on; stream JOBS (work queue). Acknowledged once the rollout's
 // result is stored.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout to run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// Rollouts of its sweep that one worker process may run at once; 0 means no limit but the process's own.
-	Parallel      int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
+	Parallel int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
+	// The round in which it is to be run.
+	Round         int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +459,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +472,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Job) GetRollout() *Rollout {
@@ -390,6 +485,13 @@ func (x *Job) GetRollout() *Rollout {
 func (x *Job) GetParallel() int32 {
 	if x != nil {
 		return x.Parallel
+	}
+	return 0
+}
+
+func (x *Job) GetRound() int32 {
+	if x != nil {
+		return x.Round
 	}
 	return 0
 }
@@ -427,7 +529,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +541,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +554,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Rollout) GetId() string {
@@ -549,7 +651,7 @@ type LogEntry struct {
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Somebody spoke.
 	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// Only in the last entry.
+	// Only in the last entry. What follows is a claim of a later round, which opens the log again as if it had not ended.
 	End           *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -557,7 +659,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +671,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +684,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -630,7 +732,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +744,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +757,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -692,14 +794,18 @@ type Claim struct {
 	// The worker, for people; never read by a program.
 	Worker string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	// How often the rollout was claimed before.
-	Attempt       int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The round in which the worker plays.
+	Round int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
+	// The version of each table that holds after the starting messages, if the start could not say because there was no session.
+	Versions      []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -711,7 +817,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -724,7 +830,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Claim) GetWorker() string {
@@ -739,6 +845,20 @@ func (x *Claim) GetAttempt() int32 {
 		return x.Attempt
 	}
 	return 0
+}
+
+func (x *Claim) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Claim) GetVersions() []*v12.TableVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
 }
 
 // Turn is what one speaker said at once.
@@ -760,7 +880,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +892,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +905,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -838,7 +958,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +970,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +983,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -902,7 +1022,7 @@ type Flag struct {
 
 func (x *Flag) Reset() {
 	*x = Flag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1034,7 @@ func (x *Flag) String() string {
 func (*Flag) ProtoMessage() {}
 
 func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1047,7 @@ func (x *Flag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flag.ProtoReflect.Descriptor instead.
 func (*Flag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Flag) GetRule() string {
@@ -968,7 +1088,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1100,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1113,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1038,7 +1158,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1170,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1183,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1095,7 +1215,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1107,7 +1227,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1120,7 +1240,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1144,7 +1264,8 @@ func (x *Match) GetSimilarity() float64 {
 	return 0
 }
 
-// Result is the score of one rollout. Subject result.<rollout>, stream RESULT, created if absent.
+// Result is the score of one rollout. Subject result.<rollout>, followed by .<round> from round 1 on; stream RESULT, created if absent. That of
+// the rollout's last round counts.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was run.
@@ -1166,14 +1287,16 @@ type Result struct {
 	// Number of milestones.
 	MilestoneCount int32 `protobuf:"varint,9,opt,name=milestone_count,json=milestoneCount,proto3" json:"milestone_count,omitempty"`
 	// Number of messages, the starting ones included.
-	MessageCount  int32 `protobuf:"varint,10,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
+	MessageCount int32 `protobuf:"varint,10,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
+	// The round in which the rollout ended so.
+	Round         int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1308,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1321,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1271,6 +1394,13 @@ func (x *Result) GetMessageCount() int32 {
 	return 0
 }
 
+func (x *Result) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
@@ -1289,14 +1419,20 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\"g\n" +
 	"\rSweepSpending\x128\n" +
 	"\x05limit\x18\x01 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\x05limit\x12\x1c\n" +
-	"\texhausted\x18\x02 \x01(\tR\texhausted\"s\n" +
+	"\texhausted\x18\x02 \x01(\tR\texhausted\"(\n" +
+	"\n" +
+	"SweepRound\x12\x1a\n" +
+	"\brollouts\x18\x01 \x01(\fR\brollouts\")\n" +
+	"\x11SweepCancellation\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\"s\n" +
 	"\rSweepScenario\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsetup_digest\x18\x02 \x01(\tR\vsetupDigest\x12+\n" +
-	"\x11evaluation_digest\x18\x03 \x01(\tR\x10evaluationDigest\"X\n" +
+	"\x11evaluation_digest\x18\x03 \x01(\tR\x10evaluationDigest\"n\n" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
-	"\bparallel\x18\x02 \x01(\x05R\bparallel\"\xb6\x03\n" +
+	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\xb6\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1320,10 +1456,12 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\"9\n" +
+	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\"\x8f\x01\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\x05R\aattempt\"\x9d\x02\n" +
+	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\x9d\x02\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
@@ -1353,7 +1491,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1e\n" +
 	"\n" +
 	"similarity\x18\x03 \x01(\x01R\n" +
-	"similarity\"\xd3\x03\n" +
+	"similarity\"\xe9\x03\n" +
 	"\x06Result\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12)\n" +
 	"\x03end\x18\x02 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x121\n" +
@@ -1372,7 +1510,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"minefields\x12'\n" +
 	"\x0fmilestone_count\x18\t \x01(\x05R\x0emilestoneCount\x12#\n" +
 	"\rmessage_count\x18\n" +
-	" \x01(\x05R\fmessageCount*\xb5\x01\n" +
+	" \x01(\x05R\fmessageCount\x12\x14\n" +
+	"\x05round\x18\v \x01(\x05R\x05round*\xb5\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
@@ -1395,68 +1534,71 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
-	(EndReason)(0),           // 0: toolsandbox.bus.v1.EndReason
-	(*Sweep)(nil),            // 1: toolsandbox.bus.v1.Sweep
-	(*SweepSpending)(nil),    // 2: toolsandbox.bus.v1.SweepSpending
-	(*SweepScenario)(nil),    // 3: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),              // 4: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),          // 5: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),         // 6: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),            // 7: toolsandbox.bus.v1.Start
-	(*Claim)(nil),            // 8: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),             // 9: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),        // 10: toolsandbox.bus.v1.TurnUsage
-	(*Flag)(nil),             // 11: toolsandbox.bus.v1.Flag
-	(*End)(nil),              // 12: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),         // 13: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),            // 14: toolsandbox.bus.v1.Match
-	(*Result)(nil),           // 15: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),        // 16: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),  // 17: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),    // 18: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),      // 19: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil), // 20: toolsandbox.world.v1.TableVersion
-	(*v1.Usage)(nil),         // 21: toolsandbox.agentgw.v1.Usage
-	(v12.Role)(0),            // 22: toolsandbox.world.v1.Role
-	(*v12.Table)(nil),        // 23: toolsandbox.world.v1.Table
+	(EndReason)(0),            // 0: toolsandbox.bus.v1.EndReason
+	(*Sweep)(nil),             // 1: toolsandbox.bus.v1.Sweep
+	(*SweepSpending)(nil),     // 2: toolsandbox.bus.v1.SweepSpending
+	(*SweepRound)(nil),        // 3: toolsandbox.bus.v1.SweepRound
+	(*SweepCancellation)(nil), // 4: toolsandbox.bus.v1.SweepCancellation
+	(*SweepScenario)(nil),     // 5: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),               // 6: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),           // 7: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),          // 8: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),             // 9: toolsandbox.bus.v1.Start
+	(*Claim)(nil),             // 10: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),              // 11: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),         // 12: toolsandbox.bus.v1.TurnUsage
+	(*Flag)(nil),              // 13: toolsandbox.bus.v1.Flag
+	(*End)(nil),               // 14: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),          // 15: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),             // 16: toolsandbox.bus.v1.Match
+	(*Result)(nil),            // 17: toolsandbox.bus.v1.Result
+	(*v1.Player)(nil),         // 18: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),   // 19: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),     // 20: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),       // 21: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),  // 22: toolsandbox.world.v1.TableVersion
+	(*v1.Usage)(nil),          // 23: toolsandbox.agentgw.v1.Usage
+	(v12.Role)(0),             // 24: toolsandbox.world.v1.Role
+	(*v12.Table)(nil),         // 25: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	3,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	16, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	16, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	17, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	18, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	5,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	16, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	16, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	17, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	7,  // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	8,  // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	9,  // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	12, // 12: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	5,  // 13: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	19, // 14: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	20, // 15: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	19, // 16: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	20, // 17: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	11, // 18: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	21, // 19: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	22, // 20: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	21, // 21: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 22: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	10, // 23: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	23, // 24: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	5,  // 25: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 26: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 27: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 28: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	18, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	18, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	20, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	7,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	18, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	18, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	9,  // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	10, // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	11, // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
+	14, // 12: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	7,  // 13: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	21, // 14: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	22, // 15: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	22, // 16: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	21, // 17: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	22, // 18: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	13, // 19: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	23, // 20: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	24, // 21: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	23, // 22: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 23: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	12, // 24: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	25, // 25: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	7,  // 26: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	14, // 27: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	16, // 28: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	16, // 29: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1464,14 +1606,14 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 	if File_toolsandbox_bus_v1_bus_proto != nil {
 		return
 	}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[8].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

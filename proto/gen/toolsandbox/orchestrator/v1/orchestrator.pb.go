@@ -212,7 +212,11 @@ type CreateSweepRequest struct {
 	Spec *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
 	// What its models may spend in all, over all times that it was created. No part of the specification: the last one given counts, so
 	// that a sweep that has spent it goes on with a higher one. Unset is no limit.
-	SpendLimit    *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	// Number of the round that begins, unless it has begun: what ended without a score in an earlier round because the infrastructure failed or the
+	// sweep was cancelled is played again, from the message on at which it ended. No part of the specification; whoever wants another round
+	// takes a higher number. 0 begins none.
+	Round         int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -266,6 +270,13 @@ func (x *CreateSweepRequest) GetSpendLimit() *v1.SpendLimit {
 		return x.SpendLimit
 	}
 	return nil
+}
+
+func (x *CreateSweepRequest) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
 }
 
 // CreateSweepResponse says what was queued.
@@ -1320,12 +1331,13 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
-	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xd7\x01\n" +
+	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xf6\x01\n" +
 	"\x12CreateSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12B\n" +
 	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12C\n" +
 	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
-	"spendLimit\"?\n" +
+	"spendLimit\x12\x1d\n" +
+	"\x05round\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\"?\n" +
 	"\x13CreateSweepResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\"M\n" +

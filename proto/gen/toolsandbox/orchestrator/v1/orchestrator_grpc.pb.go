@@ -43,7 +43,8 @@ type OrchestratorServiceClient interface {
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
 	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
 	WatchSweep(ctx context.Context, in *WatchSweepRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSweepResponse], error)
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. It goes on when it is created again with a round
+	// that has not begun. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).
@@ -167,7 +168,8 @@ type OrchestratorServiceServer interface {
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
 	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
 	WatchSweep(*WatchSweepRequest, grpc.ServerStreamingServer[WatchSweepResponse]) error
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. It goes on when it is created again with a round
+	// that has not begun. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).

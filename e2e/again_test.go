@@ -1,0 +1,256 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/e2e/internal/compare"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// moody is a chat completions server whose answers follow from the conversation alone. Some time it refuses, or hangs.
+type moody struct {
+	*httptest.Server
+	answered atomic.Int64
+	// left is how many requests are answered before the rest is refused.
+	left atomic.Int64
+	// hangs, if not nil, makes it hang instead of refusing, until what it returns is closed.
+	hangs atomic.Pointer[hanging]
+}
+
+type hanging struct{ reached, over chan struct{} }
+
+const plenty = 1 << 30
+
+func startMoody(t *testing.T) *moody {
+	t.Helper()
+	m := &moody{}
+	m.left.Store(plenty)
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(t, w, r) }))
+	t.Cleanup(m.Close)
+	return m
+}
+
+// hang lets n more requests be answered; the next one hangs. It returns a channel that is closed then, and the function that ends it.
+func (m *moody) hang(n int64) (reached <-chan struct{}, end func()) {
+	h := &hanging{make(chan struct{}), make(chan struct{})}
+	m.left.Store(n)
+	m.hangs.Store(h)
+	return h.reached, func() {
+		m.left.Store(plenty)
+		m.hangs.Store(nil)
+		close(h.over)
+	}
+}
+
+func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	var request struct {
+		Messages []struct{ Role string }
+		Tools    []struct{ Function struct{ Name string } }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		t.Errorf("request to %s: %v", r.URL, err)
+	}
+	if left := m.left.Add(-1); left < 0 {
+		h := m.hangs.Load()
+		if h == nil {
+			http.Error(w, `{"error":{"message":"the key is wrong"}}`, http.StatusUnauthorized)
+			return
+		}
+		if left == -1 {
+			close(h.reached)
+		}
+		select {
+		case <-h.over:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	m.answered.Add(1)
+	n := len(request.Messages)
+	message := fmt.Sprintf(`"content":"Words %d."`, n)
+	for _, tool := range request.Tools {
+		switch name := tool.Function.Name; {
+		case name == "end_conversation" && n > 5:
+			message = fmt.Sprintf(`"content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%q,"arguments":"{}"}}]`, n, name)
+		case name == "set_wifi_status" && request.Messages[n-1].Role == "user":
+			message = fmt.Sprintf(`"content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":%q,"arguments":"{\"on\": false}"}}]`, n, name)
+		}
+	}
+	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
+}
+
+// equalResults compares the result files of two runs. What providers were asked differs where they refused.
+func equalResults(t *testing.T, want, got string) {
+	t.Helper()
+	differences, err := compare.Runs(want, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, difference := range differences {
+		if !strings.Contains(difference, "exchanges.jsonl") {
+			t.Error(difference)
+		}
+	}
+}
+
+// TestPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in the middle. Everything that was paid for is used,
+// and in the end the files are those of a calm run.
+func TestPlayedAgain(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", serviceKey)
+	services := start(t)
+	server := startMoody(t)
+	flags := []string{
+		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
+		"turn_off_wifi", "is_cellular_on",
+	}
+	calm := filepath.Join(t.TempDir(), "calm")
+	toolsandbox(t, append(flags, "--out", calm)...)
+	paid := server.answered.Swap(0)
+	if paid < 24 {
+		t.Fatalf("requests of the calm run: got %d, want at least 24", paid)
+	}
+	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
+		t.Run(name, func(t *testing.T) {
+			server.answered.Store(0)
+			out := filepath.Join(t.TempDir(), "out")
+			args := append(append(flags, "--out", out), place...)
+			again := slices.Concat(args, []string{"--resume"})
+			mend := ": see the table, mend it, and --out " + out + " --resume plays them again"
+			server.left.Store(7) // a rollout and a half
+			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
+			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)
+			if got := server.answered.Load(); got != 7 {
+				t.Errorf("answers after a round in vain: got %d, want 7", got)
+			}
+			server.left.Store(5)
+			fails(t, "rollouts have no score because of the infrastructure"+mend, again...)
+			killed(t, server, 3, again...)
+			toolsandbox(t, again...)
+			equalResults(t, calm, out)
+			if got := server.answered.Load(); got != paid {
+				t.Errorf("answers: got %d, want %d as in the calm run", got, paid)
+			}
+			toolsandbox(t, again...) // nothing is left to be played again
+			equalResults(t, calm, replay(t, out))
+			if got := server.answered.Load(); got != paid {
+				t.Errorf("answers after the replay: got %d, want %d", got, paid)
+			}
+		})
+	}
+}
+
+// killed runs the command line and kills it when the server hangs, after n more answers.
+func killed(t *testing.T, server *moody, n int64, args ...string) {
+	t.Helper()
+	reached, end := server.hang(n)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-reached:
+	case err := <-ended:
+		t.Fatalf("the run ended before it could be killed: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the killed run: got nil, want an error")
+	}
+	end()
+}
+
+// TestPlayedAgainByPlugin plays rollouts again whose agent failed.
+func TestPlayedAgainByPlugin(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	var ill atomic.Bool
+	go func() {
+		served <- agent.ServeListener(ctx, listener, agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
+			switch {
+			case c.Turn == 0:
+				return agent.Call("set_wifi_status", map[string]any{"on": false}), nil
+			case ill.Load():
+				return agent.Reply{}, errors.New("out of memory")
+			}
+			return agent.Say("It is off."), nil
+		}))
+	}()
+	flags := []string{"run", "--agent", "grpc://" + listener.Addr().String(), "--trials", "2", "turn_off_wifi", "--out"}
+	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, append(flags, calm)...)
+	ill.Store(true)
+	fails(t, "2 of 2 rollouts have no score because of the infrastructure", append(flags, out)...)
+	ill.Store(false)
+	toolsandbox(t, append(flags, out, "--resume")...)
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	equalRuns(t, calm, out)
+	replay(t, out)
+}
+
+// TestCancelledRunGoesOn cancels a run, which says how it goes on, and goes on with it.
+func TestCancelledRunGoesOn(t *testing.T) {
+	services := start(t)
+	server := startMoody(t)
+	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
+	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, append(flags, calm)...)
+	args := append(append(flags, out, "--sweep-id", "night"), services.ClientArgs()...)
+	reached, end := server.hang(3)
+	var said strings.Builder
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	cancel(t, services, "night")
+	end()
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
+		!strings.Contains(said.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
+		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, said.String())
+	}
+	toolsandbox(t, append(args, "--resume")...)
+	equalResults(t, calm, out)
+}
+
+func cancel(t *testing.T, services *cluster.Cluster, sweepID string) {
+	t.Helper()
+	conn, err := grpc.NewClient(services.Address(cluster.Orchestrator), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = orchestratorv1.NewOrchestratorServiceClient(conn).CancelSweep(t.Context(), &orchestratorv1.CancelSweepRequest{SweepId: sweepID})
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,141 @@
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// fail puts a rollout on the bus that fails after its second message, and returns the sequence of its last entry. The table version of the
+// answers that did not come is there already.
+func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) uint64 {
+	tb.Helper()
+	said, versions := messages(), []*worldv1.TableVersion{{Name: contact}}
+	s.snapshot(tb, rollout.GetId())
+	return s.entries(tb, rollout, 0,
+		&busv1.LogEntry{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}},
+		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: versions}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE)},
+	)
+}
+
+// again lets a rollout that failed go on in a round.
+func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last uint64, end busv1.EndReason) uint64 {
+	tb.Helper()
+	if end == busv1.EndReason_END_REASON_INFRASTRUCTURE {
+		return s.entries(tb, rollout, last, &busv1.LogEntry{Claim: &busv1.Claim{Round: round}, End: ended(end)})
+	}
+	said, versions := messages(), []*worldv1.TableVersion{{Name: contact, Index: 2}}
+	return s.entries(tb, rollout, last,
+		&busv1.LogEntry{Claim: &busv1.Claim{Round: round}},
+		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[2:3], Versions: versions}},
+		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[3:], Versions: versions}, End: ended(end)},
+	)
+}
+
+func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last uint64, entries ...*busv1.LogEntry) uint64 {
+	tb.Helper()
+	for _, entry := range entries {
+		var err error
+		if last, err = s.Append(tb.Context(), rollout.GetId(), entry, last); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return last
+}
+
+// decided waits until the calm rollout has its result and the other one that of a round, and returns the last of each.
+func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	type key struct {
+		id    string
+		round int32
+	}
+	seen, got := make(map[key]bool), make(map[string]*busv1.Result)
+	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
+		at := key{result.GetRollout().GetId(), result.GetRound()}
+		if seen[at] {
+			tb.Errorf("results of %v: got a second one", at)
+		}
+		seen[at], got[at.id] = true, result
+		if seen[key{"calm.0", 0}] && seen[key{"s.0", round}] {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		tb.Fatalf("results: got %v and %v, want one of round %d", seen, err, round)
+	}
+	return got
+}
+
+// TestPlayedAgain scores a rollout that goes on twice after it failed, whether the evaluator follows all of it, is stopped before the last round, or
+// begins when all is over.
+func TestPlayedAgain(t *testing.T) {
+	const failed, finished = busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_FINISHED
+	for _, evaluator := range []string{"follows", "is stopped between", "comes late"} {
+		t.Run("evaluator "+evaluator, func(t *testing.T) {
+			s := newStage(t)
+			calm, rollout := s.rollout("calm.0"), s.rollout("s.0")
+			stop, early := func() {}, evaluator != "comes late"
+			if early {
+				stop = s.run(t)
+			}
+			s.play(t, calm, ended(finished))
+			last := s.fail(t, rollout)
+			if early {
+				s.decided(t, 0)
+			}
+			last = s.again(t, rollout, 1, last, failed)
+			if early {
+				s.decided(t, 1)
+			}
+			if evaluator == "is stopped between" {
+				stop()
+			}
+			s.again(t, rollout, 3, last, finished)
+			if evaluator != "follows" {
+				s.run(t)
+			}
+			got := s.decided(t, 3)
+			if end := got["s.0"].GetEnd().GetReason(); end != finished {
+				t.Errorf("end in the last round: got %v, want %v", end, finished)
+			}
+			got["s.0"].Rollout, got["s.0"].Round = calm, 0
+			if diff := cmp.Diff(got["calm.0"], got["s.0"], protocmp.Transform()); diff != "" {
+				t.Errorf("last result (-calm +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAbandoned scores a rollout that could not even begin at first, so that its start does not say which versions the setup holds.
+func TestAbandoned(t *testing.T) {
+	s := newStage(t)
+	s.run(t)
+	s.play(t, s.rollout("calm.0"), ended(busv1.EndReason_END_REASON_FINISHED))
+	rollout, said := s.rollout("s.0"), messages()
+	last := s.entries(t, rollout, 0, &busv1.LogEntry{
+		Start: &busv1.Start{Rollout: rollout, Messages: said[:1], MaxMessages: 30}, Claim: &busv1.Claim{}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE),
+	})
+	s.decided(t, 0)
+	starting := []*worldv1.TableVersion{{Name: contact}}
+	last = s.entries(t, rollout, last,
+		&busv1.LogEntry{Claim: &busv1.Claim{Round: 1, Versions: starting}}, &busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: starting}})
+	s.snapshot(t, "s.0")
+	changed := []*worldv1.TableVersion{{Name: contact, Index: 2}}
+	s.entries(t, rollout, last, &busv1.LogEntry{
+		Turn: &busv1.Turn{Messages: said[2:], Versions: changed}, End: ended(busv1.EndReason_END_REASON_FINISHED),
+	})
+	got := s.decided(t, 1)
+	if got["s.0"].GetSimilarity() != got["calm.0"].GetSimilarity() {
+		t.Errorf("similarity: got %v, want %v", got["s.0"].GetSimilarity(), got["calm.0"].GetSimilarity())
+	}
+}
