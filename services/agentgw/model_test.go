@@ -217,6 +217,10 @@ func TestModelNative(t *testing.T) {
 			`{"output":[%s]}`,
 			`{"encrypted_content":"e","id":"rs","summary":[],"type":"reasoning"},{"arguments":"{}","call_id":"a","name":"setting_1","type":"function_call"}`,
 		},
+		agentgwv1.Model_PROVIDER_OPENAI: {
+			`{"choices":[{"message":{%s,"tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}}]}`,
+			`"reasoning_details":[{"text":"hm"}]`,
+		},
 		agentgwv1.Model_PROVIDER_COHERE: {
 			`{"message":%s}`,
 			`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}`,

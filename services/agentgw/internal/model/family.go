@@ -47,7 +47,7 @@ type family struct {
 // families is the table of providers. A new wire format gets its line here.
 func families(dialects map[string]dialect.Codec) map[agentgwv1.Model_Provider]family {
 	return map[agentgwv1.Model_Provider]family{
-		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, endpoint: openaiEndpoint},
+		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, native: true, endpoint: openaiEndpoint},
 		agentgwv1.Model_PROVIDER_ANTHROPIC: {codec: anthropic.Codec{}, native: true, endpoint: anthropicEndpoint},
 		agentgwv1.Model_PROVIDER_GOOGLE:    {codec: google.Codec{}, native: true, endpoint: studioEndpoint},
 		agentgwv1.Model_PROVIDER_VERTEX:    {codec: google.Codec{Vertex: true}, native: true, endpoint: vertexEndpoint},

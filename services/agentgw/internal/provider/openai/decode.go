@@ -67,7 +67,11 @@ func choose(answer *provider.Answer, choices []sdk.ChatCompletionChoice) error {
 	}
 	message := &choices[0].Message
 	var err error
-	if answer.Calls, err = calls(message); err != nil || len(answer.Calls) > 0 {
+	if answer.Calls, err = calls(message); err != nil {
+		return err
+	}
+	if len(answer.Calls) > 0 {
+		answer.Native, err = reasoned(message)
 		return err
 	}
 	text, ok := content(message.JSON.Content)

@@ -90,6 +90,9 @@ func messages(q *provider.Query) []sdk.ChatCompletionMessageParamUnion {
 			if calling == nil {
 				message := sdk.AssistantMessage("")
 				calling = message.OfAssistant
+				if thought := thoughts(q, entry); len(thought) > 0 {
+					calling.SetExtraFields(thought)
+				}
 				list = append(list, message)
 			}
 			calling.ToolCalls = append(calling.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
