@@ -14,10 +14,12 @@ import time
 import unittest
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from unittest import mock
 
 import grpc
 
 from toolsandbox import agent
+from toolsandbox.agent import attaching
 from toolsandbox.agent.v1 import agent_pb2, agent_pb2_grpc
 
 SOURCE = pathlib.Path(__file__).parent.parent / "src"
@@ -151,6 +153,16 @@ class Served(unittest.TestCase):
             self.assertEqual(stub.Act(request("well"), timeout=10).text, "fine")
             hang.set()
 
+    def test_no_more_threads(self) -> None:
+        with agent.Server(plain, "localhost:0") as server, grpc.insecure_channel(server.address) as channel:
+            stub = agent_pb2_grpc.AgentServiceStub(channel)
+            with quiet(), mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+                with self.assertRaises(grpc.RpcError) as raised:
+                    stub.Act(request("well"), timeout=5)
+            self.assertIs(raised.exception.code(), grpc.StatusCode.UNAVAILABLE)
+            self.assertIn("can't start new thread", raised.exception.details() or "")
+            self.assertEqual(stub.Act(request("well"), timeout=5).text, "fine")
+
 
 class Gateway(agent_pb2_grpc.AttachServiceServicer):
     """A gateway that asks what it is told and hands answers to the test."""
@@ -249,6 +261,17 @@ class Attached(unittest.IsolatedAsyncioTestCase):
         with quiet():
             self.gateway.ask.put_nowait(None)  # the stream ends
             self.assertEqual((await self.turn("well")).response.text, "fine")
+
+    async def test_lost_streams_leave_nothing(self) -> None:
+        with quiet(), mock.patch.multiple(attaching, FIRST_WAIT=0.001, LONGEST_WAIT=0.001):
+            await self.attach(plain)
+            for number in range(3):
+                await self.turn("well", number)
+            before = len(asyncio.all_tasks())
+            for number in range(20):
+                self.gateway.ask.put_nowait(None)  # the stream ends
+                await self.turn("well", number)
+            self.assertLess(len(asyncio.all_tasks()), before + 5)
 
 
 PROGRAM = """

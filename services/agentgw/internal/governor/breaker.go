@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -9,6 +10,26 @@ const (
 	breakerFirst = 2 * time.Second
 	breakerMax   = time.Minute
 )
+
+// probing is when to ask again while one request finds out whether the provider is back.
+const probing = 5 * time.Second
+
+// away is ErrAway or ErrOpen.
+type away struct {
+	error
+	after time.Duration
+}
+
+// Unwrap returns what the message was made of.
+func (a *away) Unwrap() error { return a.error }
+
+// After says in what time a request that was not let begin may be asked for again, 0 if nobody knows.
+func After(err error) time.Duration {
+	if refusal, ok := errors.AsType[*away](err); ok {
+		return max(refusal.after, time.Millisecond)
+	}
+	return 0
+}
 
 // breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the provider may be its own.
 type breaker struct {
@@ -31,7 +52,7 @@ func (b *breaker) admit(now time.Time) (probe bool, err error) {
 	case now.Before(b.until):
 		return false, b.reason(now)
 	case b.probing:
-		return false, fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(now))
+		return false, &away{fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(now)), probing}
 	}
 	b.probing = true
 	return true, nil
@@ -39,7 +60,8 @@ func (b *breaker) admit(now time.Time) (probe bool, err error) {
 
 // reason says why nothing may begin.
 func (b *breaker) reason(now time.Time) error {
-	return fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(now), b.failures, b.until.Sub(now).Round(time.Millisecond))
+	after := b.until.Sub(now)
+	return &away{fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(now), b.failures, after.Round(time.Millisecond)), after}
 }
 
 // refusal returns ErrAway while a provider that has worked may come back, so that an outage costs time and no rollouts, else ErrOpen.

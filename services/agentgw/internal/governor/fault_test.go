@@ -202,3 +202,64 @@ func TestSlowStore(t *testing.T) {
 		}
 	})
 }
+
+// TestUsageOfNothing has a server that says of every answer that it took no tokens: the limit holds by what is estimated.
+func TestUsageOfNothing(t *testing.T) {
+	for name, usage := range map[string]*agentgwv1.Usage{"zeros": {}, "less than nothing": {InputTokens: -5, OutputTokens: -1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := replica(t, newMemory(), "r0", nil)
+				d := demand("s")
+				d.Limit = Spend{Tokens: 10_000}
+				began := 0
+				for range 100 {
+					gr, err := g.Acquire(t.Context(), d)
+					if errors.Is(err, ErrSpent) {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					gr.Done(Outcome{Usage: usage})
+					began++
+				}
+				if began != 10 {
+					t.Errorf("requests of 1000 tokens within a limit of 10000: got %d, want 10", began)
+				}
+			})
+		})
+	}
+}
+
+// TestTinyAnswersFirst lets a model say next to nothing until its estimate is small: what may begin at once is still bounded by the limit, for
+// the next answers may be long.
+func TestTinyAnswersFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, many = 100_000, 2000
+		g := replica(t, newMemory(), "r0", nil)
+		d := demand("s")
+		d.Limit = Spend{Tokens: limit}
+		for range 20 {
+			begin(t, g, d).Done(Outcome{Usage: &agentgwv1.Usage{InputTokens: 1, OutputTokens: 1}})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var began atomic.Int32
+		var group sync.WaitGroup
+		for range many {
+			group.Go(func() {
+				if gr, err := g.Acquire(ctx, d); err == nil {
+					began.Add(1)
+					<-ctx.Done()
+					gr.Done(Outcome{})
+				}
+			})
+		}
+		rest(t.Context(), 10*time.Second)
+		most := int32(limit * trust / (d.InputTokens + d.OutputTokens))
+		if got := began.Load(); got > most || got < most*9/10 {
+			t.Errorf("requests at once within %d tokens: got %d, want some %d", limit, got, most)
+		}
+		cancel()
+		group.Wait()
+	})
+}

@@ -295,6 +295,9 @@ func (gr *Grant) end(now time.Time, o Outcome) {
 	}
 	gr.done = true
 	w := gr.w
+	if u := o.Usage; within(u.GetInputTokens()) == 0 && within(u.GetOutputTokens()) == 0 {
+		o.Usage = nil // some servers count nothing: that says nothing
+	}
 	cost := actual(w.cost, w.held, o)
 	gr.g.meters.ended(w.budget, o.Class, cost)
 	if w.purse != nil {

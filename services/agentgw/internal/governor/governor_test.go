@@ -331,6 +331,9 @@ func TestOutageIsWaitedFor(t *testing.T) {
 			if !errors.Is(err, want) {
 				t.Fatalf("after %s: got %v, want %v", time.Since(out), err, want)
 			}
+			if after := After(err); after <= 0 || after > breakerMax {
+				t.Fatalf("after %s: asked to come back in %s, want some time of at most %s", time.Since(out), after, breakerMax)
+			}
 			seen[want]++
 			rest(t.Context(), time.Second)
 		}

@@ -7,6 +7,9 @@ const (
 	blind = 8
 	// horizon is over how many requests, about, the averages go.
 	horizon = 256
+	// trust is by how much less than estimated a request may be expected to use: a model that says little at first may say more later, and what
+	// is expected bounds what begins.
+	trust = 4
 )
 
 // subject is what habits are learned about.
@@ -36,7 +39,8 @@ func (h *habit) expect(s spending) Spend {
 	if h.estimated > 0 {
 		input *= h.input / h.estimated
 	}
-	return s.cost(within(int64(math.Ceil(min(input, mostTokens)))), 0, within(int64(math.Ceil(h.output))))
+	input, output := max(input, float64(s.input)/trust), max(h.output, float64(s.output)/trust)
+	return s.cost(within(int64(math.Ceil(min(input, mostTokens)))), 0, within(int64(math.Ceil(output))))
 }
 
 // end takes in how a request ended.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -122,7 +123,7 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrAway), errors.Is(err, governor.ErrQueue):
-		rest, stop := context.WithTimeout(waiting, maxHold)
+		rest, stop := context.WithTimeout(waiting, min(cmp.Or(governor.After(err), maxHold), maxHold))
 		defer stop()
 		<-rest.Done() // asking again sooner is of no use
 		return nil, &Hold{reason: err}

@@ -140,6 +140,18 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
+// advice says what helps if the two sides do not agree on TLS, which neither gRPC nor the library for TLS puts plainly.
+func advice(address, message string) string {
+	secure := strings.HasPrefix(address, secureScheme)
+	switch {
+	case secure && strings.Contains(message, "first record does not look like a TLS handshake"):
+		return "; it may speak plain text, without TLS: then its address begins with grpc://"
+	case !secure && strings.Contains(message, "error reading server preface"):
+		return "; it may expect TLS: then its address begins with " + secureScheme
+	}
+	return ""
+}
+
 // close closes all connections; calls on them fail.
 func (p *pool) close() error {
 	p.mu.Lock()

@@ -126,7 +126,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	case ctx.Err() != nil || detail.Code() == codes.DeadlineExceeded:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
 	case detail.Code() == codes.Unavailable:
-		return nil, fmt.Errorf("%w: %s: %s", ErrUnavailable, address, shorten(detail.Message()))
+		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message()), advice(address, detail.Message()))
 	default:
 		return nil, fmt.Errorf("%w: %s, turn %d: %s: %s", errRefused, address, act.GetTurn(), detail.Code(), detail.Message())
 	}

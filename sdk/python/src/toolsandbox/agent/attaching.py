@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import grpc
 
@@ -13,6 +13,9 @@ from .conversation import Act, Unavailable
 from .serving import WORKERS
 from .v1 import agent_pb2, agent_pb2_grpc
 from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt
+
+if TYPE_CHECKING:
+    _Stream = grpc.aio.StreamStreamCall[agent_pb2.AttachRequest, agent_pb2.AttachResponse]
 
 FIRST_WAIT = 0.5
 """Seconds before the second attempt to reach the gateway, at most."""
@@ -92,8 +95,10 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tupl
     answers.put_nowait(agent_pb2.AttachRequest(name=name))
     turns: set[asyncio.Task[None]] = set()
     asked, reason = False, "the gateway ended the stream"
+    stream = agent_pb2_grpc.AttachServiceStub(channel).Attach()
+    sending = asyncio.ensure_future(_send(stream, answers))
     try:
-        async for request in agent_pb2_grpc.AttachServiceStub(channel).Attach(_outgoing(answers)):
+        async for request in stream:
             asked = True
             turn = asyncio.ensure_future(_answer(player, request, answers))
             turns.add(turn)
@@ -103,14 +108,17 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tupl
         if error.code() in _FINAL:
             raise AttachError(f"attach {name}: {reason}") from error
     finally:
+        sending.cancel()
         for turn in turns:  # the gateway asks again on the next stream
             turn.cancel()
     return asked, reason
 
 
-async def _outgoing(answers: asyncio.Queue[agent_pb2.AttachRequest]) -> AsyncIterator[agent_pb2.AttachRequest]:
-    while True:
-        yield await answers.get()
+async def _send(stream: _Stream, answers: asyncio.Queue[agent_pb2.AttachRequest]) -> None:
+    """Sends until it is cancelled or the stream ends; gRPC would leave an iterator of requests waiting for ever after that."""
+    with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading tells why
+        while True:
+            await stream.write(await answers.get())
 
 
 async def _answer(player: Player, asked: agent_pb2.AttachResponse, answers: asyncio.Queue[agent_pb2.AttachRequest]) -> None:

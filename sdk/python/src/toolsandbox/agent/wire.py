@@ -116,7 +116,10 @@ async def _in_thread(act: Act, seen: Conversation) -> object:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(finish, reply, failed)
 
-    threading.Thread(target=run, name="agent turn", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="agent turn", daemon=True).start()
+    except RuntimeError as cause:  # too many hang, here or elsewhere on the machine
+        raise Unavailable(str(cause)) from cause
     reply, error = await outcome
     if error is not None:
         raise _contained(error)

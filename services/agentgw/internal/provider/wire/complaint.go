@@ -33,6 +33,10 @@ type complaint struct {
 // readComplaint reads the body of an error, whatever it is.
 func readComplaint(raw []byte) complaint {
 	said := complaint{text: string(raw)}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		raw = list[0] // Google's, at its address for clients of OpenAI
+	}
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"` // Cohere has it here

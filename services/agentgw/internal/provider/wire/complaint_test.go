@@ -77,9 +77,11 @@ func TestComplaints(t *testing.T) {
 func TestDelayInTheBody(t *testing.T) {
 	for body, want := range map[string]time.Duration{
 		`{"error": {"details": [{"@type": "QuotaFailure"}, {"@type": "RetryInfo", "retryDelay": "34.5s"}]}}`: 34500 * time.Millisecond,
-		`{"error": {"details": [{"retryDelay": "999999h"}]}}`:                                                24 * time.Hour,
-		`{"error": {"details": [{"retryDelay": "-3s"}]}}`:                                                    0,
-		`{"error": {"message": "m", "details": "soon"}}`:                                                     0,
+		`[{"error": {"message": "m", "details": [{"retryDelay": "2s"}]}}]`:                                   2 * time.Second,
+		`[]`: 0,
+		`{"error": {"details": [{"retryDelay": "999999h"}]}}`: 24 * time.Hour,
+		`{"error": {"details": [{"retryDelay": "-3s"}]}}`:     0,
+		`{"error": {"message": "m", "details": "soon"}}`:      0,
 		`{"error": [1]}`: 0,
 		`[`:              0,
 	} {
