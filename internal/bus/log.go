@@ -3,7 +3,10 @@ package bus
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,22 +53,31 @@ type Log struct {
 	Begun, Updated time.Time
 }
 
-// ReadLog returns a rollout's log; it has no entries if there is none.
+// ReadLog returns a rollout's log; it has no entries if there is none. Each entry says which one it was appended to, so that it is read from its
+// end: to look for the next entry the server would walk over those of other rollouts in between.
 func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	log := &Log{}
-	shard := b.shardOf(rolloutID)
-	subject := logSubject(shard, rolloutID)
-	err := b.all(ctx, logStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
-		entry, err := decode[busv1.LogEntry](subject, msg.Data)
-		if len(log.Entries) == 0 {
-			log.Begun = msg.Time
+	stream := logStream(b.shardOf(rolloutID))
+	msg, err := b.last(ctx, stream, logSubject(b.shardOf(rolloutID), rolloutID))
+	for err == nil {
+		var entry *busv1.LogEntry
+		if entry, err = decode[busv1.LogEntry](msg.Subject, msg.Data); err != nil {
+			break
 		}
-		log.Entries, log.Last, log.Updated = append(log.Entries, entry), msg.Sequence, msg.Time
-		return err
-	})
-	if err != nil {
+		if len(log.Entries) == 0 {
+			log.Last, log.Updated = msg.Sequence, msg.Time
+		}
+		log.Entries, log.Begun = append(log.Entries, entry), msg.Time
+		var before uint64
+		if before, err = strconv.ParseUint(msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64); err != nil || before == 0 {
+			break
+		}
+		msg, err = b.at(ctx, stream, before)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) { // there is none, or its retention has ended
 		return nil, fmt.Errorf("read log of %s: %w", rolloutID, err)
 	}
+	slices.Reverse(log.Entries)
 	return log, nil
 }
 

@@ -45,7 +45,10 @@ type round struct {
 }
 
 // Rounds are those of a sweep that have begun, beside round 0. The zero value is that of a sweep without any.
-type Rounds struct{ begun []round }
+type Rounds struct {
+	begun    []round
+	revision uint64 // sequence of the document that was stored last
+}
 
 // Of returns the round that the n-th rollout of the plan is in.
 func (r Rounds) Of(n int) int32 {
@@ -90,6 +93,7 @@ func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 		}
 		stored, err := decode[busv1.SweepRound](msg.Subject, msg.Data)
 		rounds.begun = append(rounds.begun, round{number: int32(number), rollouts: stored.GetRollouts()})
+		rounds.revision = msg.Sequence
 		return err
 	})
 	if err != nil {
@@ -99,9 +103,9 @@ func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 	return rounds, nil
 }
 
-// BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1 on. If the round has begun it stays
-// as it is. Safe to repeat.
-func (b *Bus) BeginRound(ctx context.Context, sweepID string, number int32, rollouts []int) error {
+// BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1 on that is not among rounds. ErrFenced means
+// that one has begun since they were read, which may be this one: read them again.
+func (b *Bus) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
 	stored := &busv1.SweepRound{}
 	if len(rollouts) > 0 {
 		stored.Rollouts = make([]byte, slices.Max(rollouts)/8+1)
@@ -111,7 +115,11 @@ func (b *Bus) BeginRound(ctx context.Context, sweepID string, number int32, roll
 	}
 	raw, err := proto.Marshal(stored)
 	if err == nil {
-		_, err = b.create(ctx, sweepRoundSubject(sweepID, strconv.Itoa(int(number))), raw)
+		_, _, err = b.publish(ctx, sweepRoundSubject(sweepID, strconv.Itoa(int(number))), raw,
+			jetstream.WithExpectLastSequenceForSubject(rounds.revision, sweepRoundSubject(sweepID, "*")))
+	}
+	if isWrongSequence(err) {
+		err = ErrFenced
 	}
 	if err != nil {
 		return fmt.Errorf("begin round %d of sweep %s: %w", number, sweepID, err)

@@ -17,13 +17,28 @@ func TestRounds(t *testing.T) {
 	ctx := t.Context()
 	begin := func(number int32, rollouts ...int) {
 		t.Helper()
-		if err := b.BeginRound(ctx, "s", number, rollouts); err != nil {
+		rounds, err := b.Rounds(ctx, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.BeginRound(ctx, "s", rounds, number, rollouts); err != nil {
 			t.Fatal(err)
 		}
 	}
 	begin(10, 9)
+	before, err := b.Rounds(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
 	begin(2, 0, 8, 9)
-	begin(2, 1) // has begun
+	for _, number := range []int32{2, 4} { // the one that has begun since, and another one
+		if err := b.BeginRound(ctx, "s", before, number, []int{1}); !errors.Is(err, bus.ErrFenced) {
+			t.Errorf("round %d after round 2: got %v, want %v", number, err, bus.ErrFenced)
+		}
+	}
+	if err := b.BeginRound(ctx, "s2", bus.Rounds{}, 7, []int{1}); err != nil {
+		t.Error(err)
+	}
 	begin(3)
 	rounds, err := b.Rounds(ctx, "s")
 	if err != nil {
@@ -72,7 +87,7 @@ func TestRoundResults(t *testing.T) {
 	publish("s.1", 0, failed)
 	publish("s.2", 0, finished)
 	publish("s2.1", 0, finished)
-	if err := b.BeginRound(ctx, "s", 1, []int{1}); err != nil {
+	if err := b.BeginRound(ctx, "s", bus.Rounds{}, 1, []int{1}); err != nil {
 		t.Fatal(err)
 	}
 	if publish("s.1", 0, finished) {

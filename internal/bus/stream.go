@@ -184,6 +184,18 @@ func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.
 	return msg, err
 }
 
+// at returns the message with a sequence, ErrNotFound if there is none any more.
+func (b *Bus) at(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
+	err = attempt(ctx, func(ctx context.Context) error {
+		msg, err = b.streams[stream].GetMsg(ctx, sequence)
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, fmt.Errorf("message %d of %s: %w", sequence, stream, ErrNotFound)
+	}
+	return msg, err
+}
+
 // all visits every message of a subject in stream order.
 func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
 	for from := uint64(1); ; {

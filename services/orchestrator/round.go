@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -11,13 +12,14 @@ import (
 // are in.
 func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32) ([]*busv1.Job, error) {
 	rounds, err := s.bus.Rounds(ctx, sweepID)
-	if err != nil {
-		return nil, err
-	}
-	if !rounds.Begun(round) {
-		if rounds, err = s.begin(ctx, sweepID, rollouts, round, rounds); err != nil {
+	for err == nil && !rounds.Begun(round) {
+		if err = s.begin(ctx, sweepID, rollouts, round, rounds); err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
+		rounds, err = s.bus.Rounds(ctx, sweepID)
+	}
+	if err != nil {
+		return nil, err
 	}
 	finished := make(map[string]bool)
 	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
@@ -37,12 +39,12 @@ func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.
 	return jobs, nil
 }
 
-// begin begins a round with all rollouts that an earlier one left without a score, and returns the rounds with it. Rollouts without a
-// result are still to be played in the round they are in, unless that is cancelled.
-func (s *server) begin(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds) (bus.Rounds, error) {
+// begin begins a round with all rollouts that an earlier one left without a score. Rollouts without a result are still to be played in
+// the round they are in, unless that is cancelled. bus.ErrFenced means that a round has begun since rounds were read.
+func (s *server) begin(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds) error {
 	cancelled, err := s.bus.Cancelled(ctx, sweepID)
 	if err != nil {
-		return bus.Rounds{}, err
+		return err
 	}
 	scored := make(map[string]bool)
 	err = s.bus.Results(ctx, sweepID, func(result *busv1.Result) {
@@ -51,7 +53,7 @@ func (s *server) begin(ctx context.Context, sweepID string, rollouts []*busv1.Ro
 		}
 	})
 	if err != nil {
-		return bus.Rounds{}, err
+		return err
 	}
 	var again []int
 	for n, rollout := range rollouts {
@@ -60,10 +62,7 @@ func (s *server) begin(ctx context.Context, sweepID string, rollouts []*busv1.Ro
 			again = append(again, n)
 		}
 	}
-	if err := s.bus.BeginRound(ctx, sweepID, round, again); err != nil {
-		return bus.Rounds{}, err
-	}
-	return s.bus.Rounds(ctx, sweepID)
+	return s.bus.BeginRound(ctx, sweepID, rounds, round, again)
 }
 
 // unscored says whether a rollout that ended so says nothing about its players.

@@ -1,8 +1,10 @@
 package orchestrator
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +22,7 @@ func (i *installation) inRound(t *testing.T, round int32) (done int64) {
 		SweepId: "s", Spec: spec("one", "two", "three", "four"), Round: round,
 	})
 	if err != nil {
-		t.Fatalf("CreateSweep in round %d: %v", round, err)
+		t.Errorf("CreateSweep in round %d: %v", round, err)
 	}
 	return response.GetDone()
 }
@@ -95,6 +97,36 @@ func TestRounds(t *testing.T) {
 	want := []*orchestratorv1.SweepInfo{{Id: "s", Progress: &orchestratorv1.SweepProgress{Total: 4, Done: 4}}}
 	if diff := cmp.Diff(want, i.list(t, 0, "").GetSweeps(), protocmp.Transform()); diff != "" {
 		t.Errorf("sweeps (-want +got):\n%s", diff)
+	}
+}
+
+// TestRoundsAtOnce lets several command lines ask for a round each at the same time: what failed is played again in one of them only, so that nobody
+// waits for the result of a round that another one overtook.
+func TestRoundsAtOnce(t *testing.T) {
+	const failed = busv1.EndReason_END_REASON_INFRASTRUCTURE
+	i := installServer(t)
+	i.expect(t, 0, 0, "s.0 in 0, s.1 in 0, s.2 in 0, s.3 in 0")
+	in := "0"
+	for last := range int32(10) {
+		played, err := strconv.ParseInt(in, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 4 {
+			i.end(t, "s."+strconv.Itoa(n), int32(played), failed)
+		}
+		var group sync.WaitGroup
+		for n := range int32(4) {
+			group.Go(func() { i.inRound(t, 4*last+n+1) })
+		}
+		group.Wait()
+		jobs := i.jobs(t)
+		in = jobs[strings.LastIndexByte(jobs, ' ')+1:]
+		for n := range 4 {
+			if one := fmt.Sprintf("s.%d in %s", n, in); strings.Count(jobs, "s.") != 4 || !strings.Contains(jobs, one) {
+				t.Fatalf("jobs: got %q, want four, among them %s", jobs, one)
+			}
+		}
 	}
 }
 

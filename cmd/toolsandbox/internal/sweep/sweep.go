@@ -149,15 +149,39 @@ func (s *Sweep) Derived(id string) bool {
 // was given; a derived id then gets a number, so that the same specification can run again on the same installation.
 func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	for run := 2; ; run++ {
-		total, done, err := s.create(ctx)
-		if err != nil || done == 0 {
-			return total, err
+		// To create it would change what an earlier run may spend, and queue what that left.
+		done, err := s.done(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if done == 0 {
+			if total, done, err = s.create(ctx); err != nil || done == 0 {
+				return total, err
+			}
 		}
 		if !s.Derived(s.ID()) {
 			return 0, ErrRanBefore
 		}
 		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
 	}
+}
+
+// done returns how many results the sweep has as it is called now, 0 if there is none of that id.
+func (s *Sweep) done(ctx context.Context) (int, error) {
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	stream, err := s.orchestrator.WatchSweep(bounded, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
+	if err != nil {
+		return 0, plain("look for earlier runs", err)
+	}
+	event, err := stream.Recv() // progress comes first
+	if status.Code(err) == codes.NotFound {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, plain("look for earlier runs", err)
+	}
+	return int(event.GetProgress().GetDone()), nil
 }
 
 // Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has. In the given round,

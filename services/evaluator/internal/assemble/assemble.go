@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -132,6 +133,11 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.opens(rolloutID, entry) {
+		// From now on its snapshots are kept: one that comes while the bus is read may be missing in what is read.
+		p := newPending()
+		p.round = entry.GetClaim().GetRound()
+		delete(a.done, rolloutID)
+		a.pending[rolloutID] = p
 		return nil, ErrAgain
 	}
 	p := a.of(rolloutID)
@@ -146,8 +152,8 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	return p.complete(), nil
 }
 
-// Restore takes the whole log of a rollout that is played again, with the stream sequence of its last entry, and all its snapshots so far, in
-// place of what was known. It returns the trajectory if that is complete. The error is ErrLog.
+// Restore takes the whole log of a rollout that is played again, with the stream sequence of its last entry, and all its snapshots so far; both are
+// read after ErrAgain, for what was known before is forgotten. It returns the trajectory if that is complete. The error is ErrLog.
 func (a *Assembler) Restore(
 	rolloutID string, entries []*busv1.LogEntry, last uint64, snapshots []*busv1.Snapshot, span trace.SpanContext,
 ) (*Trajectory, error) {
@@ -163,7 +169,12 @@ func (a *Assembler) Restore(
 	p.lastSeq = last
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.done, rolloutID)
+	if opened := a.pending[rolloutID]; opened != nil {
+		p.store(slices.Collect(maps.Values(opened.tables)))
+		if opened.dropped != "" {
+			p.drop(opened.dropped)
+		}
+	}
 	a.pending[rolloutID] = p
 	a.notify(rolloutID)
 	return p.complete(), nil

@@ -129,6 +129,19 @@ func TestEarlierJob(t *testing.T) {
 	stop()
 }
 
+// TestRoundWithoutResult leaves a rollout without a result in round 0, as an evaluator does that reads its log when it is in round 1: the result of
+// round 1 finishes the jobs of both.
+func TestRoundWithoutResult(t *testing.T) {
+	s := newStage(t)
+	run(t.Context(), t, s.worker(t, nil, nil))
+	for round := range int32(2) {
+		s.again(t, "s.0", round)
+		s.endedIn(t, "s.0", round)
+	}
+	s.decide(t, "s.0")
+	s.empty(t)
+}
+
 // TestCancelledRound plays a rollout again whose sweep was cancelled before that.
 func TestCancelledRound(t *testing.T) {
 	s := newStage(t)

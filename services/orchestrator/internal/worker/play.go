@@ -92,7 +92,7 @@ func (g *game) settle(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		g.finish(jobOf(g.delivery))
+		g.finish(g.rollout.GetId(), g.delivery.Round)
 	}
 	return err
 }

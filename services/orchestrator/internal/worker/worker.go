@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,14 +58,6 @@ const releaseDelay = 250 * time.Millisecond
 // maxBacklog bounds the jobs that wait in this process for a free slot.
 const maxBacklog = 64
 
-// job names a job: a rollout has one for each round in which it is played.
-type job struct {
-	rolloutID string
-	round     int32
-}
-
-func jobOf(delivery *bus.Delivery) job { return job{delivery.Rollout.GetId(), delivery.Round} }
-
 // Worker plays rollouts.
 type Worker struct {
 	cfg        Config
@@ -74,9 +67,9 @@ type Worker struct {
 	known      toolSets // of the agent gateway
 
 	mu        sync.Mutex
-	held      map[job]*bus.Delivery    // those that are not done
-	cancelled map[string]int32         // the last round that is, by sweep
-	limits    map[string]chan struct{} // slots of sweeps with a limit of their own
+	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
+	cancelled map[string]int32           // the last round that is, by sweep
+	limits    map[string]chan struct{}   // slots of sweeps with a limit of their own
 }
 
 // New returns a worker that Run starts.
@@ -84,7 +77,7 @@ func New(cfg Config, peers Peers) *Worker {
 	w := &Worker{
 		cfg:       cfg,
 		peers:     peers,
-		held:      make(map[job]*bus.Delivery),
+		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
 		limits:    make(map[string]chan struct{}),
 	}
@@ -179,7 +172,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
 	case errors.Is(err, errPlayedAgain):
-		w.finish(jobOf(delivery))
+		w.finish(id, delivery.Round)
 	case errors.Is(err, errSpent):
 		w.setAside(ctx, delivery)
 	default:
@@ -200,7 +193,7 @@ func backoff(attempt int) time.Duration {
 // followResults finishes jobs whose result is stored.
 func (w *Worker) followResults(ctx context.Context) error {
 	return w.peers.Bus.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
-		w.finish(job{result.GetRollout().GetId(), result.GetRound()})
+		w.finish(result.GetRollout().GetId(), result.GetRound())
 		return nil
 	})
 }
@@ -230,9 +223,9 @@ func (w *Worker) extend(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		for job, delivery := range w.snapshot() {
+		for _, delivery := range w.snapshot() {
 			if err := delivery.Extend(); err != nil {
-				w.peers.Logger.Warn("lease not extended", "rollout", job.rolloutID, "error", err)
+				w.peers.Logger.Warn("lease not extended", "rollout", delivery.Rollout.GetId(), "error", err)
 			}
 		}
 	}
@@ -241,49 +234,56 @@ func (w *Worker) extend(ctx context.Context) {
 func (w *Worker) hold(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held[jobOf(delivery)] = delivery
+	id := delivery.Rollout.GetId()
+	earlier := slices.DeleteFunc(w.held[id], func(d *bus.Delivery) bool { return d.Round == delivery.Round })
+	w.held[id] = append(earlier, delivery)
 }
 
 // drop lets go of a delivery. A later delivery of the same job stays held.
 func (w *Worker) drop(delivery *bus.Delivery) {
+	w.take(delivery.Rollout.GetId(), func(d *bus.Delivery) bool { return d == delivery })
+}
+
+// take lets go of those deliveries of a rollout that it returns.
+func (w *Worker) take(rolloutID string, which func(*bus.Delivery) bool) (taken []*bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if job := jobOf(delivery); w.held[job] == delivery {
-		delete(w.held, job)
+	left := slices.DeleteFunc(w.held[rolloutID], func(d *bus.Delivery) bool {
+		if which(d) {
+			taken = append(taken, d)
+			return true
+		}
+		return false
+	})
+	if len(left) == 0 {
+		delete(w.held, rolloutID)
+	} else {
+		w.held[rolloutID] = left
 	}
+	return taken
 }
 
-// take lets go of whatever delivery of a job is held and returns it, nil if there is none.
-func (w *Worker) take(job job) *bus.Delivery {
+func (w *Worker) snapshot() []*bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delivery := w.held[job]
-	delete(w.held, job)
-	return delivery
+	return slices.Concat(slices.Collect(maps.Values(w.held))...)
 }
 
-func (w *Worker) snapshot() map[job]*bus.Delivery {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return maps.Clone(w.held)
-}
-
-// finish removes a job from the queue if this worker holds it.
-func (w *Worker) finish(job job) {
-	delivery := w.take(job)
-	if delivery == nil {
-		return
-	}
-	if err := delivery.Finish(); err != nil {
-		w.peers.Logger.Warn("job comes again and will be found done", "rollout", job.rolloutID, "error", err)
+// finish removes a rollout's jobs of a round and those before it from the queue, if this worker holds them. An earlier round may never have a
+// result of its own: the evaluator need not have seen its end.
+func (w *Worker) finish(rolloutID string, round int32) {
+	for _, delivery := range w.take(rolloutID, func(d *bus.Delivery) bool { return d.Round <= round }) {
+		if err := delivery.Finish(); err != nil {
+			w.peers.Logger.Warn("job comes again and will be found done", "rollout", rolloutID, "error", err)
+		}
 	}
 }
 
 func (w *Worker) releaseAll() {
-	for job, delivery := range w.snapshot() {
+	for _, delivery := range w.snapshot() {
 		w.drop(delivery)
 		if err := delivery.Release(releaseDelay); err != nil {
-			w.peers.Logger.Warn("job comes again after its lease", "rollout", job.rolloutID, "error", err)
+			w.peers.Logger.Warn("job comes again after its lease", "rollout", delivery.Rollout.GetId(), "error", err)
 		}
 	}
 }

@@ -1,0 +1,103 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// orchestrator knows sweeps by the results that they have, and notes which are created.
+type orchestrator struct {
+	orchestratorv1.UnimplementedOrchestratorServiceServer
+	done    map[string]int64
+	created []string
+}
+
+func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+	done, ok := o.done[req.GetSweepId()]
+	if !ok {
+		return status.Error(codes.NotFound, "no such sweep")
+	}
+	progress := &orchestratorv1.SweepProgress{Total: 10, Done: done}
+	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
+		return err
+	}
+	<-stream.Context().Done()
+	return nil
+}
+
+func (o *orchestrator) CreateSweep(_ context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
+	o.created = append(o.created, req.GetSweepId())
+	return &orchestratorv1.CreateSweepResponse{Total: 10, Done: o.done[req.GetSweepId()]}, nil
+}
+
+// serve returns a connection to an orchestrator.
+func serve(t *testing.T, o *orchestrator) *grpc.ClientConn {
+	t.Helper()
+	listener := bufconn.Listen(1 << 16)
+	server := grpc.NewServer()
+	orchestratorv1.RegisterOrchestratorServiceServer(server, o)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///orchestrator", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Errorf("serve: got %v, want nil", err)
+		}
+	})
+	return conn
+}
+
+// TestCreateLeavesEarlierRunsAlone creates a sweep whose specification ran before. The earlier runs are not created again: that would change what
+// they may spend and queue what they set aside or left when they were cancelled.
+func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
+	o := &orchestrator{done: make(map[string]int64)}
+	conn := serve(t, o)
+	create := func(id string) (*sweep.Sweep, error) {
+		planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: id, Trials: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = planned.Create(t.Context())
+		return planned, err
+	}
+	first, err := create("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.done[first.ID()], o.done[first.ID()+"-2"] = 3, 10
+	third, err := create("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{first.ID(), first.ID() + "-3"}; !slices.Equal(o.created, want) || third.ID() != want[1] {
+		t.Errorf("created (-want +got):\n%s", cmp.Diff(want, o.created))
+	}
+	o.created, o.done["night"], o.done["queued"] = nil, 1, 0
+	if _, err := create("night"); !errors.Is(err, sweep.ErrRanBefore) || len(o.created) > 0 {
+		t.Errorf("a given id with results: got %v and %q created, want %v and none", err, o.created, sweep.ErrRanBefore)
+	}
+	if _, err := create("queued"); err != nil || !slices.Equal(o.created, []string{"queued"}) {
+		t.Errorf("a given id without results: got %v and %q created, want nil and it", err, o.created)
+	}
+}

@@ -1,0 +1,53 @@
+package assemble_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
+)
+
+// TestWhileItIsReadAgain opens a rollout again. While its log and snapshots are read from the bus a snapshot comes that the reading misses, and the
+// result of the round before is stored late: neither makes the evaluator forget anything.
+func TestWhileItIsReadAgain(t *testing.T) {
+	const id = "s.0"
+	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1}}
+	log := []*busv1.LogEntry{
+		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: id}, Messages: []*worldv1.Message{{}}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}},
+		{Claim: &busv1.Claim{Round: 1}},
+		{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
+	}
+	for _, known := range []string{"pending", "done"} {
+		t.Run("round 0 is "+known, func(t *testing.T) {
+			a := assemble.New(nil)
+			if first, err := a.Log(id, 1, log[0], trace.SpanContext{}); first == nil || err != nil {
+				t.Fatalf("the end of round 0: got %v and %v, want a trajectory", first, err)
+			}
+			if known == "done" {
+				a.Done(id, 0)
+			}
+			if _, err := a.Log(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrAgain) {
+				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrAgain)
+			}
+			a.Snapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, 1)}})
+			if known == "pending" {
+				a.Done(id, 0)
+			}
+			if _, err := a.Restore(id, log[:2], 2, nil, trace.SpanContext{}); err != nil {
+				t.Fatal(err)
+			}
+			got, err := a.Log(id, 3, log[2], trace.SpanContext{})
+			if err != nil || got == nil {
+				t.Fatalf("the end of round 1: got %v and %v, want a trajectory", got, err)
+			}
+			if diff := cmp.Diff([]int{1, 2, 1}, []int{int(got.Round), len(got.Messages), len(got.Tables)}); diff != "" {
+				t.Errorf("round, messages, tables (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package score
+
+import "testing"
+
+// TestDemonstrationsDoNotCount shows that nothing in a demonstration is a turn, starts the conversation, or reaches a milestone
+// or a minefield: neither what is said there nor a call with its answer.
+func TestDemonstrationsDoNotCount(t *testing.T) {
+	const trace = `{"tool_name": "buy", "arguments": {"what": "milk"}, "result": null}`
+	shown := func(from, to Role, text string) Message {
+		return Message{Sender: from, Recipient: to, Content: String(text), VisibleTo: []Role{User}}
+	}
+	answer := shown(ExecutionEnvironment, User, "None")
+	answer.ToolTrace = []string{trace} // a demonstration has none, but even that would not count
+	trajectory := &Trajectory{Messages: append([]Message{
+		shown(User, Agent, "Is there milk?"),
+		shown(Agent, User, "I have bought milk"),
+		shown(User, ExecutionEnvironment, "buy()"),
+		answer,
+	}, chat("hello", "no").Messages...)}
+	wanted := []Constraint{say("I have bought milk"), calls(trace), say("Is there milk?")}
+	for i, constraint := range wanted {
+		graph := compile(t, constraint)
+		got := Score(trajectory, graph, nil)
+		if got.TurnCount != 2 {
+			t.Errorf("constraint %d: got %d turns, want 2", i, got.TurnCount)
+		}
+		if match := got.Milestones.Matches[0]; got.Similarity != 0 || match.Matched && match.Index < 4 {
+			t.Errorf("constraint %d: got %+v, want no similarity and no match before message 4", i, got)
+		}
+		if got := Score(trajectory, compile(t, say("hello")), graph); got.Minefields.Similarity != 0 || got.Similarity != 1 {
+			t.Errorf("constraint %d as a minefield: got %+v, want 0 of it and a score of 1", i, got)
+		}
+	}
+}
