@@ -20,6 +20,9 @@ func TestFormat(t *testing.T) {
 		{"several", "name: a\nworld: b\n---\nworld: c\nname: d\n", "name: a\nworld: b\n---\nname: d\nworld: c\n"},
 		{"pack", "description: d\nname: a\n", "name: a\ndescription: d\n"},
 		{"other file", "- url: a\n", "- url: a\n"},
+		{"demonstration",
+			"user:\n  demonstrations:\n  - calls:\n    # it is off\n    - {failed: true, answer: 'PermissionError: no', arguments: {on: true}, tool: set_wifi_status}\n  - agent: Thanks.\nname: a\n",
+			"name: a\nuser:\n  demonstrations:\n    - calls:\n        # it is off\n        - {tool: set_wifi_status, arguments: {on: true}, answer: 'PermissionError: no', failed: true}\n    - agent: Thanks.\n"},
 		{"block text", "notes: |\n    a\n\n    b\nname: x\nfloor: 0.20\n", "name: x\nnotes: |\n  a\n\n  b\nfloor: 0.20\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

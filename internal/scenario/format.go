@@ -32,7 +32,7 @@ func (f form) names() []string {
 func forms() map[string]form {
 	all := map[string]form{
 		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
-		"demonstration": demonstrationForm(), "message": messageForm(), "turn": turnForm(), "call": callForm(),
+		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
 		"override": overrideForm(), "tables": tablesForm(), "pack": packForm(), "toolText": toolTextForm(),
@@ -108,8 +108,19 @@ func userForm() form {
 func demonstrationForm() form {
 	return form{one: true, fields: []formField{
 		{"user", "text", "What the user says.", false},
+		{"calls", "[shownCall]", "Calls that the user makes itself, with their answers; more than one are one parallel batch.", false},
 		{"agent", "text", "What the agent says.", false},
 		{"end", "yes", "The user ends the conversation.", false},
+	}}
+}
+
+// shownCallForm is a call of a demonstration.
+func shownCallForm() form {
+	return form{fields: []formField{
+		{"tool", "text", "The tool's real name, one of user.tools.", true},
+		{"arguments", "object", "The arguments as a model would write them.", false},
+		{"answer", "text", "What the environment prints, e.g. None or True.", true},
+		{"failed", "yes", "The answer is an error.", false},
 	}}
 }
 

@@ -126,28 +126,6 @@ func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
 	return "", nil, false
 }
 
-// demonstrations adds an example conversation that only the simulated user sees.
-func (b *builder) demonstrations(v *value, c *conversation) {
-	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	for _, item := range b.items(v) {
-		if b.object(item, demonstrationForm()) == nil {
-			continue
-		}
-		if len(item.fields) != 1 {
-			continue
-		}
-		switch said := item.fields[0].value; item.fields[0].key {
-		case "user":
-			c.add(user, agent, b.text(said), user)
-		case "agent":
-			c.add(agent, user, b.text(said), user)
-		case "end":
-			b.want(said, shapeBool)
-			c.add(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
-		}
-	}
-}
-
 // givenMessages reads starting messages as they are.
 func (b *builder) givenMessages(v *value) []*worldv1.Message {
 	var c conversation

@@ -99,6 +99,7 @@ func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
 		r.resolve(v.get(key), clock)
 	}
 	if user := v.get("user"); user != nil {
+		r.resolve(user.get("demonstrations"), clock)
 		r.resolve(user.get("script"), clock)
 	}
 }

@@ -68,7 +68,7 @@ func TestGolden(t *testing.T) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, want := loaded[1].Position, (Position{"all.yaml", 76, 1}); got != want {
+	if got, want := loaded[1].Position, (Position{"all.yaml", 80, 1}); got != want {
 		t.Errorf("position of %s: got %v, want %v", loaded[1].Scenario.GetSetup().GetName(), got, want)
 	}
 }
@@ -240,7 +240,7 @@ func TestValidateCanonical(t *testing.T) {
 		}, Problem{"evaluation.minefields.nodes[0].constraints[0].measure", "is missing"}},
 		{"user calls another tool", func(s *scenariov1.Scenario) {
 			s.Setup.UserScript[1].Calls[0].Tool = "search_contacts"
-		}, Problem{"setup.user_script[1].calls[0].tool", `the user cannot call "search_contacts", only end_conversation; list it in user.tools if it should`}},
+		}, Problem{"setup.user_script[1].calls[0].tool", `the user cannot call "search_contacts", only modify_contact, add_reminder, end_conversation; list it in user.tools if it should`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := proto.CloneOf(good)

@@ -121,6 +121,9 @@ func TestSchemaRefuses(t *testing.T) {
 		{"two in a turn", "- say: Done.\nmilestones", "- {say: Done., end: true}\nmilestones"},
 		{"unknown column", "expect: {wifi: false}", "expect: {wify: false}"},
 		{"floor", "name: one", "name: one\nfloor: 2"},
+		{"a call shown without an answer", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status}]}]\n  says: Wifi off!"},
+		{"a call shown that did not fail", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status, answer: None, failed: false}]}]\n  says: Wifi off!"},
+		{"calls beside a text", "  says: Wifi off!", "  demonstrations: [{user: Hi, calls: [{tool: set_wifi_status, answer: None}]}]\n  says: Wifi off!"},
 		{"trip of a milestone", "- name: told", "- name: told\n    trip: []"},
 	} {
 		doc := documentsOf(t, c.name, []byte(edit(t, testScenario, c.old, c.replacement)))[0]

@@ -52,6 +52,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.clock(setup.GetClock())
 	c.tables(setup.GetTables())
 	c.messages(setup.GetMessages())
+	c.demonstrations(setup.GetMessages(), setup.GetTools())
 	for i, name := range setup.GetTools().GetAllow() {
 		c.tool(fmt.Sprintf("setup.tools.allow[%d]", i), name)
 	}

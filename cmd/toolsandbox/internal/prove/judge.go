@@ -239,8 +239,8 @@ func (s *subject) checkInsufficient() {
 // withholds says whether the user's instruction says that there is something that the user does not know.
 func (s *subject) withholds() bool {
 	for _, m := range s.scenario.GetSetup().GetMessages() {
-		if m.GetRecipient() != roleUser || world.VisibleTo(m, roleAgent) {
-			continue
+		if m.GetRecipient() != roleUser || m.GetSender() == roleHost || world.VisibleTo(m, roleAgent) {
+			continue // what tools answer in a demonstration instructs nobody
 		}
 		_, own, found := strings.Cut(m.GetContent(), "What you want:")
 		if !found {

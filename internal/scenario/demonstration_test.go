@@ -1,0 +1,165 @@
+package scenario
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// shownTurns are the demonstrations of showing; their calls begin on lines 9 and 10.
+const shownTurns = `    - user: How late is it?
+    - calls: [{tool: set_wifi_status, arguments: {on: true}, answer: None}]
+    - calls:
+        - {tool: set_wifi_status, arguments: {on: false}, answer: "PermissionError: no", failed: true}
+        - {tool: search_contacts, answer: "[]"}
+    - agent: Nine.
+    - end: true
+`
+
+// showing is testScenario with a user that has two tools and demonstrations that call them.
+func showing(t *testing.T) string {
+	t.Helper()
+	return edit(t, testScenario, "  says: Wifi off!\n", "  demonstrations:\n"+shownTurns+"  tools: [set_wifi_status, search_contacts]\n  says: Wifi off!\n")
+}
+
+// loadShowing loads a scenario against the tools of described.
+func loadShowing(t *testing.T, text string) *setupv1.Setup {
+	t.Helper()
+	loaded, err := Load(files(text, testWorld), described(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded[0].Scenario.GetSetup()
+}
+
+func TestShownCalls(t *testing.T) {
+	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	var want []*worldv1.Message
+	add := func(from, to worldv1.Role, text, id, tool string) *worldv1.Message {
+		m := &worldv1.Message{
+			Index: int32(len(want)) + 2, Sender: from, Recipient: to, Content: &text,
+			ConversationActive: proto.Bool(true), VisibleTo: []worldv1.Role{user},
+		}
+		if id != "" {
+			m.ToolCallId, m.FunctionName = &id, &tool
+		}
+		want = append(want, m)
+		return m
+	}
+	call := func(id, tool, arguments string) {
+		add(user, environment, id+"_parameters = "+arguments+"\n"+id+"_response = "+tool+"(**"+id+"_parameters)\nprint(repr("+id+"_response))", id, tool)
+	}
+	add(user, agent, "How late is it?", "", "")
+	call("example_1", "set_wifi_status", "{'on': True}")
+	add(environment, user, "None", "example_1", "set_wifi_status")
+	call("example_2", "set_wifi_status", "{'on': False}")
+	call("example_3", "search_contacts", "{}")
+	add(environment, user, "PermissionError: no", "example_2", "set_wifi_status").Exception = proto.String("PermissionError: no")
+	add(environment, user, "[]", "example_3", "search_contacts")
+	add(agent, user, "Nine.", "", "")
+	add(user, environment, "end_conversation()", "", "")
+	got := loadShowing(t, showing(t)).GetMessages()
+	if len(got) != len(want)+4 {
+		t.Fatalf("got %d messages, want %d", len(got), len(want)+4)
+	}
+	if diff := cmp.Diff(want, got[2:2+len(want)], protocmp.Transform()); diff != "" {
+		t.Errorf("the demonstrations (-want +got):\n%s", diff)
+	}
+}
+
+// TestShownTimes shows that arguments may be times.
+func TestShownTimes(t *testing.T) {
+	got := loadShowing(t, edit(t, showing(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {cel: 'now'}}, answer`))
+	call := got.GetMessages()[6]
+	_, _, arguments, ok := python.ParseCall(call.GetContent())
+	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); !ok || got != want {
+		t.Errorf("arguments: got %s, want %s", got, want)
+	}
+}
+
+func TestBadShownCalls(t *testing.T) {
+	const first = "{tool: set_wifi_status, arguments: {on: true}, answer: None}"
+	at := "a.yaml:9:15: user.demonstrations[1].calls[0]"
+	for _, c := range []struct{ name, old, replacement, want string }{
+		{"fine", first, first, ""},
+		{"no list", "[" + first + "]", first, "a.yaml:9:14: user.demonstrations[1].calls: is a mapping, expected a list"},
+		{"empty", "[" + first + "]", "[]", "a.yaml:9:14: user.demonstrations[1].calls: is empty, expected at least one call"},
+		{"no mapping", first, "set_wifi_status", at + ": is a text, expected a mapping"},
+		{"no answer", ", answer: None", "", at + `: has no "answer", which is required`},
+		{"no tool", "tool: set_wifi_status, arguments: {on: true}", "arguments: {on: true}", at + `: has no "tool", which is required`},
+		{"unknown field", "answer: None", "answer: None, id: a", "a.yaml:9:76: user.demonstrations[1].calls[0].id: unknown field; expected one of tool, arguments, answer, failed"},
+		{"answer of another shape", "answer: None", "answer: true", "a.yaml:9:70: user.demonstrations[1].calls[0].answer: is a boolean, expected a text (quote it)"},
+		{"empty answer", "answer: None", "answer: ''", "a.yaml:9:70: user.demonstrations[1].calls[0].answer: is empty, expected what the environment prints, e.g. None or True"},
+		{"failed: false", "answer: None", "answer: None, failed: false", "a.yaml:9:84: user.demonstrations[1].calls[0].failed: is false; leave it out"},
+		{"unknown tool", first, "{tool: set_wifi_statu, answer: None}",
+			`a.yaml:9:22: user.demonstrations[1].calls[0].tool: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
+		{"the end", first, "{tool: end_conversation, answer: None}",
+			"a.yaml:9:22: user.demonstrations[1].calls[0].tool: end_conversation has no answer; show it with a turn of its own, end: true"},
+		{"not in its hands", "[set_wifi_status, search_contacts]", "[search_contacts]",
+			`a.yaml:9:22: user.demonstrations[1].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should` +
+				"\n" + `a.yaml:11:18: user.demonstrations[2].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should`},
+		{"arguments of another shape", "{on: true}", "[on]", "a.yaml:9:50: user.demonstrations[1].calls[0].arguments: is a list, expected a mapping"},
+		{"unknown argument", "{on: true}", "{on: true, of: 1}",
+			`a.yaml:9:50: user.demonstrations[1].calls[0].arguments: set_wifi_status has no argument "of"; did you mean "on"?`},
+		{"wrong type", "{on: true}", "{on: 'on'}", `a.yaml:9:50: user.demonstrations[1].calls[0].arguments: argument on of set_wifi_status is "on", expected a boolean`},
+		{"missing argument", ", arguments: {on: true}", "", at + `: set_wifi_status needs the argument "on"`},
+		{"beside a text", "- calls: [" + first + "]", "- {user: Hi., calls: [" + first + "]}",
+			"a.yaml:9:7: user.demonstrations[1]: has 2 fields, expected one of user, calls, agent, end"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load(files(edit(t, showing(t), c.old, c.replacement), testWorld), described(t))
+			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {
+				t.Errorf("mistakes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestValidateShownCalls checks demonstrations of scenarios in their canonical form.
+func TestValidateShownCalls(t *testing.T) {
+	good, err := Load(files(showing(t), testWorld), described(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(setup *setupv1.Setup)
+		want   []Problem
+	}{
+		{"fine", func(*setupv1.Setup) {}, nil},
+		{"the original's end", func(setup *setupv1.Setup) { setup.Messages[10].FunctionName = proto.String("end") }, nil},
+		{"another answer", func(setup *setupv1.Setup) { setup.Messages[4].ToolCallId = proto.String("other") }, []Problem{
+			{"setup.messages[4]", `answers call "other", which the messages before it do not make`},
+			{"setup.messages[3]", "has no answer; a demonstration shows what the environment answers to a call"},
+		}},
+		{"answers in another order", func(setup *setupv1.Setup) {
+			first, second := setup.GetMessages()[7], setup.GetMessages()[8]
+			first.ToolCallId, second.ToolCallId = second.ToolCallId, first.ToolCallId
+		}, nil},
+		{"other source", func(setup *setupv1.Setup) { setup.Messages[3].Content = proto.String("set_wifi_status(on=True)") }, []Problem{
+			{"setup.messages[3].content", `is no call of set_wifi_status with the id "example_1": set_wifi_status(on=True)`},
+		}},
+		{"arguments that are no object", func(setup *setupv1.Setup) {
+			setup.Messages[3].Content = proto.String(python.ComposeCall("example_1", "set_wifi_status", python.List()))
+		}, []Problem{{"setup.messages[3].content", "has arguments that are no JSON object: []"}}},
+		{"no answer at the end", func(setup *setupv1.Setup) {
+			setup.Messages = setup.GetMessages()[:7]
+			setup.Messages[5].ToolCallId = nil // no call of its own any more
+		}, []Problem{{"setup.messages[6]", "has no answer; a demonstration shows what the environment answers to a call"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := proto.CloneOf(good[0].Scenario)
+			c.change(s.GetSetup())
+			if diff := cmp.Diff(c.want, Validate(s, described(t))); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package conversation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// TestSimulatorDemonstration shows demonstrations with calls: a user with tools sees them with their answers and not the end,
+// which nobody answers; one without, as the original's, sees neither.
+func TestSimulatorDemonstration(t *testing.T) {
+	source := func(id string) *worldv1.Message {
+		return marked(text0(user, environment, python.ComposeCall(id, "set_wifi_status", (&python.Dict{}).Value())), p(id), p("set_wifi_status"))
+	}
+	failed := marked(text0(environment, user, "PermissionError: no"), p("example_2"), p("set_wifi_status"))
+	failed.Exception = p("PermissionError: no")
+	view := []*worldv1.Message{
+		text0(agent, user, "asks"),
+		source("example_1"),
+		source("example_2"),
+		marked(text0(environment, user, "None"), p("example_1"), p("set_wifi_status")),
+		failed,
+		text0(user, environment, "end_conversation()"),
+		text0(system, user, "s"),
+		text0(user, agent, "mine"),
+		text0(agent, user, "theirs"),
+	}
+	for hands, want := range map[bool]string{
+		true: "user asks\ncall example_1 set_wifi_status {} {}\ncall example_2 set_wifi_status {} {}\n" +
+			"result example_1 set_wifi_status None\nresult example_2 set_wifi_status PermissionError: no failed\n" +
+			"system s\nassistant mine\nuser theirs",
+		false: "user asks\nsystem s\nassistant mine\nuser theirs",
+	} {
+		got := lines(Simulator(view, hands))
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("hands %t: Simulator (-want +got):\n%s", hands, diff)
+		}
+	}
+}
