@@ -1,16 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"regexp"
-	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -73,72 +65,6 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 	}
 	report.Ratio = report.Wall / (report.Delay * float64(report.Chain))
 	return report, nil
-}
-
-// firstTool finds the name of a request's first tool.
-var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
-
-// slowModel is a server with OpenAI's chat completions.
-type slowModel struct {
-	address  string
-	server   *http.Server
-	served   chan error
-	delay    time.Duration
-	calls    int
-	requests atomic.Int64
-	calling  atomic.Int64 // requests that were answered with a call
-}
-
-func serveModel(ctx context.Context, delay time.Duration, calls int) (*slowModel, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("serve the slow model: %w", err)
-	}
-	m := &slowModel{address: "http://" + listener.Addr().String() + "/v1", served: make(chan error, 1), delay: delay, calls: calls}
-	m.server = &http.Server{Handler: m, ReadHeaderTimeout: time.Minute}
-	go func() { m.served <- m.server.Serve(listener) }()
-	return m, nil
-}
-
-func (m *slowModel) close() error {
-	err := m.server.Close()
-	if served := <-m.served; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
-}
-
-// ServeHTTP answers like a model that calls the first of its tools until it has done so often enough.
-func (m *slowModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m.requests.Add(1)
-	body, err := io.ReadAll(r.Body)
-	if err != nil || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-		http.Error(w, "not understood", http.StatusBadRequest)
-		return
-	}
-	message := m.next(body)
-	timer := time.NewTimer(m.delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.Context().Done():
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"id": "x", "object": "chat.completion", "choices": [{"index": 0, "finish_reason": "stop", "message": %s}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, message)
-}
-
-// next returns the model's next message. It looks for texts in the request instead of reading JSON, so that the model takes little of what is
-// measured; Model checks that it has found them.
-func (m *slowModel) next(request []byte) string {
-	turn, name := bytes.Count(request, []byte(`"role":"assistant"`)), firstTool.FindSubmatch(request)
-	if turn >= m.calls || name == nil {
-		return `{"role": "assistant", "content": "That is all."}`
-	}
-	m.calling.Add(1)
-	return fmt.Sprintf(`{"role": "assistant", "content": null, "tool_calls": [{"id": "call_%d", "type": "function", "function": {"name": %q, "arguments": "{}"}}]}`,
-		turn, name[1])
 }
 
 // peakMemory returns the largest resident set that this process had.
