@@ -101,7 +101,7 @@ func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 
-// Validate names the first field that is out of range.
+// Validate names the first field that is out of range, or the file of authorities if it cannot be read.
 func (c Config) Validate() error {
 	switch {
 	case c.ToolSets < 1:
@@ -125,7 +125,8 @@ func (c Config) Validate() error {
 	case (c.AttachCert == "") != (c.AttachKey == ""):
 		return errors.New("--attach-cert and --attach-key: one given, expected both or none")
 	}
-	return c.Budget.Validate()
+	_, err := c.roots()
+	return errors.Join(err, c.Budget.Validate())
 }
 
 // check is Validate, and reads the prices.

@@ -31,7 +31,7 @@ const (
 var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
 
 // slowModel answers chat completions of OpenAI over HTTP/1.1, each after a delay. It knows no more of HTTP and JSON than the gateway sends, because
-// thousands of its connections live in the process that is measured: net/http takes three times the processor time and four times the memory.
+// thousands of its connections live in the process that is measured, and what it takes counts.
 type slowModel struct {
 	address  string
 	delay    time.Duration
