@@ -35,7 +35,8 @@ type moody struct {
 	hangs atomic.Pointer[hanging]
 }
 
-type hanging struct{ reached, over chan struct{} }
+// hanging is one time of hanging: whether its first request has come, and was given up by who asked, and whether it is over.
+type hanging struct{ reached, left, over chan struct{} }
 
 const plenty = 1 << 30
 
@@ -48,16 +49,19 @@ func startMoody(t *testing.T) *moody {
 	return m
 }
 
-// hang lets n more requests be answered; the next one hangs. It returns a channel that is closed then, and the function that ends it.
-func (m *moody) hang(n int64) (reached <-chan struct{}, end func()) {
-	h := &hanging{make(chan struct{}), make(chan struct{})}
+// hang lets n more requests be answered; the next one hangs.
+func (m *moody) hang(n int64) *hanging {
+	h := &hanging{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	m.left.Store(n)
 	m.hangs.Store(h)
-	return h.reached, func() {
-		m.left.Store(plenty)
-		m.hangs.Store(nil)
-		close(h.over)
-	}
+	return h
+}
+
+// end answers what hangs, and what comes.
+func (m *moody) end(h *hanging) {
+	m.left.Store(plenty)
+	m.hangs.Store(nil)
+	close(h.over)
 }
 
 func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
@@ -81,6 +85,9 @@ func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-h.over:
 		case <-r.Context().Done():
+			if left == -1 {
+				close(h.left)
+			}
 			return
 		}
 	}
@@ -143,7 +150,7 @@ func TestPlayedAgain(t *testing.T) {
 			}
 			server.left.Store(5)
 			fails(t, "rollouts have no score because of the infrastructure"+mend, again...)
-			killed(t, server, 3, again...)
+			killed(t, server, 3, place == nil, again...)
 			toolsandbox(t, again...)
 			equalResults(t, calm, out)
 			if got := server.answered.Load(); got != paid {
@@ -158,10 +165,11 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// killed runs the command line and kills it when the server hangs, after n more answers.
-func killed(t *testing.T, server *moody, n int64, args ...string) {
+// killed runs the command line and kills it when the server hangs, after n more answers. The request that hangs is given up with it where the
+// command line is what asks, and is answered where services go on.
+func killed(t *testing.T, server *moody, n int64, asks bool, args ...string) {
 	t.Helper()
-	reached, end := server.hang(n)
+	hang := server.hang(n)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -169,7 +177,7 @@ func killed(t *testing.T, server *moody, n int64, args ...string) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
-	case <-reached:
+	case <-hang.reached:
 	case err := <-ended:
 		t.Fatalf("the run ended before it could be killed: %v", err)
 	}
@@ -179,7 +187,10 @@ func killed(t *testing.T, server *moody, n int64, args ...string) {
 	if err := <-ended; err == nil {
 		t.Error("the killed run: got nil, want an error")
 	}
-	end()
+	if asks {
+		<-hang.left // the server sees it later than the kernel
+	}
+	server.end(hang)
 }
 
 // TestPlayedAgainByPlugin plays rollouts again whose agent failed.
@@ -225,16 +236,16 @@ func TestCancelledRunGoesOn(t *testing.T) {
 	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, calm)...)
 	args := append(append(flags, out, "--sweep-id", "night"), services.ClientArgs()...)
-	reached, end := server.hang(3)
+	hang := server.hang(3)
 	var said strings.Builder
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-reached
+	<-hang.reached
 	cancel(t, services, "night")
-	end()
+	server.end(hang)
 	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
 		!strings.Contains(said.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
 		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, said.String())
