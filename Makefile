@@ -20,6 +20,8 @@ SERVICES := orchestrator toolhost agentgw evaluator
 # Modules whose tests run without the race detector: they start no goroutines.
 PLAIN_MODULES := ./proto ./scenarios ./tools
 RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
+# A package that is tested both ways: without the race detector on many more random cases.
+PLAIN_PACKAGES := ./services/toolhost/internal/execute
 packages = $(addsuffix /...,$(1))
 
 # The Python of the tests of sdk/python lives in a virtual environment of its own.
@@ -50,7 +52,7 @@ test: test-go test-python ## Run all tests
 
 .PHONY: test-go
 test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector where goroutines run
-	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES))
+	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
 	go test $(TEST_FLAGS) -race $(call packages,$(RACE_MODULES))
 
 .PHONY: test-python

@@ -1,0 +1,6 @@
+//go:build !race
+
+package execute
+
+// rounds is how many random batches are compared with all their orders.
+const rounds = 22_000
