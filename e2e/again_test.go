@@ -245,8 +245,9 @@ func TestCancelledRunGoesOn(t *testing.T) {
 	}
 	<-hang.reached
 	cancel(t, services, "night")
-	server.end(hang)
-	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
+	err := cmd.Wait()
+	server.end(hang) // after that, or the rollouts might end before anybody knows of the cancellation
+	if err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
 		!strings.Contains(said.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
 		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, said.String())
 	}

@@ -67,12 +67,20 @@ func TestStorm(t *testing.T) {
 	const room, rollouts = 8, 200
 	server := startChat(t)
 	var running, refused atomic.Int32
+	full := make(chan struct{})
 	crowded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer running.Add(-1)
 		if running.Add(1) > room {
-			refused.Add(1)
+			if refused.Add(1) == 1 {
+				close(full)
+			}
 			w.Header().Set("Retry-After-Ms", "100")
 			http.Error(w, `{"error":{"message":"too many"}}`, http.StatusTooManyRequests)
+			return
+		}
+		select {
+		case <-full: // it comes to that, however slowly requests come
+		case <-r.Context().Done():
 			return
 		}
 		<-time.After(2 * time.Millisecond) // an answer takes a while

@@ -15,8 +15,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
-// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it completes
-// the same files that an uninterrupted run leaves.
+// soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs a fiftieth of it.
+const soon = 5 * time.Second
+
+// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it completes the same files
+// that an uninterrupted run leaves.
 func TestInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +81,9 @@ func checkInterrupted(t *testing.T, stopped ended, out string) {
 	if !errors.As(stopped.err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("exit: got %v, want code 1\n%s", stopped.err, stopped.stderr)
 	}
-	if stopped.took > 5*time.Second {
-		t.Errorf("end after the interrupt: got %s, want at most 5s", stopped.took)
+	t.Logf("ended %s after the interrupt", stopped.took)
+	if stopped.took > soon {
+		t.Errorf("end after the interrupt: got %s, want at most %s", stopped.took, soon)
 	}
 	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: go on with --out \S+ --resume\n$`)
 	match := want.FindStringSubmatch(stopped.stderr)

@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
@@ -54,6 +52,51 @@ func (g *gate) pass(ctx context.Context) bool {
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// ration lets a number of requests pass. Those who come when it is used up wait.
+type ration struct {
+	mu           sync.Mutex
+	left, passed int
+	changed      chan struct{} // closed when there is another ration
+}
+
+func (r *ration) set(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = n
+	if r.changed != nil {
+		close(r.changed)
+	}
+	r.changed = make(chan struct{})
+}
+
+// count returns how many have passed. That stays so while the ration is 0.
+func (r *ration) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.passed
+}
+
+// pass waits until there is some ration left; false if ctx ends first.
+func (r *ration) pass(ctx context.Context) bool {
+	for {
+		r.mu.Lock()
+		changed, passes := r.changed, r.left > 0 && ctx.Err() == nil
+		if passes {
+			r.left--
+			r.passed++
+		}
+		r.mu.Unlock()
+		if passes {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 
@@ -166,26 +209,30 @@ func recordedReplies(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 	return all, undelivered
 }
 
+// patience bounds every wait for something that must happen.
+const patience = 3 * time.Minute
+
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	limit, ticker := time.NewTimer(time.Minute), time.NewTicker(20*time.Millisecond)
+	limit, ticker := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
 	defer limit.Stop()
 	defer ticker.Stop()
 	for !holds() {
 		select {
 		case <-ticker.C:
 		case <-limit.C:
-			t.Fatalf("waited a minute in vain until %s", what)
+			t.Fatalf("waited %s in vain until %s", patience, what)
 		}
 	}
 }
 
 // TestPaidOnce kills the gateway several times under load, each time while it has answers that are paid for and delivered to nobody:
-// in the end every (rollout, message index) was asked once.
+// in the end every (rollout, message index) was asked once. The provider answers so little between two kills that the run cannot end early.
 func TestPaidOnce(t *testing.T) {
-	const trials, kills, atStake = 20, 3, 8
-	server, delivery, provider := startChat(t), newGate(), newGate()
+	const trials, kills, few, atStake = 20, 3, 10, 8
+	server, delivery, provider := startChat(t), newGate(), &ration{}
+	provider.set(0)
 	server.let = provider.pass
 	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Route: func(from, to, address string) (string, error) {
 		if from == cluster.Orchestrator && to == cluster.AgentGateway {
@@ -201,12 +248,7 @@ func TestPaidOnce(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	conn, err := grpc.NewClient(services.Address(cluster.Orchestrator), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	client := orchestratorv1.NewOrchestratorServiceClient(conn)
+	client := orchestratorv1.NewOrchestratorServiceClient(dial(t, services.Address(cluster.Orchestrator)))
 	out := filepath.Join(t.TempDir(), "out")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{
 		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL, "--trials", strconv.Itoa(trials), "--parallel", "16",
@@ -217,21 +259,25 @@ func TestPaidOnce(t *testing.T) {
 	}
 	recorded := func() (all, undelivered int) { return recordedReplies(t, client, "paid", 2*trials) }
 	for range kills {
-		from := server.asked.Load()
-		eventually(t, "the gateway is there", func() bool { return server.asked.Load() > from })
+		from := provider.count()
+		provider.set(few)
+		eventually(t, "the gateway is there", func() bool { return provider.count() > from })
 		delivery.set(false)
+		provider.set(plenty)
 		eventually(t, "answers are paid for and not delivered", func() bool { _, n := recorded(); return n >= atStake })
-		provider.set(false)
-		eventually(t, "all that was paid for is recorded", func() bool { n, _ := recorded(); return n == int(server.asked.Load()) })
+		provider.set(0)
+		eventually(t, "all that was paid for is recorded", func() bool { n, _ := recorded(); return n == provider.count() })
 		if err := services.Kill(cluster.AgentGateway); err != nil {
 			t.Fatal(err)
 		}
-		provider.set(true)
+		server.bury(t) // or the next ration would be given to the dead
 		delivery.set(true)
 		if err := services.Start(t.Context(), cluster.AgentGateway); err != nil {
 			t.Fatal(err)
 		}
 	}
+	t.Logf("%d requests before the last restart", provider.count())
+	provider.set(plenty)
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the run: %v", err)
 	}

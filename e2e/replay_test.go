@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -29,14 +30,45 @@ type chat struct {
 	status int
 	// let, if set, says whether a request may be answered; one that may not is not counted.
 	let func(ctx context.Context) bool
+
+	mu    sync.Mutex
+	conns map[string]http.ConnState // by the client's address
 }
 
 func startChat(t *testing.T) *chat {
 	t.Helper()
-	c := &chat{}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(t, w, r) }))
+	c := &chat{conns: make(map[string]http.ConnState)}
+	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(t, w, r) }))
+	c.Config.ConnState = func(conn net.Conn, state http.ConnState) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.conns[conn.RemoteAddr().String()] = state
+	}
+	c.Start()
 	t.Cleanup(c.Close)
 	return c
+}
+
+// bury waits until the server has noticed that its only client is dead: it is done with each of its requests, also those that it had not read yet.
+func (c *chat) bury(t *testing.T) {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", c.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := conn.LocalAddr().String() // once it is accepted, so are all that came before it
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "nobody is connected to the provider", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, accepted := c.conns[own]
+		for _, state := range c.conns {
+			accepted = accepted && state == http.StateClosed
+		}
+		return accepted
+	})
 }
 
 func (c *chat) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {

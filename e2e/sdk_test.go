@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/toolsandbox/toolsandbox/internal/port"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -155,16 +155,19 @@ func pythonAgent(t *testing.T, file string) *exec.Cmd {
 	return cmd
 }
 
+// freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "localhost:0")
+	address, release, err := port.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
+	t.Cleanup(func() {
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	})
+	return address
 }
 
 // startAgent starts the program and ends it with the test.
@@ -173,7 +176,7 @@ func startAgent(t *testing.T, cmd *exec.Cmd) {
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = time.Minute
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +200,7 @@ func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 		t.Fatalf("the agent does not serve: %v", err)

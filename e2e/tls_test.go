@@ -153,7 +153,7 @@ func certify(t *testing.T) (certFile, keyFile string) {
 // waitFor waits until somebody listens.
 func waitFor(t *testing.T, address string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

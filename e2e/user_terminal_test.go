@@ -52,6 +52,14 @@ func (p *person) await(t *testing.T, want string) {
 	}
 }
 
+// saw reads until a text was shown, now or before.
+func (p *person) saw(t *testing.T, want string) {
+	t.Helper()
+	if !strings.Contains(p.seen.String(), want) {
+		p.await(t, want)
+	}
+}
+
 // enter writes lines.
 func (p *person) enter(t *testing.T, lines ...string) {
 	t.Helper()
@@ -108,6 +116,7 @@ func TestPersonResumes(t *testing.T) {
 			p.enter(t, "end")
 			p.await(t, "Remove Mateo")
 			p.await(t, "> ")
+			p.saw(t, "1/2 rollouts") // it is scored while the next one begins
 			stop(t, p)
 			if code, shown := p.leave(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: go on with --out") {
 				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, shown)

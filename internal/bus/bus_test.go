@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -136,6 +137,45 @@ func TestDocumentsSurviveTheCache(t *testing.T) {
 	}
 }
 
+// TestDocumentsAreStoredAgain stores what the writer knows but the server has forgotten, and keeps it once.
+func TestDocumentsAreStoredAgain(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	writer := natstest.Open(t, conn, bus.DefaultConfig())
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	puts := map[string]func() error{
+		"SETUP": func() error {
+			_, err := writer.PutSetup(t.Context(), &setupv1.Setup{Name: "a"})
+			return err
+		},
+		"EVALUATION": func() error {
+			_, err := writer.PutEvaluation(t.Context(), &evaluationv1.Evaluation{})
+			return err
+		},
+	}
+	for name, put := range puts {
+		stream, err := js.Stream(t.Context(), name)
+		if err = errors.Join(err, put()); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Purge(t.Context()); err != nil { // as if it had expired
+			t.Fatal(err)
+		}
+		if err := errors.Join(put(), put()); err != nil {
+			t.Fatal(err)
+		}
+		info, err := stream.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.State.Msgs != 1 {
+			t.Errorf("%s: got %d messages, want 1", name, info.State.Msgs)
+		}
+	}
+}
+
 func TestFollowDeliversInOrderWithTraceContext(t *testing.T) {
 	b := natstest.Start(t)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
@@ -186,7 +226,7 @@ func TestJobComesAgainUnlessDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := queue.Fetch(ctx, 1, time.Second)
+	first, err := queue.Fetch(ctx, 1, time.Minute)
 	if err != nil || len(first) != 1 {
 		t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(first), err)
 	}
@@ -194,7 +234,7 @@ func TestJobComesAgainUnlessDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for attempt := 1; attempt <= 2; attempt++ { // the second is left alone once and delivered again after its lease
-		jobs, err := queue.Fetch(ctx, 10, 10*time.Second)
+		jobs, err := queue.Fetch(ctx, 10, time.Minute)
 		if err != nil || len(jobs) != 1 {
 			t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(jobs), err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every wait for something that must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 type key struct{}
 

@@ -89,13 +89,13 @@ func TestRequestsAreValidated(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	short := func(cfg *mesh.Config) { cfg.Grace = 50 * time.Millisecond } // a watch would go on for ever
+	long := func(cfg *mesh.Config) { cfg.Grace = patience } // or the watch would be cut before it has told
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
-			l := open(t, short)
+			l := open(t, long)
 			stop := l.serve(t, &evaluator{score: echo})
 			client := healthv1.NewHealthClient(l.client.Conn(mesh.Evaluator))
-			ctx := within(t)
+			ctx, leave := context.WithCancel(within(t))
 			checked, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
 			if err != nil || checked.GetStatus() != healthv1.HealthCheckResponse_SERVING {
 				t.Errorf("Check: got %v, %v, want %v, nil", checked, err, healthv1.HealthCheckResponse_SERVING)
@@ -112,6 +112,8 @@ func TestHealth(t *testing.T) {
 					t.Errorf("Watch: got %v, %v, want %v, nil", got, err, want)
 				}
 			}
+			leave() // a watch goes on for ever
+			stop()
 		})
 	}
 }

@@ -3,7 +3,6 @@ package mesh_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/port"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait for something that must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func parts() mesh.Parts { return mesh.Parts{Logger: slog.New(slog.DiscardHandler)} }
 
@@ -48,17 +48,19 @@ func named(id string) *busv1.Result { return &busv1.Result{Rollout: &busv1.Rollo
 // echo answers with the id that was asked for.
 func echo(_ context.Context, id string) (*busv1.Result, error) { return named(id), nil }
 
-// freeAddress returns an address on which nobody listens.
+// freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, release, err := port.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
+	t.Cleanup(func() {
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	})
+	return address
 }
 
 // startNATS starts a server and returns its URL.

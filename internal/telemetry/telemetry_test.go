@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait for something that must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // span is a received span.
 type span struct {

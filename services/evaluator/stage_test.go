@@ -30,7 +30,7 @@ const (
 	contact = worldv1.TableName_TABLE_NAME_CONTACT
 
 	// patience bounds every wait for something that must happen.
-	patience = 10 * time.Second
+	patience = time.Minute
 )
 
 // says wants a message with a text.

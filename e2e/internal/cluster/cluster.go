@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/toolsandbox/toolsandbox/internal/port"
 )
 
 // The processes, in the order in which they start.
@@ -32,10 +34,10 @@ const (
 const Client = "toolsandbox"
 
 const (
-	// readyTimeout bounds the start of one process.
-	readyTimeout = 30 * time.Second
+	// readyTimeout bounds the start of one process, on a machine that has much else to do.
+	readyTimeout = 2 * time.Minute
 	// stopTimeout bounds its end after a request to terminate.
-	stopTimeout = 8 * time.Second
+	stopTimeout = time.Minute
 	// dialInterval is the pause between two attempts to reach a process that starts.
 	dialInterval = 20 * time.Millisecond
 )
@@ -60,6 +62,8 @@ type Config struct {
 type Cluster struct {
 	cfg       Config
 	addresses map[string]string
+	// release gives the addresses back.
+	release []func() error
 	// routes holds the address at which the first process reaches the second.
 	routes  map[[2]string]string
 	running map[string]*process
@@ -89,14 +93,14 @@ func Build(ctx context.Context, root, bin string) error {
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process)}
 	for _, name := range append([]string{NATS}, Services()...) {
-		address, err := freeAddress()
+		address, release, err := port.Reserve()
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, c.Stop())
 		}
-		c.addresses[name] = address
+		c.addresses[name], c.release = address, append(c.release, release)
 	}
 	if err := c.connect(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Stop())
 	}
 	for _, name := range append([]string{NATS}, Services()...) {
 		if err := c.Start(ctx, name); err != nil {
@@ -121,19 +125,6 @@ func (c *Cluster) connect() error {
 		}
 	}
 	return nil
-}
-
-// freeAddress returns an address that nobody listens on right now.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return address, nil
 }
 
 // Address returns where a process listens.
@@ -185,7 +176,8 @@ func (c *Cluster) args(name string) []string {
 		args = append(args, "--toolhost-dir", filepath.Join(c.cfg.Dir, "sessions"))
 	}
 	if name == Orchestrator {
-		args = append(args, "--orchestrator-lease", "2s")
+		// Kills come one after the other, and a busy machine loses leases: neither is to use up a rollout's attempts.
+		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
 	return append(args, c.cfg.Args...)
 }
@@ -247,7 +239,7 @@ func (c *Cluster) Kill(name string) error {
 }
 
 // Stop asks all processes to end, in the reverse order of their start, and waits for them. One that has to be killed is an
-// error.
+// error. The cluster cannot be started again.
 func (c *Cluster) Stop() error {
 	var errs []error
 	names := append([]string{NATS}, Services()...)
@@ -258,6 +250,10 @@ func (c *Cluster) Stop() error {
 			delete(c.running, name)
 		}
 	}
+	for _, release := range c.release {
+		errs = append(errs, release())
+	}
+	c.release = nil
 	return errors.Join(errs...)
 }
 

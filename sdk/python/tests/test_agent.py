@@ -13,6 +13,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from toolsandbox import agent
 from toolsandbox.agent.v1 import agent_pb2, agent_pb2_grpc
 
+PATIENCE = 60.0
+"""Seconds that bound every wait for something that must happen."""
+
 
 def request(turn: int = 0, text: str = "hello") -> agent_pb2.ActRequest:
     return agent_pb2.ActRequest(
@@ -30,7 +33,7 @@ def request(turn: int = 0, text: str = "hello") -> agent_pb2.ActRequest:
 
 def ask(address: str, asked: agent_pb2.ActRequest) -> agent_pb2.ActResponse:
     with grpc.insecure_channel(address) as channel:
-        answer: agent_pb2.ActResponse = agent_pb2_grpc.AgentServiceStub(channel).Act(asked, timeout=10)
+        answer: agent_pb2.ActResponse = agent_pb2_grpc.AgentServiceStub(channel).Act(asked, timeout=PATIENCE)
         return answer
 
 
@@ -74,7 +77,7 @@ class Serving(unittest.TestCase):
             self.assertEqual(ask(server.address, request()).text, "hello")
 
     def test_many_at_once(self) -> None:
-        together = threading.Barrier(8, timeout=10)
+        together = threading.Barrier(8, timeout=PATIENCE)
 
         def act(conversation: agent.Conversation) -> agent.Reply:
             together.wait()  # passes only if eight conversations are served at once
@@ -82,7 +85,7 @@ class Serving(unittest.TestCase):
 
         with agent.Server(act, "localhost:0") as server, grpc.insecure_channel(server.address) as channel:
             stub = agent_pb2_grpc.AgentServiceStub(channel)
-            answers = [stub.Act.future(request(text=str(i)), timeout=10) for i in range(8)]
+            answers = [stub.Act.future(request(text=str(i)), timeout=PATIENCE) for i in range(8)]
             self.assertEqual([a.result().text for a in answers], [str(i) for i in range(8)])
 
     def test_errors(self) -> None:
@@ -106,7 +109,7 @@ class Serving(unittest.TestCase):
 
     def test_health(self) -> None:
         with agent.Server(echo, "localhost:0") as server, grpc.insecure_channel(server.address) as channel:
-            got = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+            got = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
             self.assertEqual(got.status, health_pb2.HealthCheckResponse.SERVING)
 
     def test_address_in_use(self) -> None:
@@ -161,7 +164,7 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
             return echo(conversation)
 
         attached = asyncio.ensure_future(agent.attach_async(act, self.address, "mine"))
-        await asyncio.wait_for(self.gateway.done.wait(), 20)
+        await asyncio.wait_for(self.gateway.done.wait(), PATIENCE)
         attached.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await attached
@@ -171,7 +174,7 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
 
     async def test_refused(self) -> None:
         with self.assertRaises(agent.AttachError) as raised:
-            await asyncio.wait_for(agent.attach_async(echo, self.address, "taken"), 20)
+            await asyncio.wait_for(agent.attach_async(echo, self.address, "taken"), PATIENCE)
         self.assertEqual(str(raised.exception), "attach taken: ALREADY_EXISTS: the name is taken")
 
 

@@ -58,7 +58,7 @@ func newStage(t *testing.T) *stage {
 			t.Errorf("close: %v", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return &stage{Client: New(running.Mesh()), ctx: ctx}
 }
