@@ -22,16 +22,14 @@ func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	return hex.EncodeToString(sum[:]), raw, nil
 }
 
-// PutSetup stores a setup under its digest. Safe to repeat. The caller must not change the setup afterwards.
+// PutSetup stores a setup under its digest. Repeating it is safe, and keeps the setup for as long as one that is new. The caller must not
+// change it afterwards.
 func (b *Bus) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
 	digest, raw, err := Digest(setup)
 	if err != nil {
 		return "", err
 	}
-	if b.setups.Contains(digest) {
-		return digest, nil
-	}
-	if _, err := b.create(ctx, setupSubject(digest), raw); err != nil {
+	if _, _, err := b.publish(ctx, setupSubject(digest), raw); err != nil {
 		return "", fmt.Errorf("store setup %s: %w", setup.GetName(), err)
 	}
 	b.setups.Add(digest, setup)
@@ -55,17 +53,14 @@ func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) 
 	return setup, nil
 }
 
-// PutEvaluation stores an evaluation under its digest. Safe to repeat. The caller must not change it afterwards. Only
-// the evaluator may call this and Evaluation.
+// PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the evaluation for as long as one that is new. The
+// caller must not change it afterwards. Only the evaluator may call this and Evaluation.
 func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
 	digest, raw, err := Digest(evaluation)
 	if err != nil {
 		return "", err
 	}
-	if b.evaluations.Contains(digest) {
-		return digest, nil
-	}
-	if _, err := b.create(ctx, evaluationSubject(digest), raw); err != nil {
+	if _, _, err := b.publish(ctx, evaluationSubject(digest), raw); err != nil {
 		return "", fmt.Errorf("store evaluation: %w", err)
 	}
 	b.evaluations.Add(digest, evaluation)

@@ -78,12 +78,18 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := kept(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
+	// Documents are stored again with each sweep, so that they are kept for as long as it. Only the last one counts.
+	document := func(name, subject string) jetstream.StreamConfig {
+		config := kept(name, subject)
+		config.MaxMsgsPerSubject = 1
+		return config
+	}
 	streams := []jetstream.StreamConfig{
 		jobs,
 		kept(resultStream, "result.>"),
 		kept(sweepStream, "sweep.>"),
-		kept(setupStream, "setup.*"),
-		kept(evaluationStream, "evaluation.*"),
+		document(setupStream, "setup.*"),
+		document(evaluationStream, "evaluation.*"),
 		kept(replyStream, "reply.>"),
 		recordingConfig(kept(recordingStream, "exchange.>", "answer.>")),
 	}
