@@ -122,7 +122,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 
 // query gathers what the model is asked.
 func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, fam family, record Record) (*provider.Query, error) {
-	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), Compat: req.GetCompat()}
+	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}

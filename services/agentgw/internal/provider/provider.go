@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -27,6 +28,8 @@ type Query struct {
 	Native map[int32][]byte
 	// Tools are what the model may call. Nil leaves them out of the request; an empty list says that there are none.
 	Tools []*worldv1.Tool
+	// ToolText keeps how Tools, if not nil, are written; nil keeps nothing.
+	ToolText *turn.ToolText
 	// Flipped says that the model plays the user, so that the first text may be its own.
 	Flipped bool
 	// Own says that the provider's own address is asked, and not that of a compatible server.

@@ -15,6 +15,7 @@ type Tools struct {
 	list        []*worldv1.Tool
 	byName      map[string]*worldv1.Tool
 	byExecution map[string]*worldv1.Tool
+	text        ToolText
 	open        bool
 }
 
@@ -60,6 +61,9 @@ func (t *Tools) Hands() bool {
 
 // List returns the tools in order. The caller must not change it.
 func (t *Tools) List() []*worldv1.Tool { return t.list }
+
+// Text keeps how List is written for models.
+func (t *Tools) Text() *ToolText { return &t.text }
 
 // ByName resolves a call that names a tool as the role knows it. For a name that the role does not have, compat decides
 // between a *Mistake and a call that the environment refuses: its source never names a real tool.

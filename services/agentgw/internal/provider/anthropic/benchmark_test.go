@@ -6,17 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/providertest"
 )
 
-func BenchmarkEncode(b *testing.B) {
-	q := providertest.Query(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		got, err := Codec{}.Encode(q)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(int64(len(got.Body)))
-	}
-}
+func BenchmarkEncode(b *testing.B) { providertest.Encode(b, Codec{}, nil) }
 
 func BenchmarkDecode(b *testing.B) {
 	body := []byte(`{"id":"msg_013Zva2CMHLNnXjNJJKqJ2EF","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"I look both of them up."},` +

@@ -12,8 +12,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
-
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // BaseURL is Anthropic's own address.
@@ -40,9 +38,9 @@ type (
 type request struct {
 	requestFields
 	// System is a text, of which the SDK makes a list of blocks; the original and other servers have a text.
-	System   string    `json:"system,omitempty"`
-	Messages []message `json:"messages"`
-	Tools    []tool    `json:"tools,omitzero"`
+	System   string           `json:"system,omitempty"`
+	Messages []message        `json:"messages"`
+	Tools    provider.Written `json:"tools,omitempty"`
 }
 
 // tool is the SDK's tool, with a schema as it is written: the SDK's map would lose the order of its keys.
@@ -60,7 +58,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if strict(q) {
 		transcript = paired(q)
 	}
-	body := request{System: system(q), Messages: messages(q, transcript), Tools: tools(q.Tools)}
+	body := request{System: system(q), Messages: messages(q, transcript)}
 	body.Model, body.MaxTokens = q.Model.GetModel(), int64(q.Model.GetMaxTokens())
 	if q.Model.Temperature != nil {
 		body.Temperature = param.NewOpt(q.Model.GetTemperature())
@@ -88,6 +86,9 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		}
 	}
 	var err error
+	if body.Tools, err = tools(q); err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
 	// The SDK's encoder takes what its own types write as it is, where that of the standard library reads it all once more.
 	if sent.Body, err = param.MarshalObject(sdk.MessageNewParams{}, &body); err != nil {
 		return nil, fmt.Errorf("encode messages: %w", err)
@@ -130,14 +131,16 @@ func system(q *provider.Query) string {
 }
 
 // tools translates tools; nil stays nil and is left out.
-func tools(list []*worldv1.Tool) []tool {
-	if list == nil {
-		return nil
+func tools(q *provider.Query) (provider.Written, error) {
+	if q.Tools == nil {
+		return nil, nil
 	}
-	translated := make([]tool, len(list))
-	for i, t := range list {
-		translated[i].Name, translated[i].Description = t.GetName(), param.NewOpt(t.GetDescription())
-		translated[i].InputSchema = json.RawMessage(t.GetParametersJson())
-	}
-	return translated
+	return q.WriteTools("anthropic", func() ([]byte, error) {
+		list := make([]tool, len(q.Tools))
+		for i, t := range q.Tools {
+			list[i].Name, list[i].Description = t.GetName(), param.NewOpt(t.GetDescription())
+			list[i].InputSchema = json.RawMessage(t.GetParametersJson())
+		}
+		return param.MarshalObject(sdk.ToolParam{}, &list)
+	})
 }

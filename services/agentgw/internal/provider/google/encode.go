@@ -34,7 +34,7 @@ func VertexURL(project, region string) string {
 type request struct {
 	Contents          []content              `json:"contents"`
 	SystemInstruction *content               `json:"systemInstruction,omitempty"`
-	Tools             []toolSet              `json:"tools,omitempty"`
+	Tools             provider.Written       `json:"tools,omitempty"`
 	GenerationConfig  genai.GenerationConfig `json:"generationConfig,omitzero"`
 }
 

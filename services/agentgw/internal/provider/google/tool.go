@@ -9,6 +9,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // undescribed stands where an argument has no description; Vertex AI refuses to be without.
@@ -26,22 +28,29 @@ type declaration struct {
 }
 
 // tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the original; AI Studio refuses it.
-func (c Codec) tools(q *provider.Query) ([]toolSet, error) {
+func (c Codec) tools(q *provider.Query) (provider.Written, error) {
 	if q.Tools == nil || len(q.Tools) == 0 && !c.Vertex {
 		return nil, nil
 	}
-	set := toolSet{FunctionDeclarations: make([]declaration, len(q.Tools))}
-	for i, t := range q.Tools {
+	if strict(q) {
+		return q.WriteTools("google, strict", func() ([]byte, error) { return written(q.Tools, true) })
+	}
+	return q.WriteTools("google", func() ([]byte, error) { return written(q.Tools, false) })
+}
+
+func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
+	set := toolSet{FunctionDeclarations: make([]declaration, len(tools))}
+	for i, t := range tools {
 		schema, err := python.ParseJSON(t.GetParametersJson())
 		if err != nil {
 			return nil, fmt.Errorf("parameters of tool %s: %w", t.GetName(), err)
 		}
 		set.FunctionDeclarations[i] = declaration{
 			FunctionDeclaration: genai.FunctionDeclaration{Name: t.GetName(), Description: oneLine(t.GetDescription())},
-			Parameters:          json.RawMessage(python.JSON(parameters(schema, strict(q)))),
+			Parameters:          json.RawMessage(python.JSON(parameters(schema, strict))),
 		}
 	}
-	return []toolSet{set}, nil
+	return json.Marshal([]toolSet{set})
 }
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }

@@ -15,15 +15,7 @@ const answered = `{"id":"chatcmpl-1","object":"chat.completion","created":172000
 	`"prompt_tokens_details":{"cached_tokens":1024,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,` +
 	`"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`
 
-func BenchmarkEncode(b *testing.B) {
-	query := providertest.Query(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := (Codec{}).Encode(query); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkEncode(b *testing.B) { providertest.Encode(b, Codec{}, nil) }
 
 // BenchmarkDecode decodes an answer with two calls.
 func BenchmarkDecode(b *testing.B) {

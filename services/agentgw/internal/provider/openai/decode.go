@@ -26,52 +26,70 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return answer, nil
 }
 
+// completion is what is read of an answer. The SDK's own type would read all the rest too, which takes as long again.
+type completion struct {
+	Choices *[]choice       `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+}
+
+type choice struct {
+	Message json.RawMessage `json:"message"`
+}
+
 func decode(body []byte) (*provider.Answer, error) {
-	var read sdk.ChatCompletion
+	var read completion
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, err
 	}
-	if !read.JSON.Choices.Valid() {
+	if read.Choices == nil {
 		return nil, errors.New("no list of choices")
 	}
 	answer := &provider.Answer{}
-	if err := count(answer, &read); err != nil {
+	if err := count(answer, read.Usage); err != nil {
 		return nil, err
 	}
-	return answer, choose(answer, read.Choices)
+	return answer, choose(answer, *read.Choices)
 }
 
 // count reads the usage. No number is below zero, as it would give budgets back what was spent.
-func count(answer *provider.Answer, read *sdk.ChatCompletion) error {
-	if u := &read.Usage; read.JSON.Usage.Valid() {
-		answer.Usage = &agentgwv1.Usage{
-			InputTokens: max(u.PromptTokens, 0), CachedTokens: max(u.PromptTokensDetails.CachedTokens, 0),
-			OutputTokens: max(u.CompletionTokens, 0), ReasoningTokens: max(u.CompletionTokensDetails.ReasoningTokens, 0),
-		}
+func count(answer *provider.Answer, raw json.RawMessage) error {
+	if !stated(raw) {
+		return nil
 	}
-	return Given("usage", read.JSON.Usage)
+	var u sdk.CompletionUsage
+	if err := u.UnmarshalJSON(raw); err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	answer.Usage = &agentgwv1.Usage{
+		InputTokens: max(u.PromptTokens, 0), CachedTokens: max(u.PromptTokensDetails.CachedTokens, 0),
+		OutputTokens: max(u.CompletionTokens, 0), ReasoningTokens: max(u.CompletionTokensDetails.ReasoningTokens, 0),
+	}
+	return nil
 }
 
+// stated says whether a field is neither absent nor null.
+func stated(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != respjson.Null }
+
 // choose reads what the first choice says: calls, or else a text, or else a refusal.
-func choose(answer *provider.Answer, choices []sdk.ChatCompletionChoice) error {
+func choose(answer *provider.Answer, choices []choice) error {
 	if len(choices) == 0 {
 		answer.Nothing = "the answer has no choice"
 		return nil
 	}
-	if err := Given("message", choices[0].JSON.Message); err != nil {
-		return err
-	}
-	if !choices[0].JSON.Message.Valid() {
+	if !stated(choices[0].Message) {
 		answer.Nothing = "the answer's choice has no message"
 		return nil
 	}
-	message := &choices[0].Message
+	var message sdk.ChatCompletionMessage
+	if err := message.UnmarshalJSON(choices[0].Message); err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
 	var err error
-	if answer.Calls, err = calls(message); err != nil {
+	if answer.Calls, err = calls(&message); err != nil {
 		return err
 	}
 	if len(answer.Calls) > 0 {
-		answer.Native, err = reasoned(message)
+		answer.Native, err = reasoned(&message)
 		return err
 	}
 	text, ok := content(message.JSON.Content)

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,18 +13,19 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
 // BaseURL is OpenAI's own address.
 const BaseURL = "https://api.openai.com/v1"
 
-// result is a tool's result. The SDK's has no name, which the original sends.
-type result struct {
-	Role       string `json:"role"`
-	Content    string `json:"content"`
-	ToolCallID string `json:"tool_call_id"`
-	Name       string `json:"name,omitempty"`
+// requestFields are the SDK's without its MarshalJSON.
+type requestFields sdk.ChatCompletionNewParams
+
+// request is the SDK's request with messages of this package and the tools in JSON.
+type request struct {
+	Messages []any `json:"messages"`
+	requestFields
+	Tools provider.Written `json:"tools,omitempty"`
 }
 
 // tool is a tool's definition. The SDK's has the parameters in a map, which loses their order.
@@ -43,10 +45,8 @@ type Codec struct{}
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
-	body := sdk.ChatCompletionNewParams{
-		Messages: messages(q), Model: q.Model.GetModel(), Tools: tools(q),
-		ReasoningEffort: shared.ReasoningEffort(q.Model.GetReasoningEffort()),
-	}
+	body := request{Messages: messages(q)}
+	body.Model, body.ReasoningEffort = q.Model.GetModel(), shared.ReasoningEffort(q.Model.GetReasoningEffort())
 	if t := Temperature(q.Model); t != nil {
 		body.Temperature = param.NewOpt(*t)
 	}
@@ -58,64 +58,39 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	default:
 		body.MaxTokens = param.NewOpt(limit)
 	}
-	raw, err := body.MarshalJSON()
+	var err error
+	if body.Tools, err = tools(q); err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
+	// The SDK's encoder takes JSON as it is, where that of the standard library reads it all once more.
+	raw, err := param.MarshalObject(sdk.ChatCompletionNewParams{}, &body)
 	if err != nil {
 		return nil, fmt.Errorf("encode chat completion: %w", err)
 	}
 	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// messages translates the transcript. Consecutive calls are one message.
-func messages(q *provider.Query) []sdk.ChatCompletionMessageParamUnion {
-	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(q.Transcript))
-	var calling *sdk.ChatCompletionAssistantMessageParam
-	for _, entry := range q.Transcript {
-		if entry.Kind != conversation.Calling {
-			calling = nil
-		}
-		switch entry.Kind {
-		case conversation.System:
-			list = append(list, sdk.SystemMessage(entry.Text))
-		case conversation.User:
-			list = append(list, sdk.UserMessage(entry.Text))
-		case conversation.Assistant:
-			list = append(list, sdk.AssistantMessage(entry.Text))
-		case conversation.Result:
-			answered := result{Role: "tool", Content: entry.Text, ToolCallID: entry.ID}
-			if entry.Name != "" {
-				answered.Name = Name(q, entry)
-			}
-			list = append(list, param.Override[sdk.ChatCompletionMessageParamUnion](answered))
-		case conversation.Calling:
-			if calling == nil {
-				message := sdk.AssistantMessage("")
-				calling = message.OfAssistant
-				if thought := thoughts(q, entry); len(thought) > 0 {
-					calling.SetExtraFields(thought)
-				}
-				list = append(list, message)
-			}
-			calling.ToolCalls = append(calling.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-					ID:       entry.ID,
-					Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: Name(q, entry), Arguments: Arguments(q, entry)},
-				},
-			})
-		}
+// tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an empty list, which the original sends.
+func tools(q *provider.Query) (provider.Written, error) {
+	if q.Tools == nil || len(q.Tools) == 0 && q.Own && !q.Compat {
+		return nil, nil
 	}
-	return list
+	return q.WriteTools("openai", func() ([]byte, error) {
+		list := make([]tool, len(q.Tools))
+		for i, t := range q.Tools {
+			list[i] = tool{Type: "function", Function: definition{
+				Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
+			}}
+		}
+		return Checked(list)
+	})
 }
 
-// tools translates the tools. OpenAI itself refuses an empty list, which the original sends.
-func tools(q *provider.Query) []sdk.ChatCompletionToolUnionParam {
-	if q.Tools == nil || len(q.Tools) == 0 && q.Own && !q.Compat {
-		return nil
-	}
-	list := make([]sdk.ChatCompletionToolUnionParam, len(q.Tools))
-	for i, t := range q.Tools {
-		list[i] = param.Override[sdk.ChatCompletionToolUnionParam](tool{Type: "function", Function: definition{
-			Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
-		}})
-	}
-	return list
+// Checked encodes a value as the SDK does, and in addition fails if raw JSON in it is none.
+func Checked(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -9,39 +9,38 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// reasonings are the fields in which compatible servers give out what a model thought. They want it back with the calls that it led to:
+// thought is what a model thought, in the fields in which compatible servers give it out. They want it back with the calls that it led to:
 // DeepSeek, Kimi and vLLM the first, OpenRouter the second. OpenAI has neither.
-var reasonings = [...]string{"reasoning_content", "reasoning_details"}
+type thought struct {
+	Content json.RawMessage `json:"reasoning_content,omitempty"`
+	Details json.RawMessage `json:"reasoning_details,omitempty"`
+}
 
 // reasoned returns what a model thought before its calls, nil if it does not say.
 func reasoned(message *sdk.ChatCompletionMessage) ([]byte, error) {
-	kept := make(map[string]json.RawMessage)
-	for _, name := range reasonings {
-		switch raw := message.JSON.ExtraFields[name].Raw(); raw {
-		case "", "null", `""`, "[]":
-		default:
-			kept[name] = json.RawMessage(raw)
-		}
-	}
-	if len(kept) == 0 {
+	kept := thought{Content: field(message, "reasoning_content"), Details: field(message, "reasoning_details")}
+	if kept.Content == nil && kept.Details == nil {
 		return nil, nil
 	}
 	return json.Marshal(kept)
 }
 
+// field returns a field that the SDK does not know, nil if there is nothing in it.
+func field(message *sdk.ChatCompletionMessage, name string) json.RawMessage {
+	switch raw := message.JSON.ExtraFields[name].Raw(); raw {
+	case "", "null", `""`, "[]":
+		return nil
+	default:
+		return json.RawMessage(raw)
+	}
+}
+
 // thoughts returns what goes back with the calls of an earlier turn, as it came. OpenAI itself refuses fields that it does not know.
-func thoughts(q *provider.Query, first conversation.Entry) map[string]any {
+func thoughts(q *provider.Query, first conversation.Entry) thought {
+	var kept thought
 	raw, known := q.Native[first.Index]
-	if !known || q.Own || q.Compat {
-		return nil
+	if !known || q.Own || q.Compat || json.Unmarshal(raw, &kept) != nil {
+		return thought{}
 	}
-	var kept map[string]json.RawMessage
-	if json.Unmarshal(raw, &kept) != nil {
-		return nil
-	}
-	fields := make(map[string]any, len(kept))
-	for name, value := range kept {
-		fields[name] = value
-	}
-	return fields
+	return kept
 }

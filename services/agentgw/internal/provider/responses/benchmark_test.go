@@ -25,15 +25,7 @@ func reasoned(call string) string {
 		`{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"name\": \"Ada\"}","call_id":"` + call + `","name":"search_contacts"}]`
 }
 
-func BenchmarkEncode(b *testing.B) {
-	query := providertest.Query(reasoned)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := (Codec{}).Encode(query); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkEncode(b *testing.B) { providertest.Encode(b, Codec{}, reasoned) }
 
 // BenchmarkDecode decodes an answer with reasoning and two calls, and the same with the tools that the provider repeats in each answer.
 func BenchmarkDecode(b *testing.B) {

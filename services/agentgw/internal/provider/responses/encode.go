@@ -15,8 +15,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
-
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // noID stands for the id of a call whose model gave an empty one.
@@ -32,6 +30,15 @@ type tool struct {
 	Strict      bool            `json:"strict"`
 }
 
+// requestFields are the SDK's without its MarshalJSON.
+type requestFields sdk.ResponseNewParams
+
+// request is the SDK's request with the tools in JSON.
+type request struct {
+	requestFields
+	Tools provider.Written `json:"tools,omitempty"`
+}
+
 // Codec implements provider.Codec.
 type Codec struct{}
 
@@ -41,10 +48,12 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := sdk.ResponseNewParams{
-		Model: q.Model.GetModel(), Input: sdk.ResponseNewParamsInputUnion{OfInputItemList: items}, Tools: tools(q.Tools),
-		Store:     param.NewOpt(false),
+	body := request{requestFields: requestFields{
+		Model: q.Model.GetModel(), Input: sdk.ResponseNewParamsInputUnion{OfInputItemList: items}, Store: param.NewOpt(false),
 		Reasoning: shared.ReasoningParam{Effort: shared.ReasoningEffort(q.Model.GetReasoningEffort())},
+	}}
+	if body.Tools, err = tools(q); err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
 	}
 	if openai.Reasons(q.Model) {
 		// Models without reasoning refuse to be asked for it in a form that can be sent back.
@@ -56,7 +65,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if limit := int64(q.Model.GetMaxTokens()); limit != 0 {
 		body.MaxOutputTokens = param.NewOpt(limit)
 	}
-	raw, err := body.MarshalJSON()
+	raw, err := param.MarshalObject(sdk.ResponseNewParams{}, &body)
 	if err != nil {
 		return nil, fmt.Errorf("encode response: %w", err)
 	}
@@ -111,15 +120,17 @@ func message(role sdk.EasyInputMessageRole, text string) sdk.ResponseInputItemUn
 }
 
 // tools translates the tools; the interface refuses an empty list.
-func tools(list []*worldv1.Tool) []sdk.ToolUnionParam {
-	if len(list) == 0 {
-		return nil
+func tools(q *provider.Query) (provider.Written, error) {
+	if len(q.Tools) == 0 {
+		return nil, nil
 	}
-	translated := make([]sdk.ToolUnionParam, len(list))
-	for i, t := range list {
-		translated[i] = param.Override[sdk.ToolUnionParam](tool{
-			Type: "function", Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
-		})
-	}
-	return translated
+	return q.WriteTools("responses", func() ([]byte, error) {
+		list := make([]tool, len(q.Tools))
+		for i, t := range q.Tools {
+			list[i] = tool{
+				Type: "function", Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
+			}
+		}
+		return openai.Checked(list)
+	})
 }
