@@ -22,7 +22,7 @@ import (
 const (
 	faultBytes   = 8 << 10         // largest answer
 	faultTurn    = 1 << 10         // largest turn
-	faultTimeout = 2 * time.Second // long enough for a busy machine to get as far as the request
+	faultTimeout = 5 * time.Second // long enough for a busy machine to get as far as the request
 	leak         = `{"error": {"message": "key ` + modelKey + ` is bad"}, "message": "key ` + modelKey + ` is bad"}`
 )
 
@@ -106,7 +106,7 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 	well := startFake(t, always(http.StatusOK, says(p, "hello")))
 	request, beside := askModel(p, server.URL), askModel(p, well.URL)
 	request.RolloutId, beside.RolloutId = "fault."+id, "beside."+id
-	request.Player.GetModel().TimeoutMs = 20_000
+	request.Player.GetModel().TimeoutMs = 120_000
 	if f.code == codes.DeadlineExceeded {
 		request.Player.GetModel().TimeoutMs = faultTimeout.Milliseconds()
 	}

@@ -404,8 +404,8 @@ func TestPluginConnectionsAreBounded(t *testing.T) {
 	<-entered
 	req := ask(plugin(idle, 0))
 	req.RolloutId = "other"
-	if _, err := client.Respond(t.Context(), req); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("while the only connection is in use: got %v, want ResourceExhausted", err)
+	if _, err := client.Respond(t.Context(), req); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "too many plug-ins at once: 1 connections are in use") {
+		t.Errorf("while the only connection is in use: got %v, want Unavailable and why", err)
 	}
 	close(leave)
 	if err := <-done; err != nil {

@@ -252,7 +252,7 @@ func code(err error) codes.Code {
 		{turn.ErrUnknownTools, codes.FailedPrecondition},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable},
-		{plugin.ErrBusy, codes.ResourceExhausted},
+		{plugin.ErrBusy, codes.Unavailable}, // passes, and another replica may have room
 		{governor.ErrClosed, codes.Unavailable},
 		{model.ErrTimeout, codes.DeadlineExceeded},
 		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once

@@ -34,39 +34,38 @@ func After(err error) time.Duration {
 // breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the provider may be its own.
 type breaker struct {
 	threshold int
-	patience  time.Duration // how long a provider that has worked may be away
 	jitter    func() float64
 	worked    bool
-	since     time.Time // when it opened first
 	failures  int       // in a row
 	opened    int       // times in a row
 	until     time.Time // of being open
 	probing   bool      // a request is on its way to find out
 }
 
-// admit says whether a request may begin or queue, and whether it is the one that finds out whether the provider is back.
-func (b *breaker) admit(now time.Time) (probe bool, err error) {
+// admit says whether a request may begin or queue, and whether it is the one that finds out whether the provider is back; waits says that its run
+// can wait for that.
+func (b *breaker) admit(now time.Time, waits bool) (probe bool, err error) {
 	switch {
 	case b.opened == 0:
 		return false, nil
 	case now.Before(b.until):
-		return false, b.reason(now)
+		return false, b.reason(now, waits)
 	case b.probing:
-		return false, &away{fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(now)), probing}
+		return false, &away{fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(waits)), probing}
 	}
 	b.probing = true
 	return true, nil
 }
 
 // reason says why nothing may begin.
-func (b *breaker) reason(now time.Time) error {
+func (b *breaker) reason(now time.Time, waits bool) error {
 	after := b.until.Sub(now)
-	return &away{fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(now), b.failures, after.Round(time.Millisecond)), after}
+	return &away{fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(waits), b.failures, after.Round(time.Millisecond)), after}
 }
 
-// refusal returns ErrAway while a provider that has worked may come back, so that an outage costs time and no rollouts, else ErrOpen.
-func (b *breaker) refusal(now time.Time) error {
-	if b.worked && now.Sub(b.since) < b.patience {
+// refusal returns ErrAway where a provider that has worked is waited for, so that an outage costs time and no rollouts, else ErrOpen.
+func (b *breaker) refusal(waits bool) error {
+	if b.worked && waits {
 		return ErrAway
 	}
 	return ErrOpen
@@ -92,9 +91,6 @@ func (b *breaker) note(now time.Time, class Class, probe bool) (opens bool) {
 	b.failures++
 	if b.failures < b.threshold {
 		return false
-	}
-	if b.opened == 0 {
-		b.since = now
 	}
 	b.until = now.Add(backoff(b.opened, breakerFirst, breakerMax, b.jitter()))
 	b.opened++

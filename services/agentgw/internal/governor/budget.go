@@ -29,6 +29,7 @@ type budget struct {
 	label    Key                      // its name in metrics
 	measured metric.MeasurementOption // is made of it
 	breaker  breaker
+	drought  drought
 	queue    queue
 
 	running int
@@ -41,8 +42,10 @@ type budget struct {
 	allowed int // requests at once of all replicas
 	recent  int // requests that began since the last report
 	typical int64
-	sent    *report // that may or may not have been booked
-	tally   tally
+	// answered is the ledger's count, by which a drought that is over elsewhere is noticed.
+	answered uint64
+	sent     *report // that may or may not have been booked
+	tally    tally
 }
 
 // chunk is a part of the limits per minute.
@@ -54,7 +57,7 @@ type chunk struct {
 func newBudget(g *Governor, key Key) *budget {
 	b := &budget{
 		keeping: newKeeping(g, "budget."+key.Provider+"."+key.Fingerprint), g: g, key: key, limit: g.cfg.limit(key.Provider),
-		breaker: breaker{threshold: g.cfg.BreakerFailures, patience: g.cfg.MaxPause, jitter: g.cfg.Jitter},
+		breaker: breaker{threshold: g.cfg.BreakerFailures, jitter: g.cfg.Jitter},
 	}
 	b.label, b.measured = g.meters.name(key)
 	b.forget = func() { delete(g.budgets, key) }
@@ -176,14 +179,18 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 	case Unsent:
 		b.tally.refunds = append(b.tally.refunds, refund{second: gr.second, requests: 1, tokens: gr.w.tokens})
 	case Succeeded:
+		b.tally.answered, b.drought = true, drought{}
 		if gr.began.After(b.cut) {
 			b.tally.successes++
 		}
 	case Throttled, Overloaded:
 		b.refused(now, gr, o.RetryAfter)
 	}
+	if o.Class == Throttled || o.Class == Overloaded || o.Class == Failed {
+		b.dries(now, gr.w.party, o)
+	}
 	if b.breaker.note(now, o.Class, gr.w.probe) {
-		reason := b.breaker.reason(now)
+		reason := b.breaker.reason(now, true)
 		b.g.logger.Warn("provider is left alone", "provider", b.key.Provider, "reason", reason)
 		b.fail(anyone, reason)
 	}
@@ -293,6 +300,12 @@ func (b *budget) accept(now, booked time.Time, told report, got allotment) {
 		b.cut = now // by another replica, or by this one
 	}
 	b.allowed, b.streak = got.Allowed, got.Streak
+	if got.Answered != b.answered {
+		b.answered = got.Answered
+		if b.breaker.opened == 0 { // else the way from here may be what is broken
+			b.drought = drought{}
+		}
+	}
 	if got.Requests > 0 || got.Tokens > 0 {
 		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, booked.Add(hold)})
 	}
@@ -319,6 +332,10 @@ func (b *budget) plan(now time.Time) (due time.Time, idle bool) {
 	case b.recent > 0:
 		due = earlier(now.Add(hold/2), due)
 	}
-	idle = b.running == 0 && b.queue.n == 0 && now.Sub(b.active) > lease && now.After(b.breaker.until.Add(breakerMax)) && !now.Before(b.paused)
+	quiet := lease
+	if !b.drought.began.IsZero() {
+		quiet = forgotten
+	}
+	idle = b.running == 0 && b.queue.n == 0 && now.Sub(b.active) > quiet && now.After(b.breaker.until.Add(breakerMax)) && !now.Before(b.paused)
 	return due, idle
 }

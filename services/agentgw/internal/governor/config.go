@@ -41,6 +41,8 @@ type Config struct {
 	BreakerFailures int
 	// MaxPause bounds how long a budget rests because the provider asks for it.
 	MaxPause time.Duration
+	// MaxWait bounds how long a run waits for a budget of which no request is answered.
+	MaxWait time.Duration
 	// Lease is how long a replica that is heard no more keeps its share of the concurrency.
 	Lease time.Duration
 	// Replica tells this process from others that share its budgets.
@@ -52,7 +54,7 @@ type Config struct {
 // DefaultConfig returns a configuration without limits but those that a provider's refusals teach, for a replica with a new name.
 func DefaultConfig() Config {
 	return Config{
-		Limits: map[string]Limit{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute,
+		Limits: map[string]Limit{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
 		Lease: 3 * time.Second, Replica: uuid.NewString(), Jitter: rand.Float64,
 	}
 }
@@ -64,6 +66,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Queue, "agentgw-limit-queue", c.Queue, "how many requests may wait for one provider's key")
 	fs.IntVar(&c.BreakerFailures, "agentgw-breaker-failures", c.BreakerFailures, "failures of a provider in a row after which it is left alone for a while")
 	fs.DurationVar(&c.MaxPause, "agentgw-max-pause", c.MaxPause, "longest pause that a provider may ask for")
+	fs.DurationVar(&c.MaxWait, "agentgw-max-wait", c.MaxWait, "how long a run waits for a provider that refuses or fails all requests under a key, before its turns fail")
 }
 
 // Validate names the first field that is out of range.
@@ -80,6 +83,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--agentgw-breaker-failures: %d given, expected at least 1", c.BreakerFailures)
 	case c.MaxPause < time.Second:
 		return fmt.Errorf("--agentgw-max-pause: %s given, expected at least 1s", c.MaxPause)
+	case c.MaxWait < time.Second:
+		return fmt.Errorf("--agentgw-max-wait: %s given, expected at least 1s", c.MaxWait)
 	case c.Lease < minLease:
 		return fmt.Errorf("lease of budgets: %s given, expected at least %s", c.Lease, minLease)
 	case c.Replica == "":

@@ -63,6 +63,7 @@ func TestConfigIsValidated(t *testing.T) {
 		"--agentgw-limit-queue:":      func(c *Config) { c.Queue = 0 },
 		"--agentgw-breaker-failures:": func(c *Config) { c.BreakerFailures = 0 },
 		"--agentgw-max-pause:":        func(c *Config) { c.MaxPause = 0 },
+		"--agentgw-max-wait:":         func(c *Config) { c.MaxWait = 0 },
 		"lease of budgets:":           func(c *Config) { c.Lease = 1 },
 		"name of this replica:":       func(c *Config) { c.Replica = "" },
 		"no source of jitter":         func(c *Config) { c.Jitter = nil },

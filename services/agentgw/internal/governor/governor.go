@@ -35,6 +35,8 @@ var (
 	ErrPaused = errors.New("provider asks to wait")
 	// ErrQueue says that too many requests wait for the budget already.
 	ErrQueue = errors.New("too many requests wait for the provider")
+	// ErrDrought says that the provider has answered nothing for as long as a run waits for that.
+	ErrDrought = errors.New("provider answers nothing")
 	// ErrClosed says that the governor was closed.
 	ErrClosed = errors.New("governor is closed")
 )
@@ -66,6 +68,8 @@ type Demand struct {
 	Key Key
 	// Sweep is whose request it is; empty if nobody's spending is to be counted.
 	Sweep string
+	// Round is the round of the sweep. What is played again waits anew for a provider that answers nothing.
+	Round int32
 	// Model is the model's name, for its price.
 	Model string
 	// Metered says that somebody sends a bill, so that a model without a known price is not one that costs nothing.
@@ -127,6 +131,8 @@ type Outcome struct {
 	Charged bool
 	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the whole budget.
 	RetryAfter time.Duration
+	// Reason is what the provider or the network said, without keys: it may be shown to all who use the budget.
+	Reason string
 }
 
 // Governor lets requests begin. Safe for concurrent use; whoever makes it closes it.
@@ -191,8 +197,8 @@ type Grant struct {
 	done   bool
 }
 
-// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrUnpriced, ErrOpen,
-// ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
+// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrUnpriced, ErrDrought,
+// ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
 func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
 	asked := time.Now()
 	w, err := g.enqueue(ctx, d)
@@ -225,6 +231,16 @@ func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
 	}
 	b := g.budget(d.Key)
 	now := time.Now()
+	b.active = now
+	w := &waiter{
+		budget: b, sweep: d.Sweep, party: party{d.Sweep, d.Round}, ready: make(chan struct{}), cost: g.estimate(d), limit: d.Limit,
+	}
+	if err := g.account(w, d); err != nil {
+		return nil, err
+	}
+	if err := b.starved(now, w.party); err != nil {
+		return nil, err
+	}
 	var yields *waiter
 	if b.queue.n >= g.cfg.Queue {
 		if yields = b.queue.surplus(d.Sweep); yields == nil {
@@ -234,14 +250,10 @@ func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(b.paused) {
 		return nil, fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))
 	}
-	w := &waiter{budget: b, sweep: d.Sweep, ready: make(chan struct{}), cost: g.estimate(d), limit: d.Limit}
-	if err := g.account(w, d); err != nil {
-		return nil, err
-	}
 	if b.limit.Tokens > 0 {
 		w.tokens = min(max(w.expected().Tokens, 1), b.limit.Tokens)
 	}
-	probe, err := b.breaker.admit(now)
+	probe, err := b.breaker.admit(now, b.waits(now, w.party))
 	if err != nil {
 		return nil, err
 	}

@@ -311,10 +311,10 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// TestOutageIsWaitedFor lets a provider that has worked fail for longer and longer: it is waited for as long as it may ask for itself.
+// TestOutageIsWaitedFor lets a provider that has worked fail for longer and longer: it is waited for as long as a run waits.
 func TestOutageIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxPause = 5 * time.Minute })
+		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxWait = 5 * time.Minute })
 		begin(t, g, demand("s")).Done(Outcome{})
 		out := time.Now()
 		seen := map[error]int{}

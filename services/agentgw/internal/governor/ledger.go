@@ -54,7 +54,9 @@ type ledger struct {
 	// Paused is when the next request may begin.
 	Paused int64 `json:"paused,omitempty"`
 	// Streak is the number of cuts without a success between them.
-	Streak   int              `json:"streak,omitempty"`
+	Streak int `json:"streak,omitempty"`
+	// Answered counts the reports of requests that the provider answered.
+	Answered uint64           `json:"answered,omitempty"`
 	Replicas map[string]share `json:"replicas,omitempty"`
 }
 
@@ -101,6 +103,7 @@ type tally struct {
 	refunds   []refund
 	surplus   int64 // tokens used beyond what was estimated
 	successes int
+	answered  bool  // any request, also one that began before the last cut
 	refused   int   // requests that the provider had no room for
 	began     int64 // when the last of them began, in milliseconds
 	pause     int64 // how long to rest, in milliseconds
@@ -118,6 +121,8 @@ type allotment struct {
 	// Allowed is the concurrency of all replicas, for metrics, and Streak the cuts in a row.
 	Allowed int `json:"allowed,omitempty"`
 	Streak  int `json:"streak,omitempty"`
+	// Answered is the ledger's count of reports of answered requests.
+	Answered uint64 `json:"answered,omitempty"`
 }
 
 // decodeLedger reads a stored ledger; of no bytes it makes a new one.
@@ -155,7 +160,10 @@ func (l *ledger) settle(now int64, limit Limit, r report) allotment {
 	}
 	l.correct(r)
 	l.adapt(limit, r)
-	got := allotment{Pause: max(l.Paused-l.At, 0), Streak: l.Streak}
+	if r.answered {
+		l.Answered++
+	}
+	got := allotment{Pause: max(l.Paused-l.At, 0), Streak: l.Streak, Answered: l.Answered}
 	next := share{Seq: r.seq, Expires: l.At + r.lease, Running: r.running, Since: known.Since}
 	if known.Expires < l.At {
 		known = share{}

@@ -10,6 +10,7 @@ type waiter struct {
 	budget *budget
 	purse  *purse
 	sweep  string
+	party  party
 	tokens int64 // estimated, no more than the budget can ever give
 	cost   spending
 	habit  *habit // nil without a purse

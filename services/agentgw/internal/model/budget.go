@@ -41,7 +41,8 @@ type inquiry struct {
 	said    *exchange
 	demand  governor.Demand
 	answer  *provider.Answer
-	refusal *provider.Failure // of an earlier try
+	refusal *provider.Failure // of the last try that was refused
+	refused time.Time         // when the first one was
 }
 
 // demand returns what a turn wants of its budget.
@@ -58,6 +59,7 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *prov
 	return governor.Demand{
 		Key:         governor.Key{Provider: seller(model), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
+		Round:       req.GetRound(),
 		Model:       model.GetModel(),
 		Metered:     to.Own,
 		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
@@ -72,6 +74,8 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 	switch {
 	case errors.Is(err, governor.ErrOpen):
 		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
+	case errors.Is(err, governor.ErrDrought):
+		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
 	case held && !hold.Spent && q.refusal != nil:
 		return retry.Outcome{Err: q.refusal} // it was asked, in vain
 	case err != nil:
@@ -89,17 +93,30 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 		done(outcome)
 		return retry.Outcome{Err: err}
 	}
-	outcome.RetryAfter, outcome.Charged = failure.RetryAfter, failure.Charged
+	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	done(outcome)
 	refused := outcome.Class == governor.Throttled || outcome.Class == governor.Overloaded
+	if refused && q.refusal == nil {
+		q.refused = time.Now()
+	}
 	if refused {
 		q.refusal = failure
 	}
 	return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter, Paced: q.cfg.Budget != nil && refused && failure.Retryable}
 }
 
+// spare makes a hold of a refusal that came to all requests. One that came while others were answered may be this request's own, which may be too
+// large for the account, and counts.
+func (q *inquiry) spare(err error) error {
+	failure, ok := errors.AsType[*provider.Failure](err)
+	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.Dry(q.demand.Key, q.refused) {
+		return &Hold{reason: failure}
+	}
+	return err
+}
+
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets it does not wait. The error is a *Hold,
-// governor.ErrOpen, governor.ErrClosed or that of ctx.
+// governor.ErrOpen, governor.ErrDrought, governor.ErrClosed or that of ctx.
 func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err error) {
 	if q.cfg.Budget == nil {
 		return func(governor.Outcome) {}, nil
@@ -122,6 +139,8 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 		return nil, &Hold{Spent: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(err, governor.ErrDrought):
+		return nil, err
 	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrAway), errors.Is(err, governor.ErrQueue):
 		rest, stop := context.WithTimeout(waiting, min(cmp.Or(governor.After(err), maxHold), maxHold))
 		defer stop()

@@ -189,7 +189,7 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 		policy.Attempts = defaultAttempts
 	}
 	q := &inquiry{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
-	err = policy.Do(ctx, q.try)
+	err = q.spare(policy.Do(ctx, q.try))
 	return q.answer, errors.Join(err, said.keep(ctx, q.answer))
 }
 

@@ -114,7 +114,9 @@ type RespondRequest struct {
 	SpendLimit *SpendLimit `protobuf:"bytes,16,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
 	// Nobody can have asked for this turn before, so the record is not searched for it first. The turn is recorded all the same, and what
 	// is recorded already still counts. A caller that is not sure leaves it out.
-	Fresh         bool `protobuf:"varint,17,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	Fresh bool `protobuf:"varint,17,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// The round of the sweep in which the rollout is. A sweep that is played again waits anew for a provider that answers nothing.
+	Round         int32 `protobuf:"varint,18,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -245,6 +247,13 @@ func (x *RespondRequest) GetFresh() bool {
 		return x.Fresh
 	}
 	return false
+}
+
+func (x *RespondRequest) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
 }
 
 // SpendLimit bounds what the models of a sweep may use. A field of 0 is no limit.
@@ -729,7 +738,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\x85\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xa4\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -748,7 +757,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12C\n" +
 	"\vspend_limit\x18\x10 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x14\n" +
-	"\x05fresh\x18\x11 \x01(\bR\x05fresh\"W\n" +
+	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
+	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +

@@ -34,9 +34,9 @@ type AgentGatewayServiceClient interface {
 	// Respond gives the next messages of a role. Idempotent by (rollout_id, index): a request that was answered before gets
 	// the recorded answer, so a repeated request never pays twice; safe to retry at any time. A mistake of the model is an answer
 	// (failure), not an error. Errors: INVALID_ARGUMENT (a field breaks its rule), FAILED_PRECONDITION (unknown tool set: repeat with
-	// tools), UNAVAILABLE (plug-in cannot be reached: retry), ABORTED (a model provider failed as often as the player allows: retry later),
-	// DEADLINE_EXCEEDED (it did not answer in time), RESOURCE_EXHAUSTED (too many plug-ins are connected). That a budget holds a turn up is
-	// an answer too (hold).
+	// tools), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed as often as the player
+	// allows: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
+	// failure, that it has done so for too long.
 	Respond(ctx context.Context, in *RespondRequest, opts ...grpc.CallOption) (*RespondResponse, error)
 	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.
 	ListAgents(ctx context.Context, in *ListAgentsRequest, opts ...grpc.CallOption) (*ListAgentsResponse, error)
@@ -79,9 +79,9 @@ type AgentGatewayServiceServer interface {
 	// Respond gives the next messages of a role. Idempotent by (rollout_id, index): a request that was answered before gets
 	// the recorded answer, so a repeated request never pays twice; safe to retry at any time. A mistake of the model is an answer
 	// (failure), not an error. Errors: INVALID_ARGUMENT (a field breaks its rule), FAILED_PRECONDITION (unknown tool set: repeat with
-	// tools), UNAVAILABLE (plug-in cannot be reached: retry), ABORTED (a model provider failed as often as the player allows: retry later),
-	// DEADLINE_EXCEEDED (it did not answer in time), RESOURCE_EXHAUSTED (too many plug-ins are connected). That a budget holds a turn up is
-	// an answer too (hold).
+	// tools), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed as often as the player
+	// allows: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
+	// failure, that it has done so for too long.
 	Respond(context.Context, *RespondRequest) (*RespondResponse, error)
 	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.
 	ListAgents(context.Context, *ListAgentsRequest) (*ListAgentsResponse, error)

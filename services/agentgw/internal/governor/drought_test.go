@@ -1,0 +1,207 @@
+package governor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// patient asks again and again for requests that end as outcome says, until the time is up or an error ends the wait, and returns that and when
+// it came. As a caller does, it gives up waiting after a minute and asks anew.
+func patient(t *testing.T, g *Governor, d Demand, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
+	t.Helper()
+	began := time.Now()
+	for time.Since(began) < length {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		gr, err := g.Acquire(ctx, d)
+		cancel()
+		switch {
+		case err == nil:
+			rest(t.Context(), time.Second)
+			gr.Done(outcome(time.Since(began)))
+		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, ErrPaused), errors.Is(err, ErrAway):
+			rest(t.Context(), cmp.Or(After(err), 30*time.Second))
+		default:
+			return time.Since(began), err
+		}
+	}
+	return time.Since(began), nil
+}
+
+// always ends all requests in one way.
+func always(o Outcome) func(time.Duration) Outcome {
+	return func(time.Duration) Outcome { return o }
+}
+
+// TestDrought lets a provider refuse or fail everything in several ways: each run waits for as long as it may, hears what came instead, and what is
+// played again waits anew.
+func TestDrought(t *testing.T) {
+	turns := 0
+	for name, test := range map[string]struct {
+		outcome func(time.Duration) Outcome
+		want    error
+		within  time.Duration // after MaxWait
+		reason  string
+	}{
+		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrDrought, time.Minute, "; the last reason was: HTTP 429: slow down"},
+		"503":                 {always(Outcome{Class: Overloaded}), ErrDrought, time.Minute, "were refused (429, 503, 529), 0 failed and none was answered"},
+		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrDrought, 2 * time.Minute, "were refused"},
+		"failures after work": {always(Outcome{Class: Failed}), ErrOpen, time.Minute, "provider is left alone after"},
+		"429 and failures": {func(time.Duration) Outcome {
+			if turns++; turns%4 == 0 {
+				return Outcome{Class: Throttled}
+			}
+			return Outcome{Class: Failed}
+		}, ErrOpen, 2 * time.Minute, "provider is left alone after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3 })
+				begin(t, g, demand("s")).Done(Outcome{})
+				for _, round := range []int32{0, 1} {
+					d := demand("s")
+					d.Round = round
+					at, err := patient(t, g, d, 2*time.Hour, test.outcome)
+					if !errors.Is(err, test.want) || at < 29*time.Minute || at > 30*time.Minute+test.within {
+						t.Fatalf("round %d: got %v after %s, want %v after some 30m", round, err, at, test.want)
+					}
+					if !strings.Contains(err.Error(), test.reason) {
+						t.Errorf("round %d: got %q, want %q in it", round, err, test.reason)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestDroughtEnds lets a provider answer again after runs have given up: their turns fail until one finds that out, then all begin.
+func TestDroughtEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		if _, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrDrought) {
+			t.Fatalf("got %v, want ErrDrought", err)
+		}
+		rest(t.Context(), 5*time.Minute) // the run's other turns come late
+		first := begin(t, g, demand("s"))
+		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrDrought) {
+			t.Errorf("beside the one that finds out: got %v, want ErrDrought", err)
+		}
+		first.Done(Outcome{Class: Throttled})
+		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrDrought) {
+			t.Errorf("after it was refused: got %v, want ErrDrought", err)
+		}
+		rest(t.Context(), time.Minute)
+		begin(t, g, demand("s")).Done(Outcome{})
+		for range 3 {
+			begin(t, g, demand("s")).Done(Outcome{Class: Throttled})
+		}
+		begin(t, g, demand("s")).Done(Outcome{})
+	})
+}
+
+// TestDroughtIsForgotten leaves a budget alone for long after a run has given up.
+func TestDroughtIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		for range 2 {
+			at, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled}))
+			if !errors.Is(err, ErrDrought) || at < 30*time.Minute {
+				t.Errorf("got %v after %s, want ErrDrought after some 30m", err, at)
+			}
+			rest(t.Context(), forgotten+10*time.Second)
+		}
+	})
+}
+
+// TestNoDrought lets providers work, little as it may be: nobody gives up.
+func TestNoDrought(t *testing.T) {
+	const length, wait = 40 * time.Minute, 5 * time.Minute
+	impatient := func(c *Config) { c.MaxWait = wait }
+	t.Run("an answer each 4 minutes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := replica(t, newMemory(), "r0", impatient)
+			var last time.Duration
+			at, err := patient(t, g, demand("s"), length, func(at time.Duration) Outcome {
+				if at-last > 4*time.Minute {
+					last = at
+					return Outcome{}
+				}
+				return Outcome{Class: Throttled}
+			})
+			if err != nil || last < length-wait {
+				t.Errorf("got %v after %s, the last answer after %s, want none for %s", err, at, last, length)
+			}
+		})
+	})
+	t.Run("answers for another replica", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMemory()
+			lucky, other := replica(t, store, "r0", impatient), replica(t, store, "r1", impatient)
+			ended := make(chan error, 1)
+			go func() {
+				at, err := patient(t, other, demand("s"), length, always(Outcome{Class: Throttled}))
+				ended <- fmt.Errorf("after %s: %w", at, err)
+			}()
+			if at, err := patient(t, lucky, demand("s"), length, always(Outcome{})); err != nil {
+				t.Errorf("the lucky replica: got %v after %s, want nothing", err, at)
+			}
+			if err := <-ended; errors.Is(err, ErrDrought) {
+				t.Errorf("the other replica: got %v, want no drought", err)
+			}
+		})
+	})
+	t.Run("a long wait behind slow requests", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := replica(t, newMemory(), "r0", func(c *Config) {
+				impatient(c)
+				c.Limits = map[string]Limit{"openai": {Concurrency: 1}}
+			})
+			begin(t, g, demand("other")).Done(Outcome{Class: Throttled})
+			slow := begin(t, g, demand("other"))
+			time.AfterFunc(length-time.Minute, func() { slow.Done(Outcome{}) })
+			if at, err := patient(t, g, demand("s"), length, always(Outcome{})); err != nil {
+				t.Errorf("got %v after %s, want nothing", err, at)
+			}
+		})
+	})
+}
+
+// TestDroughtEndsWaits fails those that wait when the run's time is over, not when they ask again.
+func TestDroughtEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", func(c *Config) { c.MaxWait = 10 * time.Minute; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
+		held := begin(t, g, demand("s"))
+		ended := make(chan error, 2)
+		for _, sweep := range []string{"s", "late"} {
+			go func() {
+				if sweep == "late" {
+					rest(t.Context(), 5*time.Minute)
+				}
+				gr, err := g.Acquire(t.Context(), demand(sweep))
+				if err == nil {
+					gr.Done(Outcome{})
+				}
+				ended <- fmt.Errorf("%s: %w", sweep, err)
+			}()
+			synctest.Wait()
+		}
+		g.mu.Lock()
+		b := g.budget(demand("s").Key)
+		b.dries(time.Now(), party{"s", 0}, Outcome{Class: Throttled})
+		g.mu.Unlock()
+		rest(t.Context(), 11*time.Minute)
+		held.Done(Outcome{Class: Throttled})
+		if err := <-ended; !errors.Is(err, ErrDrought) || !strings.HasPrefix(err.Error(), "s: ") {
+			t.Errorf("first to end: got %v, want ErrDrought of s", err)
+		}
+		if err := <-ended; errors.Is(err, ErrDrought) {
+			t.Errorf("the late one: got %v, want it to begin", err)
+		}
+	})
+}
