@@ -45,12 +45,15 @@ func (i *installation) jobs(t *testing.T) string {
 	}
 	var jobs []string
 	for {
-		deliveries, err := queue.Fetch(t.Context(), 100, 50*time.Millisecond)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(deliveries) == 0 {
+		if left, err := i.Bus().Queued(t.Context(), "s"); err != nil || left == 0 {
+			if err != nil {
+				t.Fatal(err)
+			}
 			return strings.Join(jobs, ", ")
+		}
+		deliveries, err := queue.Fetch(within(t), 100, patience)
+		if err != nil || len(deliveries) == 0 {
+			t.Fatalf("jobs behind %q: got %d and %v, want some", jobs, len(deliveries), err)
 		}
 		for _, delivery := range deliveries {
 			jobs = append(jobs, delivery.Rollout.GetId()+" in "+strconv.Itoa(int(delivery.Round)))

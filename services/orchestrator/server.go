@@ -268,6 +268,9 @@ func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSwee
 // GetTrajectory implements OrchestratorService.
 func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
 	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
+	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, rollout.ErrLog) {
+		trajectory, err = s.lost(ctx, req.GetRolloutId(), err)
+	}
 	return trajectory, statusOf(err)
 }
 

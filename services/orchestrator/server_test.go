@@ -32,7 +32,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait for something that must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // toolHost knows two tools. A session of it has no tools and answers nothing.
 type toolHost struct {

@@ -158,6 +158,36 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 }
 
+// BenchmarkCreate measures sessions that are made one after the other, of a setup that is sent whole and of one that is named. The processor
+// time is this process's: over bufconn both ends of the call and the commit, over TCP the caller's end.
+func BenchmarkCreate(b *testing.B) {
+	setup := baseSetup(b)
+	for transport, connect := range transports() {
+		client := connect(b)
+		first := create(b, client, "first", setup)
+		whole := &toolhostv1.CreateSessionRequest{Setup: setup}
+		named := &toolhostv1.CreateSessionRequest{SetupDigest: digestOf(b, setup), ToolsDigest: first.GetToolsDigest()}
+		number := 0
+		for name, request := range map[string]*toolhostv1.CreateSessionRequest{"whole": whole, "named": named} {
+			b.Run(transport+"/"+name, func(b *testing.B) {
+				var took latencies
+				before := cpu(b)
+				for b.Loop() {
+					number++
+					request.SessionId = fmt.Sprintf("create.%d", number)
+					began := time.Now()
+					if _, err := client.CreateSession(b.Context(), request); err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, time.Since(began))
+				}
+				b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "cpu-µs/session")
+				took.report(b)
+			})
+		}
+	}
+}
+
 // BenchmarkRollouts measures sessions that are made and executed in twice, 64 at a time. The processor time holds both ends
 // of every call and the NATS server.
 func BenchmarkRollouts(b *testing.B) {

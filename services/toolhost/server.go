@@ -2,7 +2,9 @@ package toolhost
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -38,7 +40,7 @@ func statusOf(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, host.ErrNotFound):
+	case errors.Is(err, host.ErrNotFound), errors.Is(err, host.ErrNoSetup):
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, host.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())
@@ -72,17 +74,37 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
+	origin := host.Origin{Setup: req.GetSetup(), Digest: req.GetSetupDigest()}
+	if err := checkOrigin(origin); err != nil {
+		return nil, err
+	}
 	var response *toolhostv1.CreateSessionResponse
 	var err error
 	if req.GetReplay() {
-		response, err = s.host.CreateReplay(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices(), req.GetAnswers())
+		response, err = s.host.CreateReplay(ctx, req.GetSessionId(), origin, req.GetHostedServices(), req.GetAnswers())
 	} else {
-		response, err = s.host.Create(ctx, req.GetSessionId(), req.GetSetup(), req.GetHostedServices())
+		response, err = s.host.Create(ctx, req.GetSessionId(), origin, req.GetHostedServices())
 	}
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	if digest := response.GetToolsDigest(); digest == req.GetToolsDigest() {
+		return &toolhostv1.CreateSessionResponse{Versions: response.GetVersions(), ToolsDigest: digest}, nil
+	}
 	return response, nil
+}
+
+// checkOrigin refuses what names no setup, or two. It is no rule beside the fields, since those are evaluated for every session.
+func checkOrigin(origin host.Origin) error {
+	switch {
+	case origin.Setup != nil && origin.Digest != "":
+		return status.Error(codes.InvalidArgument, "setup, setup_digest: both are given, expected one of them")
+	case origin.Setup == nil && origin.Digest == "":
+		return status.Error(codes.InvalidArgument, "setup, setup_digest: neither is given, expected one of them")
+	case origin.Setup == nil && (len(origin.Digest) != 2*sha256.Size || strings.Trim(origin.Digest, "0123456789abcdef") != ""):
+		return status.Errorf(codes.InvalidArgument, "setup_digest: %.70q, expected %d lower-case hex digits", origin.Digest, 2*sha256.Size)
+	}
+	return nil
 }
 
 // Execute implements ToolHostService.

@@ -33,7 +33,7 @@ type game struct {
 	delivery *bus.Delivery
 	rollout  *busv1.Rollout
 	setup    *setupv1.Setup
-	tools    map[worldv1.Role]toolSet
+	tools    roleTools
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
 	last     uint64 // sequence of the log's last entry
@@ -267,6 +267,7 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		Compat:    g.rollout.GetCompat(),
 		Replay:    g.rollout.GetReplay(),
 		Fresh:     g.fresh(),
+		Round:     g.delivery.Round,
 
 		SpendLimit: g.limit,
 	}
@@ -340,20 +341,17 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
 	defer cancel()
 	id := g.rollout.GetId()
-	request := &toolhostv1.CreateSessionRequest{SessionId: id, Setup: g.setup, HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay()}
+	request := &toolhostv1.CreateSessionRequest{SessionId: id, HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay()}
 	if request.GetReplay() {
 		if err := g.recordedAnswers(ctx, request); err != nil {
 			return nil, err
 		}
 	}
-	session, err := g.peers.ToolHost(id).CreateSession(ctx, request)
+	session, tools, err := g.setups.create(ctx, g.peers.ToolHost(id), request, g.rollout.GetSetupDigest(), g.setup)
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	g.tools = map[worldv1.Role]toolSet{
-		worldv1.Role_ROLE_AGENT: newToolSet(session.GetAgentTools()),
-		worldv1.Role_ROLE_USER:  newToolSet(session.GetUserTools()),
-	}
+	g.tools = tools
 	return session, nil
 }
 

@@ -27,7 +27,7 @@ func (g *game) afford(ctx context.Context) error {
 	if g.rollout.GetReplay() || g.rollout.GetAgent().GetModel() == nil && g.rollout.GetUser().GetModel() == nil {
 		return nil
 	}
-	spending, _, err := g.peers.Bus.Spending(ctx, g.rollout.GetSweepId())
+	spending, err := g.sharedSpending(ctx, g.rollout.GetSweepId())
 	if err != nil {
 		return err
 	}
@@ -36,6 +36,24 @@ func (g *game) afford(ctx context.Context) error {
 	}
 	g.limit = spending.GetLimit()
 	return nil
+}
+
+// sharedSpending reads what a sweep may spend, once for all its rollouts that ask at the same time. The answer may be as old as the read that was
+// under way when one joined it: held and setAside, which act on it, read anew. It is shared: do not change it.
+func (w *Worker) sharedSpending(ctx context.Context, sweepID string) (*busv1.SweepSpending, error) {
+	// Whoever comes first reads, within its own context; the bus bounds that, and so the wait of the others.
+	read, err, _ := w.reads.Do(sweepID, func() (any, error) {
+		spending, _, err := w.peers.Bus.Spending(ctx, sweepID)
+		return spending, err
+	})
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // it was another rollout's context that ended
+		read, _, err = w.peers.Bus.Spending(ctx, sweepID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	spending, _ := read.(*busv1.SweepSpending) // nothing else is read
+	return spending, nil
 }
 
 // held returns errHeld, or errSpent once all workers and the sweep's watchers can know it.

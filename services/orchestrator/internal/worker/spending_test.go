@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -88,5 +90,46 @@ func TestHeldTurnIsAskedAgain(t *testing.T) {
 	state := s.ended(t, "s.0")["s.0"]
 	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED || state.Claims() != 1 {
 		t.Errorf("end: got %v after %d claims, want it finished after 1", got, state.Claims())
+	}
+}
+
+// TestSpendingIsReadTogether joins a read that is under way: its answer is taken, but not that its reader gave up.
+func TestSpendingIsReadTogether(t *testing.T) {
+	s := newStage(t)
+	s.limit(t, &agentgwv1.SpendLimit{Tokens: 1})
+	stored, theirs := &busv1.SweepSpending{Limit: &agentgwv1.SpendLimit{Tokens: 1}}, &busv1.SweepSpending{Exhausted: "theirs"}
+	w := s.worker(t, nil, nil)
+	for name, test := range map[string]struct {
+		err  error
+		want *busv1.SweepSpending // once the read was joined
+	}{"answered": {nil, theirs}, "given up": {context.Canceled, stored}} {
+		until(t, "a read is joined", func() bool {
+			begun, joins := make(chan struct{}), make(chan struct{})
+			first := w.reads.DoChan("s", func() (any, error) {
+				close(begun)
+				<-joins
+				for range 100 {
+					runtime.Gosched()
+				}
+				return theirs, test.err
+			})
+			<-begun
+			close(joins)
+			got, err := w.sharedSpending(t.Context(), "s")
+			want := stored
+			joined := (<-first).Shared
+			if joined {
+				want = test.want
+			}
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+				t.Errorf("%s: spending (-want +got), error %v:\n%s", name, err, diff)
+			}
+			return joined
+		})
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.sharedSpending(gone, "s"); !errors.Is(err, context.Canceled) {
+		t.Errorf("read of somebody who gave up: got %v, want %v", err, context.Canceled)
 	}
 }

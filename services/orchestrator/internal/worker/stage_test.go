@@ -36,7 +36,7 @@ const (
 	env   = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 
 	// patience bounds every wait for something that must happen.
-	patience = 10 * time.Second
+	patience = 2 * time.Minute
 	// lease is long enough not to pass while a test runs.
 	lease = time.Minute
 )

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -64,7 +66,9 @@ type Worker struct {
 	peers      Peers
 	metrics    metrics
 	metricsErr error
-	known      toolSets // of the agent gateway
+	known      toolSets           // of the agent gateway
+	setups     heldSetups         // of the tool hosts
+	reads      singleflight.Group // of sweeps' spending
 
 	mu        sync.Mutex
 	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
@@ -164,6 +168,9 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	}
 	err := w.play(w.peers.Trace(ctx, id), delivery)
 	w.surrender(delivery)
+	if lost(err) && delivery.Attempt >= w.cfg.Attempts && ctx.Err() == nil {
+		err = w.writeOff(ctx, delivery, err)
+	}
 	switch {
 	case err == nil, ctx.Err() != nil:
 		// Ended: the job is done once the result arrives. Or stopped: releaseAll gives it back.
@@ -171,7 +178,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Another worker owns the rollout; should it die, the job comes again after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
-	case errors.Is(err, errPlayedAgain):
+	case errors.Is(err, errPlayedAgain), errors.Is(err, errWrittenOff):
 		w.finish(id, delivery.Round)
 	case errors.Is(err, errSpent):
 		w.setAside(ctx, delivery)

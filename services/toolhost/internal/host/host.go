@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
@@ -34,6 +33,8 @@ var (
 	ErrIndex = errors.New("message index out of place")
 	// ErrSetup says that a setup breaks a rule.
 	ErrSetup = errors.New("invalid setup")
+	// ErrNoSetup says that the host does not hold the setup with a digest.
+	ErrNoSetup = errors.New("no such setup on this tool host")
 	// ErrQuota says that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
 	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces it.
@@ -139,17 +140,17 @@ func stripe(id string) uint32 {
 	return hash.Sum32() % locks
 }
 
-// Create makes a session from a setup. Repeating it with the same setup and services returns the same. The response is shared:
-// do not change it.
-func (h *Host) Create(ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
-	return h.create(ctx, id, setup, services, nil)
+// Create makes a session. Repeating it with the same setup, however it is given, and the same services returns the same. The response is
+// shared: do not change it.
+func (h *Host) Create(ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
+	return h.create(ctx, id, origin, services, nil)
 }
 
 // create makes a session; one with a recording asks nothing of the network.
 func (h *Host) create(
-	ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices, recorded *recording,
+	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, recorded *recording,
 ) (*toolhostv1.CreateSessionResponse, error) {
-	start, err := h.startOf(ctx, setup)
+	start, err := h.startOf(ctx, origin)
 	if err != nil {
 		return nil, err
 	}

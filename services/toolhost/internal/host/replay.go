@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
@@ -18,14 +17,14 @@ type recording struct{ answers []*toolhostv1.ServiceAnswer }
 // at the same message, and any other request fails. It may be repeated with the same answers. The error is ErrSetup if one of them cannot
 // be read.
 func (h *Host) CreateReplay(
-	ctx context.Context, id string, setup *setupv1.Setup, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
+	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
 ) (*toolhostv1.CreateSessionResponse, error) {
 	for i, answer := range answers {
 		if _, err := decodeAnswer(answer); err != nil {
-			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, setup.GetName(), i, err)
+			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, origin, i, err)
 		}
 	}
-	return h.create(ctx, id, setup, services, &recording{answers: answers})
+	return h.create(ctx, id, origin, services, &recording{answers: answers})
 }
 
 // seed stores the answers as if the session had been given them. It is repeated with each creation, since the one before may have died

@@ -59,8 +59,25 @@ func (s *start) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
-// startOf compiles a setup and stores it, unless it was before.
-func (h *Host) startOf(ctx context.Context, setup *setupv1.Setup) (*start, error) {
+// Origin is the setup that a session begins with: itself or, without it, the digest of one that the host holds.
+type Origin struct {
+	Setup  *setupv1.Setup
+	Digest string
+}
+
+// String names the setup in errors.
+func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
+
+// startOf returns what a session begins with. A setup that is new to the host is compiled and stored.
+func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
+	setup := origin.Setup
+	if setup == nil {
+		compiled, err := h.storedStart(origin.Digest)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, fmt.Errorf("setup %s: %w", origin.Digest, ErrNoSetup)
+		}
+		return compiled, err
+	}
 	digest, raw, err := bus.Digest(setup)
 	if err != nil {
 		return nil, err
@@ -141,7 +158,11 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 			s.world.SetActive(message.GetConversationActive())
 		}
 	}
-	s.response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User, Versions: s.newest.list()}
+	s.response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User}
+	if s.response.ToolsDigest, _, err = bus.Digest(s.response); err != nil {
+		return nil, err
+	}
+	s.response.Versions = s.newest.list()
 	return s, nil
 }
 

@@ -47,7 +47,8 @@ type OrchestratorServiceClient interface {
 	// that has not begun. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it
+	// ended. Read only, safe to retry. Errors: NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
 	GetTrajectory(ctx context.Context, in *GetTrajectoryRequest, opts ...grpc.CallOption) (*GetTrajectoryResponse, error)
 	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
 	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).
@@ -172,7 +173,8 @@ type OrchestratorServiceServer interface {
 	// that has not begun. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it
+	// ended. Read only, safe to retry. Errors: NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
 	GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error)
 	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
 	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).

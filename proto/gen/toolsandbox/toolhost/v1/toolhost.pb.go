@@ -92,10 +92,14 @@ type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the caller; a rollout's session has the rollout's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How the world starts. Scripts and categories in it are not read.
+	// How the world starts. Scripts and categories in it are not read. The host keeps it. Exactly one of setup and setup_digest is given.
 	Setup *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
 	// What answers requests to hosted services, for as long as the session lives.
 	HostedServices HostedServices `protobuf:"varint,3,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
+	// Names a setup that this host holds, instead of setup: the hex SHA-256 of its deterministic binary form, as Session.setup_digest has it.
+	SetupDigest string `protobuf:"bytes,4,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
+	// The tools_digest of an earlier response to the same setup: the response leaves the tools out if they are still the same.
+	ToolsDigest string `protobuf:"bytes,5,opt,name=tools_digest,json=toolsDigest,proto3" json:"tools_digest,omitempty"`
 	// The session asks nothing of the network: hosted services answer what is given here to the same request at the same message, and any
 	// other request fails. For replays.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
@@ -156,6 +160,20 @@ func (x *CreateSessionRequest) GetHostedServices() HostedServices {
 	return HostedServices_HOSTED_SERVICES_UNSPECIFIED
 }
 
+func (x *CreateSessionRequest) GetSetupDigest() string {
+	if x != nil {
+		return x.SetupDigest
+	}
+	return ""
+}
+
+func (x *CreateSessionRequest) GetToolsDigest() string {
+	if x != nil {
+		return x.ToolsDigest
+	}
+	return ""
+}
+
 func (x *CreateSessionRequest) GetReplay() bool {
 	if x != nil {
 		return x.Replay
@@ -173,12 +191,15 @@ func (x *CreateSessionRequest) GetAnswers() []*ServiceAnswer {
 // CreateSessionResponse describes the new session.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's tools as it sees them, in order.
+	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the host's version alone; empty if the
+	// request's tools_digest says that the caller has them.
 	AgentTools []*v11.Tool `protobuf:"bytes,1,rep,name=agent_tools,json=agentTools,proto3" json:"agent_tools,omitempty"`
-	// The user's tools, in order.
+	// The user's tools, in order. Empty where agent_tools were left out.
 	UserTools []*v11.Tool `protobuf:"bytes,2,rep,name=user_tools,json=userTools,proto3" json:"user_tools,omitempty"`
 	// The version of each table that holds after the starting messages, in table order.
-	Versions      []*v11.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*v11.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Tells the tools of both roles from any others; for CreateSessionRequest.tools_digest alone.
+	ToolsDigest   string `protobuf:"bytes,4,opt,name=tools_digest,json=toolsDigest,proto3" json:"tools_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -232,6 +253,13 @@ func (x *CreateSessionResponse) GetVersions() []*v11.TableVersion {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *CreateSessionResponse) GetToolsDigest() string {
+	if x != nil {
+		return x.ToolsDigest
+	}
+	return ""
 }
 
 // ExecuteRequest carries the trailing messages addressed to the execution environment.
@@ -1440,20 +1468,23 @@ var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xd6\x02\n" +
+	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\x94\x03\n" +
 	"\x14CreateSessionRequest\x12M\n" +
 	"\n" +
-	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x129\n" +
-	"\x05setup\x18\x02 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12Z\n" +
-	"\x0fhosted_services\x18\x03 \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12\x16\n" +
+	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x121\n" +
+	"\x05setup\x18\x02 \x01(\v2\x1b.toolsandbox.setup.v1.SetupR\x05setup\x12Z\n" +
+	"\x0fhosted_services\x18\x03 \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12!\n" +
+	"\fsetup_digest\x18\x04 \x01(\tR\vsetupDigest\x12!\n" +
+	"\ftools_digest\x18\x05 \x01(\tR\vtoolsDigest\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12@\n" +
-	"\aanswers\x18\x10 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\aanswers\"\xcf\x01\n" +
+	"\aanswers\x18\x10 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\aanswers\"\xf2\x01\n" +
 	"\x15CreateSessionResponse\x12;\n" +
 	"\vagent_tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\n" +
 	"agentTools\x129\n" +
 	"\n" +
 	"user_tools\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\tuserTools\x12>\n" +
-	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\xc0\x01\n" +
+	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
+	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\xc0\x01\n" +
 	"\x0eExecuteRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +

@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// errWrittenOff says that a rollout that cannot be played has its result.
+var errWrittenOff = errors.New("the rollout cannot be played")
+
+// lost says whether playing a rollout failed because of what is stored: its setup, or the beginning of its log, may have expired. Mostly that is
+// for good, but a server that is behind the others says so too.
+func lost(err error) bool {
+	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound)
+}
+
+// writeOff ends a rollout of which too little is stored to play it: in its log, so that nobody else goes on, and with a result of its own, for an
+// evaluator that cannot read the log either never makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns the
+// rollout, or why it should be tried again.
+func (w *Worker) writeOff(ctx context.Context, delivery *bus.Delivery, cause error) error {
+	id := delivery.Rollout.GetId()
+	_, err := w.peers.Bus.RoundResult(ctx, id, delivery.Round)
+	switch {
+	case err == nil:
+		return errWrittenOff
+	case !errors.Is(err, bus.ErrNotFound):
+		return err
+	}
+	log, err := w.peers.Bus.ReadLog(ctx, id)
+	if err != nil {
+		return err
+	}
+	round, ended := reached(log.Entries)
+	if round > delivery.Round {
+		return errPlayedAgain
+	}
+	end := infrastructure(fmt.Errorf("too little is stored of the rollout to play it; it may have been kept for longer than --bus-retention: %w", cause))
+	if over := ended && round == delivery.Round; len(log.Entries) > 0 && !over {
+		claim := &busv1.Claim{Worker: w.cfg.Name, Round: delivery.Round}
+		if _, err := w.peers.Bus.Append(ctx, id, &busv1.LogEntry{Claim: claim, End: end}, log.Last); err != nil {
+			return err
+		}
+	}
+	result := &busv1.Result{Rollout: delivery.Rollout, Round: delivery.Round, End: end}
+	if _, err := w.peers.Bus.PublishResult(ctx, result); err != nil {
+		return err
+	}
+	w.peers.Logger.Error("rollout given up", "rollout", id, "reason", end.GetDetail())
+	return errWrittenOff
+}
+
+// reached returns the round that a log is in, as far as its entries say, and whether it has ended there.
+func reached(entries []*busv1.LogEntry) (round int32, ended bool) {
+	for _, entry := range entries {
+		round, ended = max(round, entry.GetClaim().GetRound()), entry.GetEnd() != nil
+	}
+	return round, ended
+}
