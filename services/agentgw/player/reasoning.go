@@ -15,7 +15,7 @@ const (
 	effortNone  = "none"
 )
 
-// SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Gemini) or with a budget of tokens (Anthropic, Gemini,
+// SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Anthropic, Gemini) or with a budget of tokens (Anthropic, Gemini,
 // Cohere); "" and 0 leave it to the provider. The model's other settings must be there before. The error names the flag and says what
 // the provider takes.
 func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
@@ -41,7 +41,7 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	case model.Temperature != nil && effort != effortNone && model.GetProvider() != google && model.GetProvider() != vertex && model.GetProvider() != cohere:
 		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
 	}
-	if model.GetProvider() == anthropic {
+	if model.GetProvider() == anthropic && budget != 0 {
 		if budget < leastBudget {
 			return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, leastBudget)
 		}
@@ -60,7 +60,9 @@ func reasoning(provider agentgwv1.Model_Provider) (efforts []string, budget bool
 		return []string{effortNone, "minimal", "low", "medium", "high", "xhigh"}, false
 	case google, vertex:
 		return []string{effortNone, "minimal", "low", "medium", "high"}, true
-	case anthropic, cohere:
+	case anthropic:
+		return []string{"low", "medium", "high", "xhigh", "max"}, true
+	case cohere:
 		return nil, true
 	default:
 		return nil, false

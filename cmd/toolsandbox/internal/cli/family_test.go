@@ -37,10 +37,18 @@ func families() []family {
 		},
 		{
 			"anthropic:claude-sonnet-4-5", []string{"--thinking-budget", "2000"}, "", "/v1/messages",
-			[]string{`"thinking":{"budget_tokens":2000,"type":"enabled"}`, `"max_tokens":6096`},
+			[]string{`"thinking":{"budget_tokens":2000,"type":"enabled"}`, `"max_tokens":18000`},
 			`{"content":[{"type":"thinking","thinking":"hm","signature":"gAAA"},{"type":"tool_use","id":"toolu_1","name":"set_wifi_status","input":{"on":false}}],` +
 				`"stop_reason":"tool_use","usage":{"input_tokens":600,"cache_read_input_tokens":400,"output_tokens":100}}`,
 			`{"type":"thinking","thinking":"hm","signature":"gAAA"}`, `{"tool_use_id":"toolu_1",`,
+			`{"content":[{"type":"text","text":"Wifi is off."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
+		},
+		{
+			"anthropic:claude-opus-4-7", []string{"--reasoning-effort", "max"}, "", "/v1/messages",
+			[]string{`"thinking":{"type":"adaptive"}`, `"output_config":{"effort":"max"}`, `"max_tokens":16000`},
+			`{"content":[{"type":"thinking","thinking":"","signature":"gAAA"},{"type":"tool_use","id":"toolu_1","name":"set_wifi_status","input":{"on":false}}],` +
+				`"stop_reason":"tool_use","usage":{"input_tokens":600,"cache_read_input_tokens":400,"output_tokens":100}}`,
+			`{"type":"thinking","thinking":"","signature":"gAAA"}`, `{"tool_use_id":"toolu_1",`,
 			`{"content":[{"type":"text","text":"Wifi is off."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
 		},
 		{

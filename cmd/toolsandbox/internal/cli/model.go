@@ -24,7 +24,7 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
 	flags.Float64Var(&o.temperature, "temperature", math.NaN(), "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Int32Var(&o.maxTokens, "max-tokens", 0, "longest answer of --agent in tokens (default: the provider's)")
-	flags.StringVar(&o.effort, "reasoning-effort", "", "how much --agent reasons, for models of OpenAI and Gemini that do: none, minimal, low, medium, high (default: the provider's)")
+	flags.StringVar(&o.effort, "reasoning-effort", "", "how much --agent reasons, for models of OpenAI, Anthropic and Gemini that do: e.g. low, medium, high (default: the provider's)")
 	flags.Int32Var(&o.budget, "thinking-budget", 0, "tokens that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
 	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "how much --user reasons")
 	flags.Int32Var(&o.userBudget, "user-thinking-budget", 0, "tokens that --user may think for")

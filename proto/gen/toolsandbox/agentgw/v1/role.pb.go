@@ -542,7 +542,8 @@ type Model struct {
 	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// How often one turn is tried while the provider fails. 0 means 5.
 	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// How much a model with reasoning reasons: for OpenAI and Gemini. Empty leaves it to the provider. With any but none no temperature is sent.
+	// How much a model with reasoning reasons: for OpenAI, Anthropic and Gemini. Empty leaves it to the provider. With any but none no temperature
+	// is sent.
 	ReasoningEffort string `protobuf:"bytes,8,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Tokens that a model with reasoning may think for: for Anthropic, Gemini and Cohere. 0 leaves it to the provider. Anthropic gets no
 	// temperature then.
@@ -674,7 +675,7 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xd7\x06\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xdc\x06\n" +
 	"\x05Model\x12N\n" +
 	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\bprovider\x12A\n" +
@@ -685,8 +686,8 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"max_tokens\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tmaxTokens\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x12%\n" +
-	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\x12[\n" +
-	"\x10reasoning_effort\x18\b \x01(\tB0\xbaH-r+R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x0freasoningEffort\x124\n" +
+	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\x12`\n" +
+	"\x10reasoning_effort\x18\b \x01(\tB5\xbaH2r0R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x03maxR\x0freasoningEffort\x124\n" +
 	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudget\"\xa2\x02\n" +
 	"\bProvider\x12\x18\n" +
 	"\x14PROVIDER_UNSPECIFIED\x10\x00\x12\x13\n" +

@@ -36,7 +36,7 @@ func TestEncodeNative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"max_tokens":4096,"model":"m","system":"s\n\nt","messages":[{"role":"user","content":"u"},{"role":"assistant","content":` + turn + `},` +
+	want := `{"max_tokens":16000,"model":"m","system":"s\n\nt","messages":[{"role":"user","content":"u"},{"role":"assistant","content":` + turn + `},` +
 		`{"role":"user","content":[{"tool_use_id":"b","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"},` +
 		`{"tool_use_id":"a","is_error":true,"content":[{"text":"2","type":"text"}],"type":"tool_result"}]},` +
 		`{"role":"assistant","content":[{"id":"None","input":{},"name":"f","type":"tool_use"}]}]}`

@@ -19,8 +19,12 @@ const BaseURL = "https://api.anthropic.com"
 
 const (
 	version = "2023-06-01"
-	// defaultTokens is the longest answer if nobody says; the interface wants a number.
-	defaultTokens = 4096
+	// defaultTokens is the longest answer if nobody says; the interface wants a number. The newest models think without being asked, and their
+	// thoughts count.
+	defaultTokens = 16_000
+	// oldTokens is the same for old models, which give no longer ones.
+	oldTokens = 4096
+	oldModels = "claude-3"
 	// compatTokens, compatBeta and compatQuery are what the original sends.
 	compatTokens = 1024
 	compatBeta   = "tools-2024-05-16"
@@ -73,18 +77,12 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	case body.MaxTokens > 0:
 	case q.Compat:
 		body.MaxTokens = compatTokens
+	case strings.HasPrefix(body.Model, oldModels):
+		body.MaxTokens = oldTokens
 	default:
 		body.MaxTokens = defaultTokens
 	}
-	if budget := int64(q.Model.GetThinkingBudget()); budget > 0 {
-		if q.Model.GetMaxTokens() == 0 {
-			body.MaxTokens += budget // which counts as a part of the answer
-		}
-		body.Temperature = param.Opt[float64]{} // refused with thinking
-		if thinks(q, transcript) {
-			body.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
-		}
-	}
+	think(&body, q, transcript)
 	var err error
 	if body.Tools, err = tools(q); err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
@@ -96,7 +94,27 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return sent, nil
 }
 
-// thinks says whether the model may think in this turn: not while it waits for results of calls that it made without thinking, which
+// think says how the model thinks: within a budget, which newer models do not take, or as it sees fit with an effort, which older ones do not.
+func think(body *request, q *provider.Query, transcript []conversation.Entry) {
+	effort, budget := q.Model.GetReasoningEffort(), int64(q.Model.GetThinkingBudget())
+	if effort == "" && budget == 0 {
+		return
+	}
+	body.Temperature = param.Opt[float64]{} // refused with thinking
+	if effort != "" {
+		body.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
+		body.OutputConfig = sdk.OutputConfigParam{Effort: sdk.OutputConfigEffort(effort)}
+		return
+	}
+	if q.Model.GetMaxTokens() == 0 {
+		body.MaxTokens += budget // which counts as a part of the answer
+	}
+	if thinks(q, transcript) {
+		body.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
+	}
+}
+
+// thinks says whether a model with a budget may think in this turn: not while it waits for results of calls that it made without thinking, which
 // another agent did or a demonstration shows.
 func thinks(q *provider.Query, transcript []conversation.Entry) bool {
 	i := len(transcript) - 1
