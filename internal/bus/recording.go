@@ -3,7 +3,9 @@ package bus
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,33 +80,49 @@ func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error
 // Visit receives what is recorded under an index. An error ends the reading and is returned.
 type Visit func(index int32, raw []byte) error
 
-// Replies visits every reply of a rollout in the order in which they were stored.
+// Replies visits every reply of a rollout in the order of its messages.
 func (b *Bus) Replies(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, replyStream, "reply."+rolloutID, visit)
 }
 
-// Exchanges visits every exchange of a rollout in the order in which they were last stored.
+// Exchanges visits every exchange of a rollout in the order of its messages.
 func (b *Bus) Exchanges(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "exchange."+rolloutID, visit)
 }
 
-// Answers visits every answer that a rollout is to replay in the order in which they were stored.
+// Answers visits every answer that a rollout is to replay in the order of their numbers.
 func (b *Bus) Answers(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "answer."+rolloutID, visit)
 }
 
-// visit visits every message one token below a subject.
+// visit visits every message one token below a subject, in the order of the indices that these tokens are. The server knows a stream's subjects,
+// and where each one's message is; asked for one message after the other it would search all that lies between them.
 func (b *Bus) visit(ctx context.Context, stream, subject string, visit Visit) error {
-	err := b.all(ctx, stream, subject+".*", func(msg *jetstream.RawStreamMsg) error {
-		text := msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:]
-		index, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return fmt.Errorf("%s: %q is no index", msg.Subject, text)
-		}
-		return visit(int32(index), msg.Data)
-	})
+	info, err := b.info(ctx, stream, subject+".*")
 	if err != nil {
 		return fmt.Errorf("read %s: %w", subject, err)
+	}
+	indices := make([]int32, 0, len(info.State.Subjects))
+	for name := range info.State.Subjects {
+		text := strings.TrimPrefix(name, subject+".")
+		index, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return fmt.Errorf("read %s: %s: %q is no index", subject, name, text)
+		}
+		indices = append(indices, int32(index))
+	}
+	slices.Sort(indices)
+	for _, index := range indices {
+		msg, err := b.last(ctx, stream, subject+"."+strconv.Itoa(int(index)))
+		if errors.Is(err, ErrNotFound) {
+			continue // its retention has just ended
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", subject, err)
+		}
+		if err := visit(index, msg.Data); err != nil {
+			return fmt.Errorf("read %s: %w", subject, err)
+		}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestRecording(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"2: " + kind.name + " s.1 2", "10: " + kind.name + " s.1 10", "4: " + kind.name + " s.1 4"}
+		want := []string{"2: " + kind.name + " s.1 2", "4: " + kind.name + " s.1 4", "10: " + kind.name + " s.1 10"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind.name, diff)
 		}
