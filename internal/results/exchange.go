@@ -86,8 +86,9 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 
 // body returns a body as JSON if it is whole and JSON in UTF-8, which Go's decoder does not ask for, else as a text.
 func body(raw []byte, whole int64) any {
-	if int64(len(raw)) == whole && json.Valid(raw) && utf8.Valid(raw) {
-		return json.RawMessage(raw)
+	var out bytes.Buffer
+	if int64(len(raw)) == whole && utf8.Valid(raw) && json.Compact(&out, raw) == nil {
+		return ready(out.Bytes())
 	}
 	return strings.ToValidUTF8(string(raw), "\ufffd")
 }

@@ -20,51 +20,128 @@ type member struct {
 type object []member
 
 // MarshalJSON writes the members in order.
-func (o object) MarshalJSON() ([]byte, error) {
+func (o object) MarshalJSON() ([]byte, error) { return compact(o) }
+
+// ready is JSON without spaces, which stands in a document as it is.
+type ready []byte
+
+// compact encodes without spaces and escapes no more than JSON demands.
+func compact(v any) ([]byte, error) { return write(v, "") }
+
+// encode writes a document as the original does: indented, no escapes beyond what JSON demands, no newline at the end.
+func encode(v any, indent string) ([]byte, error) { return write(v, indent) }
+
+func write(v any, indent string) ([]byte, error) {
 	var out bytes.Buffer
-	out.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		key, err := compact(m.key)
-		if err != nil {
-			return nil, err
-		}
-		value, err := compact(m.value)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
+	p := printer{out: &out, leaves: json.NewEncoder(&out), indent: indent}
+	p.leaves.SetEscapeHTML(false)
+	if err := p.value(v); err != nil {
+		return nil, err
 	}
-	out.WriteByte('}')
 	return out.Bytes(), nil
 }
 
-// compact encodes without spaces and escapes no more than JSON demands.
-func compact(v any) ([]byte, error) {
+// printer writes a document once, from its root to its leaves: encoding/json would copy each object as often as it has objects around it.
+type printer struct {
+	out    *bytes.Buffer
+	leaves *json.Encoder // writes to out
+	indent string        // empty for no spaces at all
+	depth  int
+}
+
+func (p *printer) value(v any) error {
+	switch v := v.(type) {
+	case object:
+		return p.list('{', '}', len(v), func(i int) error {
+			if err := p.leaf(v[i].key); err != nil {
+				return err
+			}
+			p.out.WriteByte(':')
+			if p.indent != "" {
+				p.out.WriteByte(' ')
+			}
+			return p.value(v[i].value)
+		})
+	case []any:
+		return list(p, v)
+	case []object:
+		return list(p, v)
+	case ready:
+		return p.written(v)
+	case nil, string, *string, bool, json.Number, int, int32, int64:
+		return p.leaf(v)
+	}
+	raw, err := p.other(v)
+	if err != nil {
+		return err
+	}
+	return p.written(raw)
+}
+
+// list writes a slice; one that is nil is null.
+func list[T any](p *printer, values []T) error {
+	if values == nil {
+		return p.leaf(nil)
+	}
+	return p.list('[', ']', len(values), func(i int) error { return p.value(values[i]) })
+}
+
+func (p *printer) list(open, end byte, n int, each func(i int) error) error {
+	p.out.WriteByte(open)
+	p.depth++
+	for i := range n {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		p.line()
+		if err := each(i); err != nil {
+			return err
+		}
+	}
+	p.depth--
+	if n > 0 {
+		p.line()
+	}
+	p.out.WriteByte(end)
+	return nil
+}
+
+// line begins a line, if there are any.
+func (p *printer) line() {
+	if p.indent == "" {
+		return
+	}
+	p.out.WriteByte('\n')
+	for range p.depth {
+		p.out.WriteString(p.indent)
+	}
+}
+
+// leaf writes a value that has no parts.
+func (p *printer) leaf(v any) error {
+	if err := p.leaves.Encode(v); err != nil {
+		return err
+	}
+	p.out.Truncate(p.out.Len() - len("\n"))
+	return nil
+}
+
+// other encodes a value of a type that the printer does not know.
+func (p *printer) other(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// encode writes a document as the original does: indented, no escapes beyond what JSON demands, no newline at the end.
-func encode(v any, indent string) ([]byte, error) {
-	raw, err := compact(v)
-	if err != nil {
-		return nil, err
+// written writes what is JSON already.
+func (p *printer) written(raw []byte) error {
+	if p.indent != "" {
+		return json.Indent(p.out, raw, strings.Repeat(p.indent, p.depth), p.indent)
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, raw, "", indent); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	_, err := p.out.Write(raw)
+	return err
 }
 
 // float spells a number as Python prints a float; a number that JSON lacks becomes null.
