@@ -71,6 +71,7 @@ type Server struct {
 	models  *model.Player
 	tools   *lru.Cache[string, *turn.Tools]
 	natives *lru.Cache[turnKey, *model.Past]
+	views   *views
 	tracer  trace.Tracer
 }
 
@@ -94,6 +95,10 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 	if err != nil {
 		return nil, fmt.Errorf("cache of turns: %w", err)
 	}
+	views, err := newViews(cfg.ViewBytes)
+	if err != nil {
+		return nil, fmt.Errorf("cache of views: %w", err)
+	}
 	dialects, err := dialect.Load(cfg.TemplateDir)
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
@@ -111,7 +116,8 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
-		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives, tracer: otel.Tracer("agentgw"),
+		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives, views: views,
+		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
 
@@ -130,14 +136,19 @@ func (s *Server) ListAgents(context.Context, *agentgwv1.ListAgentsRequest) (*age
 func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	ctx, span := s.start(ctx, req)
 	defer span.End()
-	response, err := s.respond(ctx, req)
+	kept, err := s.views.complete(req)
+	var response *agentgwv1.RespondResponse
+	if err == nil {
+		response, err = s.respond(ctx, req)
+	}
 	if hold, held := errors.AsType[*model.Hold](err); held {
-		return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
+		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
 	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
 		return nil, status.Error(code(err), err.Error())
 	}
+	response.ViewKept = kept
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
@@ -250,6 +261,8 @@ func code(err error) codes.Code {
 		{errRole, codes.InvalidArgument},
 		{plugin.ErrAddress, codes.InvalidArgument},
 		{turn.ErrUnknownTools, codes.FailedPrecondition},
+		{errUnknownView, codes.FailedPrecondition},
+		{errNoView, codes.InvalidArgument},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable},
 		{plugin.ErrBusy, codes.Unavailable}, // passes, and another replica may have room

@@ -199,7 +199,10 @@ func (p *pending) log(entry *busv1.LogEntry, span trace.SpanContext) error {
 			p.starting = claim.GetVersions()
 		}
 	}
-	if turn := entry.GetTurn(); turn != nil {
+	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
+		if turn == nil {
+			continue
+		}
 		if err := p.turn(turn); err != nil {
 			return err
 		}

@@ -77,7 +77,12 @@ func record(random *rand.Rand, id string) *recording {
 			r.snapshots = append(r.snapshots, event{snapshot: snapshot})
 		}
 		add(&busv1.LogEntry{Claim: &busv1.Claim{}})
-		add(&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(), message()}, Versions: versions()}})
+		turn := &busv1.Turn{Messages: []*worldv1.Message{message(), message()}, Versions: versions()}
+		if random.IntN(2) == 0 {
+			add(&busv1.LogEntry{Turn: turn})
+			continue
+		}
+		add(&busv1.LogEntry{Turn: turn, Answers: &busv1.Turn{Messages: []*worldv1.Message{message()}, Versions: versions()}})
 	}
 	add(&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message()}, Versions: versions(), Deactivated: proto.Int32(1)}, End: r.want.End})
 	ended := proto.CloneOf(r.want.Messages[1])

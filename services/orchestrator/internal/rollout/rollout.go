@@ -72,7 +72,13 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 			s.versions = claim.GetVersions()
 		}
 	}
-	if turn := entry.GetTurn(); turn != nil {
+	if entry.GetTurn() == nil && entry.GetAnswers() != nil {
+		return fmt.Errorf("%w: answers without a turn", ErrLog)
+	}
+	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
+		if turn == nil {
+			continue
+		}
 		if err := s.applyTurn(turn); err != nil {
 			return err
 		}

@@ -266,6 +266,23 @@ func TestVersionsHoldUntilTheyChange(t *testing.T) {
 	}
 }
 
+// TestAnswersInOneEntry folds calls with their answers, and each in an entry of its own: the state is the same.
+func TestAnswersInOneEntry(t *testing.T) {
+	calls := &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}}
+	answers := &busv1.Turn{
+		Messages: []*worldv1.Message{message(3, env, agent), message(4, env, agent)}, Deactivated: proto.Int32(2),
+		Versions: []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: 3}},
+	}
+	apart := fold(t, start(9), &busv1.LogEntry{Turn: calls}, &busv1.LogEntry{Turn: answers})
+	joined := fold(t, start(9), &busv1.LogEntry{Turn: calls, Answers: answers})
+	if diff := cmp.Diff(apart.Messages(), joined.Messages(), protocmp.Transform()); diff != "" {
+		t.Errorf("messages (-apart +joined):\n%s", diff)
+	}
+	if diff := cmp.Diff(apart.Versions(), joined.Versions(), protocmp.Transform()); diff != "" || apart.Turns(env) != joined.Turns(env) || apart.Turns(agent) != joined.Turns(agent) {
+		t.Errorf("versions or turns (-apart +joined):\n%s", diff)
+	}
+}
+
 func TestBrokenLogs(t *testing.T) {
 	turn := func(deactivated *int32, messages ...*worldv1.Message) *busv1.LogEntry {
 		return &busv1.LogEntry{Turn: &busv1.Turn{Messages: messages, Deactivated: deactivated}}
@@ -285,6 +302,8 @@ func TestBrokenLogs(t *testing.T) {
 		{"gap inside a turn", []*busv1.LogEntry{start(9), turn(nil, message(1, agent, env), message(3, agent, env))}},
 		{"a message that is not there ended it", []*busv1.LogEntry{start(9), turn(proto.Int32(1), message(1, agent, user))}},
 		{"a negative message ended it", []*busv1.LogEntry{start(9), turn(proto.Int32(-1), message(1, agent, user))}},
+		{"answers to nothing", []*busv1.LogEntry{start(9), {Answers: turn(nil, message(1, env, agent)).GetTurn()}}},
+		{"gap before answers", []*busv1.LogEntry{start(9), {Turn: turn(nil, message(1, agent, env)).GetTurn(), Answers: turn(nil, message(3, env, agent)).GetTurn()}}},
 		{"turn after the end", []*busv1.LogEntry{start(9), end, turn(nil, message(1, agent, user))}},
 		{"claim after the end", []*busv1.LogEntry{start(9), end, {Claim: &busv1.Claim{}}}},
 		{"second end", []*busv1.LogEntry{start(9), end, end}},

@@ -23,10 +23,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// ownFor is how long after its last entry a log is taken to be a worker's own. A worker that was stopped for longer looks for what another one
-// may have been answered meanwhile.
-const ownFor = time.Second
-
 // game is one rollout while this worker plays it.
 type game struct {
 	*Worker
@@ -36,9 +32,11 @@ type game struct {
 	tools    roleTools
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
-	last     uint64 // sequence of the log's last entry
-	resumed  bool   // there was a log before this delivery
-	asked    bool   // the coming turn may have been asked for before
+	last     uint64                 // sequence of the log's last entry
+	calls    *busv1.Turn            // applied, and still to be written
+	resumed  bool                   // there was a log before this delivery
+	shown    map[worldv1.Role]shown // to the gateway
+	asked    bool                   // the coming turn may have been asked for before
 
 	appended time.Time // when the log was last seen to be this worker's own
 }
@@ -57,7 +55,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		}
 		span.End()
 	}()
-	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout}
+	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout, shown: make(map[worldv1.Role]shown, 2)}
 	if g.setup, err = w.peers.Bus.Setup(ctx, g.rollout.GetSetupDigest()); err != nil {
 		return err
 	}
@@ -231,37 +229,14 @@ func (g *game) turn(ctx context.Context) error {
 	return err
 }
 
-// append writes an entry and applies it. An entry after which nobody speaks carries the end with it.
-func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
-	if err := g.state.Apply(entry); err != nil {
-		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
-	}
-	if g.state.End() == nil && entry.GetTurn() != nil {
-		if _, over := g.state.Next(); over != busv1.EndReason_END_REASON_UNSPECIFIED {
-			entry.End = &busv1.End{Reason: over}
-			g.state.Finish(entry.GetEnd())
-		}
-	}
-	last, err := g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.last)
-	g.last, g.asked, g.appended = last, false, time.Now()
-	return err
-}
-
-// fresh says whether nobody can have been answered the coming turn: this worker has not asked for it, and not enough time has passed since the
-// log was its own that another could have taken it over and been answered.
-func (g *game) fresh() bool {
-	return !g.asked && !g.rollout.GetReplay() && time.Since(g.appended) < ownFor
-}
-
 // respond asks the agent gateway for a player's turn.
 func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*busv1.Turn, *busv1.End, error) {
-	number := g.state.Turns(role)
+	number, view := g.state.Turns(role), g.state.View(role)
 	request := &agentgwv1.RespondRequest{
 		RolloutId: g.rollout.GetId(),
 		Index:     int32(len(g.state.Messages())),
 		Role:      role,
 		Player:    player,
-		View:      g.state.View(role),
 		Turn:      int32(number),
 		Seed:      g.rollout.GetSeed(),
 		Compat:    g.rollout.GetCompat(),
@@ -275,7 +250,8 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		request.Scripted = script[number]
 	}
 	g.asked = true
-	response, err := g.known.respond(ctx, g.Worker, g.tools[role], request)
+	response, now, err := g.known.respond(ctx, g.Worker, g.tools[role], g.shown[role], view, request)
+	g.shown[role] = now
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)
 	}
@@ -295,7 +271,7 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	turn := g.state.Turn(response.GetMessages(), nil, nil)
 	turn.Usage = response.GetUsage()
 	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
-		turn.Flags = contract.Check(request.GetView(), turn.GetMessages())
+		turn.Flags = contract.Check(view, turn.GetMessages())
 	}
 	return turn, nil, nil
 }

@@ -53,23 +53,34 @@ type toolSets struct {
 	known map[string]bool
 }
 
-// respond sends a request, with the tools if the gateway may not know them.
-func (t *toolSets) respond(ctx context.Context, w *Worker, set toolSet, request *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+// respond sends a request about a view, with the tools and with what of the view the gateway may not know. It returns what the gateway was shown.
+func (t *toolSets) respond(
+	ctx context.Context, w *Worker, set toolSet, before shown, view []*worldv1.Message, request *agentgwv1.RespondRequest,
+) (*agentgwv1.RespondResponse, shown, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.RespondTimeout)
 	defer cancel()
+	now, err := before.show(request, view)
+	if err != nil {
+		return nil, shown{}, err
+	}
 	request.ToolSetDigest = set.digest
 	if set.digest != "" && !t.knows(set.digest) {
 		request.Tools = set.tools
 	}
 	response, err := w.peers.Agents.Respond(ctx, request)
-	if status.Code(err) == codes.FailedPrecondition && request.Tools == nil {
+	if status.Code(err) == codes.FailedPrecondition && (request.Tools == nil || request.GetEarlierViewDigest() != "") {
+		if request.GetEarlierViewDigest() != "" {
+			now = now.missed(request)
+		}
 		request.Tools, request.Fresh = set.tools, false
 		response, err = w.peers.Agents.Respond(ctx, request)
 	}
-	if err == nil {
-		t.learn(set.digest)
+	if err != nil {
+		return nil, shown{misses: now.misses}, err
 	}
-	return response, err
+	t.learn(set.digest)
+	now.kept = response.GetViewKept()
+	return response, now, nil
 }
 
 func (t *toolSets) knows(digest string) bool {

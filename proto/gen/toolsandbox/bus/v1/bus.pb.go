@@ -642,7 +642,7 @@ func (x *Rollout) GetReplay() bool {
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the expected last subject
-// sequence. Several fields may be set: they then hold together, in field order.
+// sequence. Several fields may be set: they then hold together, in the order in which they stand here.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only in the first entry.
@@ -651,6 +651,8 @@ type LogEntry struct {
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Somebody spoke.
 	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
+	// What the execution environment answered to the calls of this entry's turn. They may also stand in an entry of their own, as a turn.
+	Answers *Turn `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
 	// Only in the last entry. What follows is a claim of a later round, which opens the log again as if it had not ended.
 	End           *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -704,6 +706,13 @@ func (x *LogEntry) GetClaim() *Claim {
 func (x *LogEntry) GetTurn() *Turn {
 	if x != nil {
 		return x.Turn
+	}
+	return nil
+}
+
+func (x *LogEntry) GetAnswers() *Turn {
+	if x != nil {
+		return x.Answers
 	}
 	return nil
 }
@@ -1446,11 +1455,12 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06compat\x18\n" +
 	" \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xc5\x01\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xf9\x01\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +
-	"\x04turn\x18\x03 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\x04turn\x12)\n" +
+	"\x04turn\x18\x03 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\x04turn\x122\n" +
+	"\aanswers\x18\x05 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\aanswers\x12)\n" +
 	"\x03end\x18\x04 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\"\xdc\x01\n" +
 	"\x05Start\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
@@ -1576,29 +1586,30 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	9,  // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	10, // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	11, // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	14, // 12: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	7,  // 13: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	21, // 14: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	22, // 15: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	22, // 16: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	21, // 17: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	22, // 18: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	13, // 19: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	23, // 20: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	24, // 21: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	23, // 22: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 23: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	12, // 24: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	25, // 25: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	7,  // 26: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	14, // 27: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	16, // 28: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	16, // 29: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	11, // 12: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
+	14, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	7,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	21, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	22, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	22, // 17: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	21, // 18: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	22, // 19: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	13, // 20: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	23, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	24, // 22: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	23, // 23: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 24: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	12, // 25: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	25, // 26: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	7,  // 27: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	14, // 28: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	16, // 29: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	16, // 30: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
