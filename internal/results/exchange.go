@@ -32,7 +32,7 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
 	target := filepath.Join(dir, TrajectoriesDirectory, name)
-	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, ExchangesFile), out.Bytes())); err != nil {
+	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, ExchangesFile), out.Bytes(), false)); err != nil {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
 	return nil

@@ -72,7 +72,7 @@ func ReplaceSummary(dir string, summary *Summary) error {
 	if !json.Valid(old) {
 		return fmt.Errorf("replace summary %s: what is there is no JSON", dir)
 	}
-	if err := writeFile(filepath.Join(dir, PreviousSummaryFile), old); err != nil {
+	if err := writeFile(filepath.Join(dir, PreviousSummaryFile), old, true); err != nil {
 		return fmt.Errorf("replace summary: %w", err)
 	}
 	return WriteSummary(dir, summary)

@@ -1,7 +1,7 @@
 // Package results writes the files of a run as the original lays them out, so that tools made for those files keep
 // working: result_summary.json and, per rollout, conversation.json, execution_context.json and pretty_print.txt.
 //
-// Its functions keep no state. Every file appears whole or not at all.
+// Its functions keep no state. Every file appears whole or not at all; should the machine itself fail, that holds from the summary on, which is written last.
 package results
 
 import (
@@ -118,14 +118,15 @@ func WriteTrajectory(dir string, r Rollout) error {
 		if err != nil {
 			return fmt.Errorf("write trajectory %s: %w", name, err)
 		}
-		if err := writeFile(filepath.Join(target, file.name), data); err != nil {
+		if err := writeFile(filepath.Join(target, file.name), data, false); err != nil {
 			return fmt.Errorf("write trajectory %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// WriteSummary writes the summary of a run into its directory, which is made if it is missing.
+// WriteSummary writes the summary of a run into its directory, which is made if it is missing. When the summary is there, all that was written before it is on disk:
+// a run whose machine fails without one can go on and writes everything again.
 func WriteSummary(dir string, summary *Summary) error {
 	data, err := encode(summary, "    ")
 	if err != nil {
@@ -134,15 +135,18 @@ func WriteSummary(dir string, summary *Summary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	if err := writeFile(filepath.Join(dir, SummaryFile), data); err != nil {
+	if err := flush(dir); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := writeFile(filepath.Join(dir, SummaryFile), data, true); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
 }
 
-// writeFile replaces a file at once: readers see the old content or the new, also after a crash. What a crash leaves behind
-// is used up when the file is written again; a file has one writer.
-func writeFile(path string, data []byte) (err error) {
+// writeFile replaces a file at once: readers see the old content or the new, also after a crash; if it is to last, after one of the machine too. What
+// a crash leaves behind is used up when the file is written again; a file has one writer.
+func writeFile(path string, data []byte, lasting bool) (err error) {
 	dir := filepath.Dir(path)
 	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -160,13 +164,13 @@ func writeFile(path string, data []byte) (err error) {
 	if err = file.Chmod(0o644); err != nil {
 		return err
 	}
-	if err = file.Sync(); err != nil {
+	if lasting {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if err = file.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(file.Name(), path); err != nil {
+	if err = os.Rename(file.Name(), path); err != nil || !lasting {
 		return err
 	}
 	return syncDirectory(dir)

@@ -236,19 +236,26 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, content := range []string{"first", "second, longer", ""} {
-		if err := writeFile(path, []byte(content)); err != nil {
-			t.Fatal(err)
-		}
-		if got := read(t, dir, "f"); got != content {
-			t.Errorf("got %q, want %q", got, content)
+		for _, lasting := range []bool{false, true} {
+			if err := writeFile(path, []byte(content), lasting); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, dir, "f"); got != content {
+				t.Errorf("got %q, want %q", got, content)
+			}
 		}
 	}
 	taken := filepath.Join(dir, "d")
 	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(taken, []byte("x")); err == nil {
-		t.Error("writing over a directory: got no error")
+	for _, lasting := range []bool{false, true} {
+		if err := writeFile(taken, []byte("x"), lasting); err == nil {
+			t.Error("writing over a directory: got no error")
+		}
+	}
+	if err := errors.Join(flush(dir), flush(filepath.Join(dir, "none"))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("flush of a directory and of none: got %v, want that the second does not exist", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
