@@ -38,6 +38,8 @@ type game struct {
 	shown    map[worldv1.Role]shown // to the gateway
 	asked    bool                   // the coming turn may have been asked for before
 
+	release func() // the hand that this rollout has, nil if it has none
+
 	appended time.Time // when the log was last seen to be this worker's own
 }
 
@@ -56,6 +58,10 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		span.End()
 	}()
 	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout, shown: make(map[worldv1.Role]shown, 2)}
+	if err := g.goOn(ctx); err != nil {
+		return err
+	}
+	defer g.rest()
 	if g.setup, err = w.peers.Bus.Setup(ctx, g.rollout.GetSetupDigest()); err != nil {
 		return err
 	}
@@ -250,8 +256,12 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		request.Scripted = script[number]
 	}
 	g.asked = true
+	g.rest()
 	response, now, err := g.known.respond(ctx, g.Worker, g.tools[role], g.shown[role], view, request)
 	g.shown[role] = now
+	if err == nil {
+		err = g.goOn(ctx)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)
 	}

@@ -69,6 +69,7 @@ type Worker struct {
 	known      toolSets           // of the agent gateway
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
+	hands      hands
 
 	mu        sync.Mutex
 	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
@@ -84,6 +85,7 @@ func New(cfg Config, peers Peers) *Worker {
 		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
 		limits:    make(map[string]chan struct{}),
+		hands:     newHands(),
 	}
 	w.metrics, w.metricsErr = newMetrics()
 	return w
