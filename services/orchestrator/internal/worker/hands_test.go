@@ -3,55 +3,67 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 )
 
-// TestHands lets all who wait on when one is done, and stops counting one that takes long.
+// TestHands lets those who wait on in the order in which they came.
 func TestHands(t *testing.T) {
-	h := hands{free: semaphore.NewWeighted(1)}
+	synctest.Test(t, func(t *testing.T) {
+		h := hands{free: semaphore.NewWeighted(1)}
+		release := take(t, h)
+		var order []int
+		var group sync.WaitGroup
+		for i := range 3 {
+			group.Go(func() {
+				next := take(t, h)
+				order = append(order, i)
+				next()
+			})
+			synctest.Wait()
+		}
+		release()
+		release() // again: nothing happens
+		group.Wait()
+		if want := []int{0, 1, 2}; !slices.Equal(order, want) {
+			t.Errorf("got on in the order %v, want %v", order, want)
+		}
+	})
+}
+
+// TestHandsTakenLong lets others on beside one who takes longer than a hand counts as busy.
+func TestHandsTakenLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hands{free: semaphore.NewWeighted(1)}
+		first := take(t, h)
+		begun := time.Now()
+		second := take(t, h)
+		if took := time.Since(begun); took != handLimit {
+			t.Errorf("got on after %s, want after %s", took, handLimit)
+		}
+		first() // too late: its hand is another's by now
+		ended, end := context.WithTimeout(t.Context(), handLimit/2)
+		defer end()
+		if _, err := h.take(ended); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while nobody is done: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		second()
+		take(t, h)()
+	})
+}
+
+// take takes a hand and fails the test if that fails.
+func take(t *testing.T, h hands) (release func()) {
+	t.Helper()
 	release, err := h.take(t.Context())
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return func() {}
 	}
-	var mu sync.Mutex
-	var order []int
-	var group sync.WaitGroup
-	for i := range 3 {
-		group.Go(func() {
-			next, err := h.take(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mu.Lock()
-			order = append(order, i)
-			mu.Unlock()
-			next()
-		})
-		time.Sleep(20 * time.Millisecond)
-	}
-	release()
-	release() // again: nothing happens
-	group.Wait()
-	if len(order) != 3 {
-		t.Fatalf("got on: %v, want all three", order)
-	}
-	begun := time.Now()
-	if _, err := h.take(t.Context()); err != nil { // and keeps it
-		t.Fatal(err)
-	}
-	second, err := h.take(t.Context())
-	if took := time.Since(begun); err != nil || took < handLimit/2 {
-		t.Errorf("beside one who takes long: got on after %s with %v, want after %s", took, err, handLimit)
-	}
-	ended, end := context.WithTimeout(t.Context(), time.Millisecond)
-	defer end()
-	if _, err := h.take(ended); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("while nobody is done: got %v, want %v", err, context.DeadlineExceeded)
-	}
-	second()
+	return release
 }

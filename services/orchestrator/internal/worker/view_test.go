@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,7 @@ func (v *viewer) respond(_ context.Context, req *agentgwv1.RespondRequest) (*age
 	if req.GetEarlierViewDigest() != "" && !known {
 		return nil, status.Error(codes.FailedPrecondition, "unknown view")
 	}
-	view := append(before[:len(before):len(before)], req.GetView()...)
+	view := slices.Concat(before, req.GetView())
 	for i := 1; i < len(view); i++ {
 		if view[i].GetIndex() <= view[i-1].GetIndex() {
 			return nil, status.Errorf(codes.InvalidArgument, "view: index %d after %d", view[i].GetIndex(), view[i-1].GetIndex())
