@@ -17,8 +17,6 @@ const maxSnapshot = 7 << 20
 type Config struct {
 	// Dir holds this shard's sessions; it is made if it does not exist.
 	Dir string
-	// CommitDelay is how long a write waits for others to share its commit.
-	CommitDelay time.Duration
 	// Live is the number of sessions that stay in memory.
 	Live int
 	// MaxRows is the number of rows that the tables of one session may hold together.
@@ -36,7 +34,7 @@ type Config struct {
 // DefaultConfig returns settings that suit a laptop and a cluster alike.
 func DefaultConfig() Config {
 	return Config{
-		Dir: "data/toolhost", CommitDelay: time.Millisecond, Live: 10000, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
+		Dir: "data/toolhost", Live: 10000, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
 		ServiceTimeout: 10 * time.Second,
 	}
 }
@@ -44,7 +42,6 @@ func DefaultConfig() Config {
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this shard")
-	fs.DurationVar(&c.CommitDelay, "toolhost-commit-delay", c.CommitDelay, "how long a write waits for others to share its commit")
 	fs.IntVar(&c.Live, "toolhost-live", c.Live, "sessions that stay in memory")
 	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "rows that one session may hold")
 	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "calls that may be executed at once in one session")
@@ -63,9 +60,6 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.Dir == "" {
 		errs = append(errs, errors.New("--toolhost-dir: empty, expected a directory"))
-	}
-	if c.CommitDelay < 0 || c.CommitDelay > time.Second {
-		errs = append(errs, fmt.Errorf("--toolhost-commit-delay: %s given, expected 0s to 1s", c.CommitDelay))
 	}
 	if c.Live < 1 {
 		errs = append(errs, fmt.Errorf("--toolhost-live: %d given, expected at least 1", c.Live))

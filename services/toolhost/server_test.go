@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -63,7 +62,7 @@ func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
 // serveWith is serve with a client of the hosted services.
 func serveWith(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
-	sessions, err := store.Open(store.Config{Path: file, Delay: time.Millisecond})
+	sessions, err := store.Open(store.Config{Path: file})
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
 	}

@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("toolhost: data directory %s cannot be made: %w: choose another --toolhost-dir", cfg.Dir, err)
 	}
-	sessions, err := store.Open(store.Config{Path: filepath.Join(cfg.Dir, storeFile), Delay: cfg.CommitDelay, OpenTimeout: lockTimeout})
+	sessions, err := store.Open(store.Config{Path: filepath.Join(cfg.Dir, storeFile), OpenTimeout: lockTimeout})
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}

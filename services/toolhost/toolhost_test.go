@@ -59,7 +59,6 @@ func TestConfigValidate(t *testing.T) {
 		wants string
 	}{
 		{"--toolhost-dir=", "--toolhost-dir"},
-		{"--toolhost-commit-delay=2s", "--toolhost-commit-delay"},
 		{"--toolhost-live=0", "--toolhost-live"},
 		{"--toolhost-max-rows=0", "--toolhost-max-rows"},
 		{"--toolhost-max-calls=65", "--toolhost-max-calls"},

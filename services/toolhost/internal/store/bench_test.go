@@ -22,7 +22,7 @@ func BenchmarkCommit(b *testing.B) {
 
 func benchmarkCommit(b *testing.B, writers int) {
 	const sessions = 20_000
-	s, err := Open(Config{Path: filepath.Join(b.TempDir(), "bench.db"), Delay: time.Millisecond})
+	s, err := Open(Config{Path: filepath.Join(b.TempDir(), "bench.db")})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
 	"testing"
-	"time"
 )
 
 // withoutCommitter returns a store on the file of s that queues writes and does not commit them.
@@ -11,10 +11,8 @@ func withoutCommitter(s *Store, size int) *Store {
 	return &Store{
 		db:    s.db,
 		path:  s.path,
-		delay: time.Hour,
 		size:  size,
 		queue: make(chan *request, size),
-		full:  make(chan struct{}, 1),
 		stop:  make(chan struct{}),
 		done:  make(chan struct{}),
 	}
@@ -68,33 +66,23 @@ func TestFullQueue(t *testing.T) {
 	wantError(t, "Delete while closing", <-result, ErrClosed)
 }
 
-// TestFullBatch has a batch fill up while the committer waits for an hour.
-func TestFullBatch(t *testing.T) {
-	s := openTest(t, Config{})
-	idle := withoutCommitter(s, 4)
-	idle.queue <- &request{arrived: time.Now(), done: make(chan error, 1)}
-	result := make(chan error)
-	for range 3 {
-		go func() { result <- idle.Delete(t.Context(), "a") }()
+// TestCollect takes what is queued in order of arrival, up to a full batch.
+func TestCollect(t *testing.T) {
+	idle := withoutCommitter(openTest(t, Config{}), 3)
+	idle.queue = make(chan *request, 5)
+	var queued []*request
+	for range cap(idle.queue) {
+		queued = append(queued, &request{})
+		idle.queue <- queued[len(queued)-1]
 	}
-	batch := idle.collect(make([]*request, 2, 4), time.NewTimer(time.Hour))
-	if len(batch) < 3 || len(batch) > 4 {
-		t.Errorf("collect: got %d writes, want 3 or 4", len(batch))
+	batch := make([]*request, 0, 3)
+	for _, want := range [][]*request{queued[:3], queued[3:]} {
+		if batch = idle.collect(batch); !slices.Equal(batch, want) {
+			t.Errorf("collect: got %d writes, want the next %d", len(batch), len(want))
+		}
 	}
-	for len(batch) < 4 {
-		batch = append(batch, <-idle.queue)
+	close(idle.stop)
+	if batch = idle.collect(batch); len(batch) != 0 {
+		t.Errorf("collect while closing: got %d writes, want none", len(batch))
 	}
-	for _, r := range batch {
-		r.done <- nil
-	}
-	for range 3 {
-		wantError(t, "Delete", <-result, nil)
-	}
-}
-
-// TestLoneWrite has no delay for a write without company.
-func TestLoneWrite(t *testing.T) {
-	s := openTest(t, Config{Delay: time.Hour})
-	mustCreate(t, s, "a", "")
-	mustCommit(t, s, "a", 0, "", "outcome")
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // writeUntilKilled prints "session index" after each acknowledged commit. It returns only with an error.
 func writeUntilKilled(path string) error {
-	s, err := Open(Config{Path: path, Delay: time.Millisecond})
+	s, err := Open(Config{Path: path})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func wantSound(t *testing.T, s *Store) {
 }
 
 func TestCopyOfLiveFile(t *testing.T) {
-	s := openTest(t, Config{Delay: time.Millisecond})
+	s := openTest(t, Config{})
 	const writers, commits = 8, 50
 	inParallel(writers, writers, func(w int) {
 		id := fmt.Sprint(w)
@@ -157,8 +157,8 @@ func TestCopyOfLiveFile(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	for _, cfg := range []Config{{}, {Delay: time.Millisecond}, {BatchSize: 1, Delay: time.Hour}, {BatchSize: 3, Delay: time.Millisecond}} {
-		t.Run(fmt.Sprintf("batch=%d,delay=%v", cfg.BatchSize, cfg.Delay), func(t *testing.T) {
+	for _, cfg := range []Config{{}, {BatchSize: 1}, {BatchSize: 3}} {
+		t.Run(fmt.Sprintf("batch=%d", cfg.BatchSize), func(t *testing.T) {
 			s := openTest(t, cfg)
 			var created atomic.Int32
 			inParallel(16, 400, func(i int) {
@@ -203,7 +203,7 @@ func TestFailedCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "sessions.db")
 			var file *os.File
-			s, err := open(Config{Path: path, Delay: time.Millisecond}, func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			s, err := open(Config{Path: path}, func(name string, flag int, mode os.FileMode) (*os.File, error) {
 				var err error
 				file, err = os.OpenFile(name, flag, mode)
 				return file, err
@@ -246,7 +246,7 @@ func TestFailedCommit(t *testing.T) {
 }
 
 func TestCloseWithWriters(t *testing.T) {
-	s := openTest(t, Config{BatchSize: 4, Delay: time.Hour}) // only Close ends the wait of a batch that is not full
+	s := openTest(t, Config{BatchSize: 4})
 	const writers = 30
 	var results [writers]error
 	first := make(chan struct{}, writers)

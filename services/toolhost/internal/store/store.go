@@ -68,10 +68,7 @@ type Record struct {
 // Config says where a store is and how it collects writes.
 type Config struct {
 	Path string // the file; its directory must exist
-	// Delay is the longest time that a write waits for others to share its transaction, 1ms being a good value. A write
-	// that is alone, with no other before it lately, does not wait. 0 shares only with writes that are waiting anyway.
-	Delay time.Duration
-	// BatchSize is the highest number of writes in a transaction; that many do not wait for Delay. 0 means 256.
+	// BatchSize is the highest number of writes in a transaction. 0 means 256.
 	BatchSize int
 	// OpenTimeout is how long Open waits for the file lock; bbolt tries every 50ms. 0 means 5s.
 	OpenTimeout time.Duration
@@ -85,13 +82,11 @@ const (
 
 // Store is an open file of sessions. All methods may be called concurrently. Whoever opened it closes it.
 type Store struct {
-	db    *bolt.DB
-	path  string
-	delay time.Duration
-	size  int // writes in a transaction
+	db   *bolt.DB
+	path string
+	size int // writes in a transaction
 
 	queue chan *request
-	full  chan struct{} // a token: the queue holds a full batch
 	stop  chan struct{} // closed by Close: take no more writes
 	done  chan struct{} // closed by run: no more commits
 
@@ -134,10 +129,8 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 	s := &Store{
 		db:     db,
 		path:   cfg.Path,
-		delay:  cfg.Delay,
 		size:   cfg.BatchSize,
 		queue:  make(chan *request, cfg.BatchSize),
-		full:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 		failed: make(chan error, 1),

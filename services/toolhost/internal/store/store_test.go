@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -276,7 +275,7 @@ func TestKeyOrder(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	s := openTest(t, Config{Delay: time.Millisecond})
+	s := openTest(t, Config{})
 	const n = 2*page + 50
 	var all []string
 	for i := range n {
