@@ -3,6 +3,9 @@ package bench
 import (
 	"context"
 	"errors"
+	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +26,8 @@ type ModelReport struct {
 	Wall  float64 `json:"wall_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
+	// Stolen is the time of all processors together in which a virtual machine could have run, and its host ran something else; 0 where that is not known.
+	Stolen float64 `json:"stolen_seconds"`
 	// Requests is how many the model was asked.
 	Requests int64 `json:"requests"`
 	// PeakBytes is the largest memory that the process had, model included.
@@ -49,6 +54,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 		Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "slow", BaseUrl: served.address,
 	}}}}
 	var results []*busv1.Result
+	stolen := stolenTime()
 	wall, cpu, err := m.profiled(func() (err error) {
 		_, results, err = m.play(ctx, spec)
 		return err
@@ -61,10 +67,32 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 	}
 	report = &ModelReport{
 		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Chain: calls + 1, Wall: wall.Seconds(), CPU: cpu.Seconds(),
+		Stolen:   (stolenTime() - stolen).Seconds(),
 		Requests: served.requests.Load(), PeakBytes: peakMemory(),
 	}
 	report.Ratio = report.Wall / (report.Delay * float64(report.Chain))
 	return report, nil
+}
+
+// ticksPerSecond is the unit of /proc/stat.
+const ticksPerSecond = 100
+
+// stolenTime returns the time that the host took since this machine began; 0 where no /proc/stat says it.
+func stolenTime() time.Duration {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(stat), "\n")
+	fields := strings.Fields(first) // cpu user nice system idle iowait irq softirq steal …
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0
+	}
+	ticks, err := strconv.ParseInt(fields[8], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
 // peakMemory returns the largest resident set that this process had.

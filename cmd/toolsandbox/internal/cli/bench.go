@@ -106,10 +106,10 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 func writeModelReport(w io.Writer, r *bench.ModelReport) error {
 	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of %d turns of a model that takes %.1f s each
 %8.2f s, %.2f times the %.1f s that the model alone takes
-%8.2f s of processor time, model included
+%8.2f s of processor time, model included, and %.2f s that the host of this machine took for something else
 %8d requests
 %8.0f MB of memory at most, model included
-`, r.Rollouts, r.Parallel, r.Chain, r.Delay, r.Wall, r.Ratio, r.Delay*float64(r.Chain), r.CPU, r.Requests, float64(r.PeakBytes)/1e6)
+`, r.Rollouts, r.Parallel, r.Chain, r.Delay, r.Wall, r.Ratio, r.Delay*float64(r.Chain), r.CPU, r.Stolen, r.Requests, float64(r.PeakBytes)/1e6)
 	return err
 }
 
