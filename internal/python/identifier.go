@@ -24,10 +24,11 @@ func isIdentifier(s string) bool {
 			return false
 		}
 	}
-	return s != "" && !isKeyword(s)
+	return s != "" && !IsKeyword(s)
 }
 
-func isKeyword(s string) bool {
+// IsKeyword says whether a word is one of Python's own: a keyword, or True, False or None.
+func IsKeyword(s string) bool {
 	switch s {
 	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
 		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",

@@ -166,8 +166,8 @@ func TestSummarize(t *testing.T) {
 	if len(got.Scenarios) != 5 {
 		t.Fatalf("got %d scenarios, want 5", len(got.Scenarios))
 	}
-	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Similarity != "0" {
-		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE and similarity 0", s)
+	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Similarity != "0" || !s.NotScored {
+		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE, similarity 0 and that it is not scored", s)
 	}
 }
 

@@ -44,6 +44,8 @@ type ScenarioResult struct {
 	Traceback *string `json:"traceback"`
 	// ExceptionType is the type of the failure.
 	ExceptionType *string `json:"exception_type"`
+	// NotScored says that the rollout does not count, see Scored: its similarities of 0 are no score. The original has no such key.
+	NotScored bool `json:"not_scored,omitempty"`
 	// MilestoneSimilarity, MinefieldSimilarity and Similarity are from 0 to 1.
 	MilestoneSimilarity json.Number `json:"milestone_similarity"`
 	MinefieldSimilarity json.Number `json:"minefield_similarity"`
@@ -158,7 +160,7 @@ func Summarize(rollouts []Rollout) *Summary {
 	var order []string
 	for _, r := range rollouts {
 		summary.Scenarios = append(summary.Scenarios, scenarioResult(r))
-		if r.failed() && r.Result.GetEnd().GetReason() != busv1.EndReason_END_REASON_MODEL_FAILURE {
+		if !Scored(r.Result) {
 			continue
 		}
 		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
@@ -178,6 +180,16 @@ func Summarize(rollouts []Rollout) *Summary {
 		summary.Categories = append(summary.Categories, Category{name, s.similarity / float64(s.count), s.turns / float64(s.count)})
 	}
 	return summary
+}
+
+// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was cancelled does not.
+func Scored(result *busv1.Result) bool {
+	switch result.GetEnd().GetReason() {
+	case busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
+		return false
+	default:
+		return true
+	}
 }
 
 // CountedCategories returns the categories that a scenario counts for, ALL_CATEGORIES last. The result is the caller's own.
@@ -200,7 +212,7 @@ func scenarioResult(r Rollout) ScenarioResult {
 		MilestoneSimilarity: "0", MinefieldSimilarity: "0", Similarity: "0", TurnCount: int(r.Result.GetTurnCount()),
 		MilestoneMapping: Mapping{}, MinefieldMapping: Mapping{},
 	}
-	out.UserFlags, out.Usage = userFlags(r.Flags), usage(r.Usage)
+	out.UserFlags, out.Usage, out.NotScored = userFlags(r.Flags), usage(r.Usage), !Scored(r.Result)
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())
 		out.ExceptionType, out.Traceback = &kind, &trace

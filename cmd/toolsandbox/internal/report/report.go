@@ -40,14 +40,7 @@ func (r Row) Reached() int {
 }
 
 // Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout do not.
-func (r Row) Scored() bool {
-	switch r.Result.GetEnd().GetReason() {
-	case busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
-		return false
-	default:
-		return true
-	}
-}
+func (r Row) Scored() bool { return results.Scored(r.Result) }
 
 // allCategories is the total over everything; it stands last.
 const allCategories = "ALL_CATEGORIES"

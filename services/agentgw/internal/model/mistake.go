@@ -10,22 +10,22 @@ import (
 // maxMistakes is how many unusable turns in a row end a rollout.
 const maxMistakes = 5
 
-// mistakes counts the role's last turns that could not be used, back to the last one that could. It reads them from the view, so that
+// mistakes counts the role's last turns that could not be used, back to the last one of which anything could. It reads them from the view, so that
 // any replica of the gateway counts the same.
 func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
-	count, inTurn, wrong := 0, false, false
+	count, inTurn, used := 0, false, false
 	for i := len(view) - 1; i >= 0; i-- {
 		own := view[i].GetSender() == role
 		if own {
 			inTurn = true
-			wrong = wrong || unusable(view[i], tools)
+			used = used || !unusable(view[i], tools)
 		}
 		if inTurn && (!own || i == 0) {
-			if !wrong {
+			if used {
 				return count
 			}
 			count++
-			inTurn, wrong = false, false
+			inTurn = false
 		}
 	}
 	return count

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,15 +110,19 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	}
 	answer, err := p.ask(ctx, req, fam, query, record)
 	var failure *provider.Failure
+	var reply *agentgwv1.Reply
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &failure):
-		return p.refused(model, failure)
-	case err != nil:
-		return nil, err
+		reply, err = p.refused(model, failure)
+	case err == nil:
+		reply, err = p.compose(req, tools, answer)
 	}
-	return p.compose(req, tools, answer)
+	if failure := reply.GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
+		failure.Detail = "the simulated user: " + failure.GetDetail()
+	}
+	return reply, err
 }
 
 // query gathers what the model is asked.
@@ -220,7 +225,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	if len(answer.Calls) == 0 {
 		reply.Messages = composer.Say(answer.Text)
 		if answer.Text == "" {
-			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: answer.Nothing}
+			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: cmp.Or(answer.Nothing, "the answer is empty")}
 		}
 	} else {
 		var err error
@@ -232,11 +237,25 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 		mistake.Detail = fmt.Sprintf("%d turns in a row could not be used; the last: %s", maxMistakes, mistake.Detail)
 		return fails(reply, mistake), nil
 	}
-	reply.Provider, reply.Native = req.GetPlayer().GetModel().GetProvider(), answer.Native
+	reply.Provider = req.GetPlayer().GetModel().GetProvider()
+	if keepsIDs(reply.GetMessages(), answer.Calls) {
+		reply.Native = answer.Native
+	}
 	if n := proto.Size(reply); n > p.cfg.TurnBytes {
 		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)}), nil
 	}
 	return reply, nil
+}
+
+// keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the provider's own form holds those, so that it cannot stand
+// beside answers to others.
+func keepsIDs(messages []*worldv1.Message, calls []provider.Call) bool {
+	for i, call := range calls {
+		if id := messages[i].ToolCallId; id != nil && call.ID != nil && *id != *call.ID {
+			return false
+		}
+	}
+	return true
 }
 
 func stated(calls []provider.Call) []turn.Stated {

@@ -37,12 +37,13 @@ type Stated struct {
 	Spelled bool
 }
 
-// Stated returns one message per call, and the first mistake in them, nil if there is none. With Compat a tool that the role does
+// Stated returns one message per call, and the first mistake in them, nil if a call has none. With Compat a tool that the role does
 // not have and arguments that are no JSON are errors, of type *Mistake; otherwise the environment answers them with an error that the
 // model can read. Whatever a model states, the source is that of one call: it never becomes code of its own. The messages of a
 // user that can only end the conversation carry neither id nor name, as in the original; one with more tools needs them to tell answers
 // apart.
 func (c Composer) Stated(calls []Stated, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
+	used := false
 	taken := make(map[string]bool, len(calls))
 	for _, call := range calls {
 		if call.ID != nil {
@@ -62,11 +63,15 @@ func (c Composer) Stated(calls []Stated, tools *Tools) (messages []*worldv1.Mess
 		if first == nil {
 			first = mistake
 		}
+		used = used || mistake == nil
 		message := c.stated(index, call, resolved, args, taken)
 		if c.Role == worldv1.Role_ROLE_USER && !tools.Hands() {
 			message.ToolCallId, message.FunctionName = nil, nil
 		}
 		messages = append(messages, message)
+	}
+	if used {
+		first = nil
 	}
 	return messages, first, nil
 }

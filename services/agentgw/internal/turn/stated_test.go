@@ -27,6 +27,7 @@ func TestStated(t *testing.T) {
 		"unnamed":     {Stated{Unnamed: true, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
 		"hostile id":  {Stated{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p(hostile), python.ComposeCall(hostile, "add_contact", (&python.Dict{}).Value()), "", false},
 		"unknown":     {Stated{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
+		"keyword":     {Stated{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 		"no JSON":     {Stated{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
 		"text":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"null":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
@@ -60,6 +61,20 @@ func TestStated(t *testing.T) {
 			if m.GetFunctionName() != test.call.Name || m.GetIndex() != 4 {
 				t.Errorf("%s: got name %q at %d, want %q at 4", name, m.GetFunctionName(), m.GetIndex(), test.call.Name)
 			}
+		}
+	}
+}
+
+// TestStatedTogether has no mistake in a turn of which one call is sound.
+func TestStatedTogether(t *testing.T) {
+	sound, unknown := Stated{ID: p("a"), Name: "contact_0", Arguments: "{}"}, Stated{ID: p("b"), Name: "nothing", Arguments: "{}"}
+	for _, test := range []struct {
+		calls []Stated
+		want  bool
+	}{{[]Stated{sound}, false}, {[]Stated{sound, unknown}, false}, {[]Stated{unknown, sound}, false}, {[]Stated{unknown, unknown}, true}} {
+		messages, mistake, err := Composer{Role: worldv1.Role_ROLE_AGENT}.Stated(test.calls, renamed())
+		if err != nil || len(messages) != len(test.calls) || (mistake != nil) != test.want {
+			t.Errorf("%v: got %d messages, mistake %v, error %v, want a mistake: %t", test.calls, len(messages), mistake, err, test.want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -114,7 +116,7 @@ func (t *Tools) refused(name string) string {
 	if identifier == "" || unicode.IsDigit([]rune(identifier)[0]) {
 		identifier = "_" + identifier
 	}
-	for t.byExecution[identifier] != nil {
+	for t.byExecution[identifier] != nil || python.IsKeyword(identifier) {
 		identifier += "_"
 	}
 	return identifier

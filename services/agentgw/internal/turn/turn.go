@@ -19,7 +19,7 @@ import (
 var ErrUnknownTools = errors.New("unknown tool set: repeat the request with its tools")
 
 // maxID bounds the bytes of a call's id; it becomes part of two variable names.
-const maxID = 200
+const maxID = 4096
 
 // Exception types of mistakes, as the original reports them.
 const (
