@@ -2,7 +2,10 @@ package dialect
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -29,16 +32,14 @@ type completion struct {
 		Text         *string         `json:"text"`
 		FinishReason json.RawMessage `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *struct {
-		PromptTokens     int64 `json:"prompt_tokens"`
-		CompletionTokens int64 `json:"completion_tokens"`
-	} `json:"usage"`
+	// Usage is read by itself: an answer is none the worse for it.
+	Usage json.RawMessage `json:"usage"`
 }
 
 // Decode implements provider.Codec. Only the first choice counts.
 func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read completion
-	if err := json.Unmarshal(body, &read); err != nil {
+	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no completion: %w", provider.ErrAnswer, err)
 	}
 	if read.Choices == nil {
@@ -59,10 +60,36 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 			answer.Nothing = "the answer is empty"
 		}
 	}
-	if u := read.Usage; u != nil {
-		answer.Usage = &agentgwv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
-	}
+	answer.Usage = usage(read.Usage)
 	return answer, nil
+}
+
+// usage reads what was counted, nil if none of it is a number. Servers of all kinds write it.
+func usage(raw json.RawMessage) *agentgwv1.Usage {
+	var counted struct {
+		Prompt     json.RawMessage `json:"prompt_tokens"`
+		Completion json.RawMessage `json:"completion_tokens"`
+	}
+	if err := json.Unmarshal(raw, &counted); err != nil {
+		return nil
+	}
+	input, read := tokens(counted.Prompt)
+	output, wrote := tokens(counted.Completion)
+	if !read && !wrote {
+		return nil
+	}
+	return &agentgwv1.Usage{InputTokens: input, OutputTokens: output}
+}
+
+// tokens reads a number, which may be written as a text, and bounds it to what can be added up. No number is below zero, as it would
+// give budgets back what was spent.
+func tokens(raw json.RawMessage) (int64, bool) {
+	const most = 1 << 40
+	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) {
+		return 0, false
+	}
+	return int64(max(min(n, most), 0)), true
 }
 
 // reader gathers the calls of an answer.

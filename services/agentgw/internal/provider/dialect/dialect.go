@@ -65,11 +65,12 @@ type request struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// Encode implements provider.Codec. The error is that of a template that does not fit.
+// Encode implements provider.Codec. The error is a *provider.Failure where the template cannot write the prompt, which asking again
+// does not help.
 func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	prompt, err := c.prompt(q)
 	if err != nil {
-		return nil, err
+		return nil, &provider.Failure{Detail: err.Error()}
 	}
 	body := request{Model: q.Model.GetModel(), Prompt: prompt, MaxTokens: q.Model.GetMaxTokens(), Temperature: q.Model.Temperature}
 	if body.MaxTokens == 0 {
@@ -85,20 +86,15 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// prompt writes the prompt.
+// prompt writes the prompt. The error names the template's file and line.
 func (c Codec) prompt(q *provider.Query) (string, error) {
 	prompt := newPrompt(q)
 	if c.shape != nil {
 		c.shape(prompt)
 	}
-	return execute(c.template, prompt)
-}
-
-// execute runs a template.
-func execute(t *template.Template, prompt *Prompt) (string, error) {
 	var b strings.Builder
-	if err := t.Execute(&b, prompt); err != nil {
-		return "", fmt.Errorf("write prompt: %w", err)
+	if err := c.template.Execute(&b, prompt); err != nil {
+		return "", fault(err)
 	}
 	return b.String(), nil
 }

@@ -108,13 +108,23 @@ func TestSampling(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	tests := map[string]struct{ file, text, want string }{
-		"syntax":   {"hermes.tmpl", "one\n{{if}}", "hermes.tmpl:2: missing value for if"},
-		"field":    {"gorilla.tmpl", "one\n\n{{.Nothing}}", "gorilla.tmpl:3:"},
-		"in turns": {"mistral.tmpl", "{{range .Turns}}\n{{.Nothing}}{{end}}", "mistral.tmpl:2:"},
-		"json":     {"cohere.tmpl", "{{json .Turns}}", "no JSON of a []dialect.Turn"},
-		"function": {"cohere.tmpl", "{{shout .System}}", `function "shout" not defined`},
-		"name":     {"command-r.tmpl", "", "expected one of hermes.tmpl"},
-		"huge":     {"hermes.tmpl", strings.Repeat("x", maxTemplate+1), "expected at most"},
+		"syntax":     {"hermes.tmpl", "one\n{{if}}", "hermes.tmpl:2: missing value for if"},
+		"field":      {"gorilla.tmpl", "one\n\n{{.Nothing}}", "gorilla.tmpl:3:"},
+		"in turns":   {"mistral.tmpl", "{{range .Turns}}\n{{.Nothing}}{{end}}", "mistral.tmpl:2:"},
+		"json":       {"cohere.tmpl", "{{json .Turns}}", "no JSON of a []dialect.Turn"},
+		"one tool":   {"hermes.tmpl", "one\n{{if eq (len .Tools) 1}}{{.Nothing}}{{end}}", "hermes.tmpl:2:"},
+		"no tools":   {"gorilla.tmpl", "{{(index .Tools 0).Name}}", "tried with no tools,"},
+		"bare":       {"cohere.tmpl", "{{range .Tools}}{{(index .Parameters 0).Name}}{{end}}", "tried with one tool without parameters,"},
+		"one call":   {"hermes.tmpl", "{{range .Turns}}\n{{if eq (len .Calls) 1}}{{.Nothing}}{{end}}{{end}}", "hermes.tmpl:2:"},
+		"calls":      {"hermes.tmpl", `{{range .Turns}}{{if eq .Kind "call"}}{{(index .Calls 1).Name}}{{end}}{{end}}`, "a conversation with one call:"},
+		"more calls": {"plain.tmpl", "{{range .Turns}}{{range $i, $c := .Calls}}{{if $i}}{{.Nothing}}{{end}}{{end}}{{end}}", "a conversation with two calls at once:"},
+		"user first": {"cohere.tmpl", `{{if .Turns}}{{if eq (index .Turns 0).Kind "user"}}{{.Nothing}}{{end}}{{end}}`, "a conversation that begins with the user:"},
+		"person":     {"plain.tmpl", "{{if .Person}}{{.Nothing}}{{end}}", "a person and"},
+		"tools":      {"cohere.tmpl", "{{json .Tools}}", "no JSON of .Tools: .ToolList has all"},
+		"tool":       {"cohere.tmpl", "{{range .Tools}}{{ascii .}}{{end}}", "no JSON of a tool: its .Form"},
+		"function":   {"cohere.tmpl", "{{shout .System}}", `function "shout" not defined`},
+		"name":       {"command-r.tmpl", "", "expected one of hermes.tmpl"},
+		"huge":       {"hermes.tmpl", strings.Repeat("x", maxTemplate+1), "expected at most"},
 	}
 	for name, test := range tests {
 		dir := t.TempDir()
@@ -125,10 +135,17 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: got %v, want the file and %q", name, err, test.want)
 		}
 	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, Hermes+suffix), []byte("{{.Nothing}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || strings.Contains(err.Error(), "tried with") {
+		t.Errorf("broken for everything: got %v, want no word about one trial", err)
+	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: got %v, want os.ErrNotExist", err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	for file, text := range map[string]string{"mistral.tmpl": "{{trim .Question}}|{{line .System}}|{{ascii .Question}}", "README.md": "{{"} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -139,5 +156,31 @@ func TestLoad(t *testing.T) {
 	}})
 	if err != nil || got != `é|a b|" \u00e9 "` {
 		t.Errorf("own template: got %q and %v, want it filled in", got, err)
+	}
+}
+
+// TestTrials tries the program's own templates, which Load takes to be right.
+func TestTrials(t *testing.T) {
+	for name, codec := range load(t, "") {
+		if err := codec.try(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestUnwritten makes no request of a conversation that a template cannot write, and does not try again.
+func TestUnwritten(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, Hermes+suffix)
+	if err := os.WriteFile(file, []byte("one\n{{if gt (len .Tools) 2}}{{.Nothing}}{{end}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	codec := load(t, dir)[Hermes]
+	for tools, want := range map[int]string{2: "", 3: "template " + file + ":2:"} {
+		_, err := codec.Encode(&provider.Query{Model: &agentgwv1.Model{}, Tools: make([]*worldv1.Tool, tools)})
+		failure, refused := errors.AsType[*provider.Failure](err)
+		if refused != (want != "") || refused && (failure.Retryable || !strings.HasPrefix(failure.Detail, want)) {
+			t.Errorf("%d tools: got %+v, want a failure that begins with %q and is not tried again", tools, err, want)
+		}
 	}
 }

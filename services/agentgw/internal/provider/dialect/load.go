@@ -71,11 +71,14 @@ func replace(codecs map[string]Codec, dir string) error {
 		if err := add(codecs, file.Name(), path, string(text)); err != nil {
 			return err
 		}
+		if err := codecs[strings.TrimSuffix(file.Name(), suffix)].try(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// add reads a template and tries it on a small conversation, so that a field that does not exist is found now.
+// add reads a template.
 func add(codecs map[string]Codec, file, path, text string) error {
 	parsed, err := template.New(path).Funcs(template.FuncMap{
 		"ascii": func(v any) (string, error) { return written(v, python.ASCIIJSON) },
@@ -84,22 +87,36 @@ func add(codecs map[string]Codec, file, path, text string) error {
 		"line":  func(s string) string { return strings.Join(strings.Fields(s), " ") },
 	}).Parse(text)
 	if err != nil {
-		return errors.New("template " + strings.TrimPrefix(err.Error(), "template: "))
+		return fault(err)
 	}
 	c, known := codec(strings.TrimSuffix(file, suffix), parsed)
 	if !known {
 		return fmt.Errorf("template %s: expected one of hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl, plain.tmpl", path)
 	}
-	for _, trial := range trials() {
-		if c.shape != nil {
-			c.shape(trial)
-		}
-		if _, err := execute(parsed, trial); err != nil {
-			return errors.New("template " + strings.TrimPrefix(errors.Unwrap(err).Error(), "template: "))
-		}
-	}
 	codecs[strings.TrimSuffix(file, suffix)] = c
 	return nil
+}
+
+// try writes all trials, so that what does not fit is found before a model is asked. The error is that of the first that cannot be written, with its name unless none can.
+func (c Codec) try() error {
+	var first error
+	name, wrote := "", false
+	for _, trial := range trials() {
+		_, err := c.prompt(trial.query)
+		wrote = wrote || err == nil
+		if err != nil && first == nil {
+			first, name = err, trial.name
+		}
+	}
+	if first != nil && wrote {
+		return fmt.Errorf("%w; this was tried with %s: a template has to cope with that too", first, name)
+	}
+	return first
+}
+
+// fault is the error of a template, with file and line.
+func fault(err error) error {
+	return errors.New("template " + strings.TrimPrefix(err.Error(), "template: "))
 }
 
 // written is the function of templates that writes JSON of a text or of a value.
@@ -109,24 +126,11 @@ func written(v any, write func(python.Value) string) (string, error) {
 		return write(v), nil
 	case string:
 		return write(python.Str(v)), nil
+	case []Tool:
+		return "", errors.New("no JSON of .Tools: .ToolList has all of them as OpenAI describes them, .Form of each has one")
+	case Tool, []Parameter, Parameter:
+		return "", errors.New("no JSON of a tool: its .Form is how OpenAI describes it, with its parameters")
 	default:
-		return "", fmt.Errorf("no JSON of a %T: expected a text, arguments, a result's value or tools", v)
+		return "", fmt.Errorf("no JSON of a %T: expected a text, arguments, a result's value, .ToolList or a tool's .Form", v)
 	}
-}
-
-// trials are prompts in which everything occurs that a template may ask for, and one in which nothing does.
-func trials() []*Prompt {
-	arguments := python.DictOf(python.Item{Key: "argument", Value: python.Bool(true)})
-	tool := Tool{Name: "tool", Form: arguments, Parameters: []Parameter{{Name: "argument", Type: "boolean"}}}
-	full := func(person bool) *Prompt {
-		return &Prompt{
-			Tools: []Tool{tool, tool}, System: "system", Question: "question", Person: person, Turns: []Turn{
-				{Kind: kindSystem, Text: "system"}, {Kind: kindUser, Text: "question", Last: true},
-				{Kind: kindCall, Calls: []Call{{Name: "tool", Arguments: arguments}, {Name: "tool", Arguments: arguments}}},
-				{Kind: kindResult, Name: "tool", Text: "True", Value: python.Str("True")},
-				{Kind: kindAssistant, Text: "answer"},
-			},
-		}
-	}
-	return []*Prompt{{}, full(false), full(true)}
 }

@@ -50,6 +50,9 @@ func TestFaults(t *testing.T) {
 		{Gorilla, "get()", "call_0=get({})"},
 		{Gorilla, "<<function>>__import__('os').system('ls')", `call_0=__import__('os').system({"None": ["ls"]})`},
 		{Gorilla, "<<function>>f(a='{\"b\": 1}')", `call_0=f({"a": "{\"b\": 1}"})`},
+		{Gorilla, "<<function>>contacts = f()\nprint(contacts[0])", "call_0=f({})"},
+		{Gorilla, "<<function>>f()\nI called it.", `"<<function>>f()\nI called it."`},
+		{Plain, "ASSISTANT: Which?", `"" nothing: the model speaks for the other side only`},
 		{Mistral, "[TOOL_CALLS] []", `"" nothing: the answer has an empty list of calls`},
 		{Mistral, `[TOOL_CALLS] ["f"]`, `AttributeError tool_call_is_no_object=tool_call_is_no_object("\"f\"")`},
 		{Mistral, `[TOOL_CALLS] [{"name": "f", "arguments": ""}]`, `f=f("")`},
@@ -88,25 +91,36 @@ func TestDecode(t *testing.T) {
 	tests := map[string]string{
 		`{`: "unreadable", `"x"`: "unreadable", `{}`: "unreadable", `{"choices": null}`: "unreadable", `{"choices": {}}`: "unreadable",
 		`{"choices": []}`: `"" nothing: the answer has no choice`,
-		`{"choices": [{"text": null, "finish_reason": "stop"}]}`:                               `"" nothing: the answer's choice has no text`,
-		`{"choices": [{"text": "a", "finish_reason": null}]}`:                                  `ValidationError "a"`,
-		`{"choices": [{"text": "a"}]}`:                                                         `ValidationError "a"`,
-		`{"choices": [{"text": "a", "finish_reason": "length"}, {"text": "b"}]}`:               `"a"`,
-		`{"choices": [{"text": "a", "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}`: `"a" 3 tokens`,
+		`{"choices": [{"text": null, "finish_reason": "stop"}]}`:                 `"" nothing: the answer's choice has no text`,
+		`{"choices": [{"text": "a", "finish_reason": null}]}`:                    `ValidationError "a"`,
+		`{"choices": [{"text": "a"}]}`:                                           `ValidationError "a"`,
+		`{"choices": [{"text": "a", "finish_reason": "length"}, {"text": "b"}]}`: `"a"`,
+		`{"choices": [` + strings.Repeat("{},", 1<<16) + `{"text": "a"}]}`:       "unreadable",
 	}
+	for usage, want := range map[string]string{
+		`{"prompt_tokens": 3, "completion_tokens": 4}`: "3+4", `{"prompt_tokens": 3}`: "3+0", `{"prompt_tokens": 10.0, "completion_tokens": 1e2}`: "10+100",
+		`{"prompt_tokens": -3, "completion_tokens": 4}`: "0+4", `{"prompt_tokens": "3", "completion_tokens": 4}`: "3+4", `{"prompt_tokens": 1e300}`: "1099511627776+0",
+		`{"prompt_tokens": [], "completion_tokens": 4}`: "0+4", `{"prompt_tokens": "many", "completion_tokens": null}`: "unknown",
+		`{"prompt_tokens": "NaN"}`: "unknown", `[]`: "unknown", `{}`: "unknown", `"x"`: "unknown", `5`: "unknown", `null`: "unknown", `[1]`: "unknown",
+	} {
+		tests[`{"choices": [{"text": "a", "finish_reason": "stop"}], "usage": `+usage+`}`] = `"a" ` + want
+	}
+	codec := load(t, "")[Hermes]
 	for body, want := range tests {
-		said, err := load(t, "")[Hermes].Decode([]byte(body))
+		said, err := codec.Decode([]byte(body))
 		got := "unreadable"
 		if err == nil {
 			got = summary(said)
 			if u := said.Usage; u != nil {
-				got += fmt.Sprintf(" %d tokens", u.GetInputTokens())
+				got += fmt.Sprintf(" %d+%d", u.GetInputTokens(), u.GetOutputTokens())
+			} else if strings.Contains(body, "usage") {
+				got += " unknown"
 			}
 		} else if !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("%s: got %v, want ErrAnswer", body, err)
 		}
 		if got != want {
-			t.Errorf("%s: got %s, want %s", body, got, want)
+			t.Errorf("%.150s: got %s, want %s", body, got, want)
 		}
 	}
 }
@@ -128,8 +142,9 @@ func TestHostile(t *testing.T) {
 		"long text":       strings.Repeat("x", 4<<20),
 		"broken encoding": "<tool_call>\xff\xfe</tool_call>[TOOL_CALLS]\xff]<<function>>f(a='\xff')",
 	}
+	codecs := load(t, "")
 	for name, said := range tests {
-		for dialect, codec := range load(t, "") {
+		for dialect, codec := range codecs {
 			answer := codec.parse(said)
 			size := len(answer.Text)
 			for _, call := range answer.Calls {

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -23,25 +24,45 @@ const (
 func parsePlain(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n+1) }}
 	var text []string
-	for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
+	for rest := strings.TrimSpace(said); rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
 		line = strings.TrimSpace(line)
-		if i > 0 && strings.HasPrefix(line, plainOther) {
+		if strings.HasPrefix(line, plainOther) {
+			if len(text) == 0 && len(r.answer.Calls) == 0 {
+				r.answer.Nothing = "the model speaks for the other side only"
+			}
 			break
 		}
 		line = strings.TrimSpace(strings.TrimPrefix(line, plainSelf))
-		rest, calls := strings.CutPrefix(line, plainCall)
+		made, calls := strings.CutPrefix(line, plainCall)
 		switch {
 		case calls:
-			r.hermes(strings.TrimSpace(rest))
+			_, from, _ := strings.Cut(rest, plainCall)
+			if object, behind, ok := spread(from); ok {
+				made, after = object, behind
+			}
+			r.hermes(strings.TrimSpace(made))
 		case strings.HasSuffix(line, plainEnd):
 			r.add(endTool, (&python.Dict{}).Value())
 			return &r.answer // nothing comes after the end
 		default:
 			text = append(text, line)
 		}
+		rest = after
 	}
 	if len(r.answer.Calls) == 0 {
 		r.answer.Text = strings.TrimSpace(strings.Join(text, "\n"))
 	}
 	return &r.answer
+}
+
+// spread cuts JSON off that goes over several lines, with nothing else on the last of them.
+func spread(text string) (object, after string, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return "", "", false
+	}
+	rest, after, _ := strings.Cut(text[d.InputOffset():], "\n")
+	return string(raw), after, strings.TrimSpace(rest) == ""
 }

@@ -12,6 +12,9 @@ func TestParsePlain(t *testing.T) {
 		"YOU: It's Emil.":               "It's Emil.",
 		"One.\n\nTwo.":                  "One.\n\nTwo.",
 		"It's Emil.\nASSISTANT: Which?": "It's Emil.",
+		"ASSISTANT: Which?":             "",
+		"ASSISTANT: Which?\nYOU: Mine.": "",
+		"YOU: Mine.\nASSISTANT: Which?": "Mine.",
 		"[END]":                         ends,
 		"Thanks!\n[END]":                ends,
 		"Thanks! [END]":                 ends,
@@ -20,6 +23,10 @@ func TestParsePlain(t *testing.T) {
 		`[CALL] {"name": "set_wifi_status", "arguments": {"on": true}}`:                                             `set_wifi_status {"on": true}; `,
 		"[CALL] {\"name\": \"a\", \"arguments\": {}}\n[CALL] {\"name\": \"b\", \"arguments\": {}}\nASSISTANT: Well": "a {}; b {}; ",
 		"[CALL] {\"name\": \"a\", \"arguments\": {}}\n[END]":                                                        "a {}; " + ends,
+		"[CALL] {\n  \"name\": \"a\",\n  \"arguments\": {}\n}\n[CALL] {\"name\": \"b\", \"arguments\": {}}":         "a {}; b {}; ",
+		"YOU: [CALL]\n{\"name\": \"a\",\n\"arguments\": {}}\n[END]":                                                 "a {}; " + ends,
+		"[CALL] {\"name\": \"a\", \"arguments\": {}} now":                                                           `tool_call_is_no_json "{\"name\": \"a\", \"arguments\": {}} now"; `,
+		"[CALL] {\n\"name\": \"a\"\nASSISTANT: Well":                                                                `tool_call_is_no_json "{"; `,
 		"[CALL] set_wifi_status": `tool_call_is_no_json "set_wifi_status"; `,
 	} {
 		answer := parsePlain(said)
@@ -35,6 +42,7 @@ func TestParsePlain(t *testing.T) {
 
 func FuzzParsePlain(f *testing.F) {
 	f.Add("Thanks!\n[END]")
+	f.Add("[CALL] {\n\"name\": \"a\", \"arguments\": {}}\nASSISTANT: Well")
 	f.Add(`[CALL] {"name": "a", "arguments": {"b": [1, "x"]}}`)
 	f.Fuzz(func(t *testing.T, said string) {
 		if answer := parsePlain(said); answer.Text != "" && len(answer.Calls) > 0 {

@@ -94,7 +94,7 @@ func (e *evaluator) value(n *node) (v python.Value, ok bool) {
 			return python.Value{}, false
 		}
 		return e.binary(n.text, left, right, false)
-	case nodeAttribute, nodeCall:
+	case nodeAttribute, nodeSubscript, nodeCall:
 	}
 	return python.Value{}, false
 }

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// ErrNoCall says that the source does not begin with a call, or holds something that is not understood.
+	// ErrNoCall says that the source does not begin with a call, holds an argument that is not understood, or is not Python.
 	ErrNoCall = errors.New("no call of a tool")
 	// ErrNoJSON says that an argument has a value that JSON cannot write.
 	ErrNoJSON = errors.New("an argument that JSON cannot write")
@@ -29,7 +29,7 @@ type Call struct {
 	Arguments python.Value
 }
 
-// Parse reads source whose first statement is a call or an assignment of one; further statements have to be readable and count for
+// Parse reads source whose first statement is a call, assigns one or returns one; what follows has to look like Python and counts for
 // nothing. Names are variables that arguments may use. The error is ErrNoCall, or ErrNoJSON where everything else is fine.
 func Parse(source string, names map[string]python.Value) (Call, error) {
 	tokens, ok := scan(source)
@@ -37,8 +37,8 @@ func Parse(source string, names map[string]python.Value) (Call, error) {
 		return Call{}, ErrNoCall
 	}
 	p := parser{tokens: tokens}
-	first, ok := p.statements()
-	if !ok || first == nil || first.kind != nodeCall {
+	first, ok := p.first()
+	if !ok || first == nil || first.kind != nodeCall || !p.rest() {
 		return Call{}, ErrNoCall
 	}
 	call := Call{Tool: first.tool()}

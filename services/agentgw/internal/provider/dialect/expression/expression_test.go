@@ -57,6 +57,44 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseStatements shows in which statements a call counts, and what may follow it.
+func TestParseStatements(t *testing.T) {
+	const call, none = "f({})", ""
+	tests := map[string]string{
+		// The first statement.
+		"x: T = f()": call, "x: List[str] | None = f()": call, "x[0] = f()": call, "x.y: T = f()": call, "x += f()": call, "x[0] //= f()": call,
+		"return f()": call, "# call\nf()": call, "x = f(); y": call, "f();": call,
+		"x: f()": none, "x, y: T = f()": none, "[x] += f()": none, "f() += f()": none, "return": none, "return f() if x": none, "return x = f()": none,
+		"x := f()": none, "f()[0]": none, "await f()": none, "yield f()": none, "if x: f()": none, "for x in f(): pass": none, "x = y += f()": none,
+		"x: T": none, "x: and = f()": none, "f(), g()": none, "f(a=x[0])": none, "f(a=[1][0])": none, "del f()": none, "@f()\ndef g(): pass": none,
+		"f(a=g(x[0], y[1, 2], z[(3,)]))": "f({'a': 'g(x[0], y[1, 2], z[3,])'})",
+		// What follows.
+		"r = f()\nprint(r[0])": call, "r = f()\nif r is None:\n    print(\"ok\")": call, "f(); import os": call, "f()\nfrom . import a as b, c": call,
+		"f()\nfrom .a.b import (c, d,)": call, "f()\nfor a, *b in c:\n  if not a: continue\n  d[a] = b\nelse:\n  pass\n\ng()": call,
+		"f()\ntry:\n\tg()\nexcept (A, B) as e:\n\traise C from e\nfinally:\n\tpass": call, "f()\nwhile x != 3 and y not in z: x += 1; y = 2": call,
+		"f()\ndef g(a, b: int = 1, *c, d=2, **e) -> List[str]:\n  global h\n  return [x for x in a if x] or {k: v for k, v in e.items()}": call,
+		"f()\n@x.y\nclass C(D, metaclass=E):\n  a: int\n  b: int = 1":                                                                     call, "f()\nx = lambda a, *b: a if b else c": call, "f()\nassert x, f'{y}'": call,
+		"f()\nwith open(a) as b, c:\n  yield b": call, "f()\nasync def g():\n  await h(*a, **b)": call, "f()\nx = a[1:-1, ::2] @ ~b << 2": call,
+		"f()\nx = (yield)\ndel x, y": call, "f()\nDone": call, "f()\nwhile True:\n  break": call,
+		"f()\nI called it.": none, "f()\nDone.": none, "f()\nThanks!": none, "f()\nprint x": none, "f()\nHere it is: (see above)": none, "f()\nIt's on": none,
+		"f()\nprint(x": none, "f()\n  g()": none, "f()\nif x:": none, "f()\nif x:\ng()": none, "f()\nif x:\n    g()\n  h()": none, "f()\nelse:\n  g()": none,
+		"f()\ntry:\n  g()": none, "f()\ntry: pass\ng()": none, "f(); if x: g()": none, "f();; g()": none, "f()\n3rd": none, "f()\nx = ": none, "f()\nx y": none,
+		"f()\nimport": none, "f()\nfrom a import": none, "f()\nx[]": none, "f()\n(,)": none, "f()\nx if y": none, "f()\nnot": none, "f()\n@x": none, "f()\nx = 'a": none,
+		"f()\nfor x y: pass": none, "f()\ndef g: pass": none, "f()\nasync x": none, "f()\n1. Done": none, "f()\n- on": call, "f()\n* on": call, "f()\n```": none,
+		"f()\nclass: pass": none, "f()\nlambda": none, "f()\nx = {1: 2": none, "f()\nexcept: pass": none, "f()\nif x: if y: z": none,
+	}
+	for source, want := range tests {
+		made, err := Parse(source, nil)
+		got := ""
+		if err == nil {
+			got = made.Tool + "(" + python.Repr(made.Arguments) + ")"
+		}
+		if got != want {
+			t.Errorf("Parse(%q): got %q and %v, want %q", source, got, err, want)
+		}
+	}
+}
+
 // TestParseBounds shows that small source cannot become a large value.
 func TestParseBounds(t *testing.T) {
 	for _, source := range []string{
@@ -71,6 +109,9 @@ func TestParseBounds(t *testing.T) {
 		"f(" + strings.Repeat("a=2**13000, ", 10_000) + ")",
 		"f(" + strings.Repeat("a='x'*1000000, ", 100) + ")",
 		strings.Repeat("f()\n", 200_000),
+		"f()\nx = " + strings.Repeat("lambda a=", 50_000) + "1",
+		"f()\nx = " + strings.Repeat("x[", 50_000),
+		"f()" + blocks(200),
 	} {
 		if _, err := Parse(source, nil); !errors.Is(err, ErrNoCall) {
 			t.Errorf("Parse(%.40q…): got %v, want ErrNoCall", source, err)
@@ -78,9 +119,18 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
+// blocks returns as many blocks, each in the one before.
+func blocks(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("\n" + strings.Repeat(" ", i) + "if x:")
+	}
+	return b.String() + " y"
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"f(a=1, b='x')", "x = f(1, **{'a': 2})\ng()", "f(a=2*3+1, b=f'm')", "f(a=g(1, x='y'))", "f(a={1, 2}, b=..., c=b'')", "os.system('ls')", "f(a=[['x'*1000]*1000]*1000)",
+		"f(a=1, b='x')", "x = f(1, **{'a': 2})\ng()", "f(a=2*3+1, b=f'm')", "f(a=g(1, x='y'))", "f(a={1, 2}, b=..., c=b'')", "os.system('ls')", "r = f()\nif r:\n  g(r[0])\nelse: h()", "f()\n@a\ndef g(b=1, *c): return lambda: (yield)", "f(a=[['x'*1000]*1000]*1000)",
 	} {
 		f.Add(seed)
 	}

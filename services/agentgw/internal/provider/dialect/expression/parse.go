@@ -20,7 +20,8 @@ const (
 	nodeUnary
 	nodeBinary
 	nodeAttribute
-	nodeCall // the function, then the arguments
+	nodeSubscript // the value, then what stands between the brackets
+	nodeCall      // the function, then the arguments
 )
 
 // argumentForm is how an argument is given.
@@ -65,37 +66,73 @@ type parser struct {
 
 // take passes a mark.
 func (p *parser) take(mark string) bool {
-	if t := p.tokens[p.pos]; t.kind != tokenMark || t.text != mark {
+	if t := p.next(); t.kind != tokenMark || t.text != mark {
 		return false
 	}
 	p.pos++
 	return true
 }
 
-func (p *parser) at(kind tokenKind) bool { return p.tokens[p.pos].kind == kind }
+// next returns the token that comes next, an empty one if there is none.
+func (p *parser) next() token {
+	if p.pos == len(p.tokens) {
+		return token{}
+	}
+	return p.tokens[p.pos]
+}
 
-// statements reads all statements and returns the value of the first, nil if there is none.
-func (p *parser) statements() (first *node, ok bool) {
-	for p.pos < len(p.tokens) {
+func (p *parser) at(kind tokenKind) bool { return p.next().kind == kind }
+
+// pass passes a token of a kind.
+func (p *parser) pass(kind tokenKind) bool {
+	if !p.at(kind) {
+		return false
+	}
+	p.pos++
+	return true
+}
+
+// first reads the first statement and returns its value: what stands there, what is assigned or what is returned. It is nil for a
+// declaration without one, and if there is no statement. Statements of other kinds have none and are not ok.
+func (p *parser) first() (value *node, ok bool) {
+	for p.pass(tokenEnd) {
+	}
+	if p.pos == len(p.tokens) {
+		return nil, true
+	}
+	if p.word("return") {
 		if p.at(tokenEnd) {
-			p.pos++
-			continue
+			return nil, true
 		}
-		value, ok := p.expressions()
+		value, ok = p.expressions()
+		return value, ok && p.at(tokenEnd)
+	}
+	value, ok = p.expressions()
+	switch next := p.next(); {
+	case !ok:
+		return nil, false
+	case p.take(":"):
+		if !single(value) || !p.loose(true) {
+			return nil, false
+		}
+		if value = nil; p.take("=") {
+			value, ok = p.expressions()
+		}
+	case next.kind == tokenMark && augmented(next.text):
+		if !single(value) {
+			return nil, false
+		}
+		p.pos++
+		value, ok = p.expressions()
+	default:
 		for ok && p.take("=") {
 			if !target(value) {
 				return nil, false
 			}
 			value, ok = p.expressions()
 		}
-		if !ok || !p.at(tokenEnd) {
-			return nil, false
-		}
-		if first == nil {
-			first = value
-		}
 	}
-	return first, true
+	return value, ok && p.at(tokenEnd)
 }
 
 // target says whether something can be assigned to.
@@ -103,7 +140,12 @@ func target(n *node) bool {
 	if n.kind == nodeTuple || n.kind == nodeList {
 		return !slices.ContainsFunc(n.items, func(a argument) bool { return !target(a.value) })
 	}
-	return n.kind == nodeName && !keyword(n.text) || n.kind == nodeAttribute
+	return single(n)
+}
+
+// single says whether one value can be assigned to something.
+func single(n *node) bool {
+	return n.kind == nodeName && !keyword(n.text) || n.kind == nodeAttribute || n.kind == nodeSubscript
 }
 
 // expressions reads one expression, or a tuple without brackets.
@@ -113,7 +155,7 @@ func (p *parser) expressions() (*node, bool) {
 		return first, ok
 	}
 	tuple := (&node{kind: nodeTuple}).add(first)
-	for !p.at(tokenEnd) {
+	for !p.at(tokenEnd) && p.next() != (token{tokenMark, "="}) && p.next() != (token{tokenMark, "]"}) {
 		next, ok := p.sum()
 		if !ok {
 			return nil, false
@@ -184,7 +226,7 @@ func (p *parser) power() (*node, bool) {
 	return (&node{kind: nodeBinary, text: "**"}).add(base, exponent), true
 }
 
-// postfix reads attributes and calls.
+// postfix reads attributes, subscripts and calls.
 func (p *parser) postfix() (*node, bool) {
 	n, ok := p.atom()
 	for chain := 0; ok && chain <= maxDepth; chain++ {
@@ -195,6 +237,8 @@ func (p *parser) postfix() (*node, bool) {
 			}
 			n = (&node{kind: nodeAttribute, text: p.tokens[p.pos].text}).add(n)
 			p.pos++
+		case p.take("["):
+			n, ok = p.subscript(n)
 		case p.take("("):
 			call := (&node{kind: nodeCall}).add(n)
 			n, ok = call, p.arguments(call)
@@ -203,6 +247,15 @@ func (p *parser) postfix() (*node, bool) {
 		}
 	}
 	return nil, false
+}
+
+// subscript reads what stands in square brackets behind a value; slices are not understood.
+func (p *parser) subscript(of *node) (*node, bool) {
+	index, ok := p.expressions()
+	if !ok || !p.take("]") {
+		return nil, false
+	}
+	return (&node{kind: nodeSubscript}).add(of, index), true
 }
 
 // arguments reads the arguments of a call up to its bracket. Positional ones come first, as Python wants it.
@@ -238,7 +291,7 @@ func (p *parser) arguments(call *node) bool {
 
 // atom reads a literal, a name or something in brackets.
 func (p *parser) atom() (*node, bool) {
-	t := p.tokens[p.pos]
+	t := p.next()
 	switch {
 	case t.kind == tokenNumber:
 		p.pos++
@@ -321,7 +374,7 @@ func (p *parser) braces() (*node, bool) {
 			return nil, false
 		}
 		dict.add(key, value)
-		if !p.take(",") || p.tokens[p.pos] == (token{tokenMark, "}"}) {
+		if !p.take(",") || p.next() == (token{tokenMark, "}"}) {
 			return dict, p.take("}")
 		}
 		if key, ok = p.sum(); !ok || !p.take(":") {

@@ -14,7 +14,9 @@ const (
 	tokenNumber
 	tokenText
 	tokenMark // an operator or a bracket
-	tokenEnd  // of a statement
+	tokenEnd  // of a statement; its text is empty where a semicolon ends it
+	tokenIndent
+	tokenDedent
 )
 
 // token is one piece of source.
@@ -23,6 +25,9 @@ type token struct {
 	text string
 }
 
+// lineEnd is the text of the end of a statement that is the end of a line.
+const lineEnd = "\n"
+
 // maxTokens bounds the tokens of one source.
 const maxTokens = 100_000
 
@@ -30,7 +35,8 @@ const maxTokens = 100_000
 type scanner struct {
 	s      string
 	pos    int
-	open   []byte // the brackets that are open
+	open   []byte   // the brackets that are open
+	blocks []string // what the lines of the blocks begin with, which is blanks
 	tokens []token
 }
 
@@ -45,8 +51,15 @@ func scan(source string) (tokens []token, ok bool) {
 			return nil, false
 		}
 	}
-	return append(s.tokens, token{kind: tokenEnd}), len(s.open) == 0
+	s.end(lineEnd)
+	for range s.blocks {
+		s.tokens = append(s.tokens, token{kind: tokenDedent})
+	}
+	return s.tokens, len(s.open) == 0
 }
+
+// end ends a statement.
+func (s *scanner) end(text string) { s.tokens = append(s.tokens, token{kind: tokenEnd, text: text}) }
 
 func (s *scanner) emit(kind tokenKind, length int) bool {
 	s.tokens = append(s.tokens, token{kind: kind, text: s.s[s.pos : s.pos+length]})
@@ -86,31 +99,50 @@ func (s *scanner) next() bool {
 	}
 }
 
-// lineBreak ends a statement, except within brackets. The next one may not be indented.
+// lineBreak ends a statement, except within brackets.
 func (s *scanner) lineBreak() bool {
 	s.pos++
 	if len(s.open) > 0 {
 		return true
 	}
-	s.tokens = append(s.tokens, token{kind: tokenEnd})
+	s.end(lineEnd)
 	line := s.s[s.pos:]
 	if end := strings.IndexAny(line, "\r\n"); end >= 0 {
 		line = line[:end]
 	}
-	blank := strings.TrimLeft(line, " \t\f")
-	return blank == "" || blank[0] == '#' || len(blank) == len(line)
+	text := strings.TrimLeft(line, " \t\f")
+	return text == "" || text[0] == '#' || s.indent(line[:len(line)-len(text)])
+}
+
+// indent begins or ends blocks where a line begins with these blanks.
+func (s *scanner) indent(blanks string) bool {
+	for len(s.blocks) > 0 && len(blanks) < len(s.blocks[len(s.blocks)-1]) {
+		s.blocks = s.blocks[:len(s.blocks)-1]
+		s.tokens = append(s.tokens, token{kind: tokenDedent})
+	}
+	before := ""
+	if len(s.blocks) > 0 {
+		before = s.blocks[len(s.blocks)-1]
+	}
+	if blanks == before {
+		return true
+	}
+	dedented := len(s.tokens) > 0 && s.tokens[len(s.tokens)-1].kind == tokenDedent
+	s.blocks = append(s.blocks, blanks)
+	s.tokens = append(s.tokens, token{kind: tokenIndent})
+	return !dedented && strings.HasPrefix(blanks, before) && len(s.blocks) <= maxDepth
 }
 
 // mark passes an operator or a bracket.
 func (s *scanner) mark(rest string) bool {
 	if rest[0] == ';' {
 		s.pos++
-		s.tokens = append(s.tokens, token{kind: tokenEnd})
+		s.end("")
 		return len(s.open) == 0
 	}
-	for _, long := range []string{"...", "**", "//"} {
-		if strings.HasPrefix(rest, long) {
-			return s.emit(tokenMark, len(long))
+	for _, length := range []int{3, 2} {
+		if len(rest) >= length && longMark(rest[:length]) {
+			return s.emit(tokenMark, length)
 		}
 	}
 	switch c := rest[0]; c {
@@ -124,11 +156,31 @@ func (s *scanner) mark(rest string) bool {
 			return false
 		}
 		s.open = s.open[:len(s.open)-1]
-	case '+', '-', '*', '/', '%', ',', ':', '=', '.':
+	case '+', '-', '*', '/', '%', ',', ':', '=', '.', '<', '>', '&', '|', '^', '~', '@':
 	default:
 		return false
 	}
 	return s.emit(tokenMark, 1)
+}
+
+// longMark says whether this is an operator of more than one character.
+func longMark(s string) bool {
+	switch s {
+	case "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", ":=":
+		return true
+	default:
+		return augmented(s)
+	}
+}
+
+// augmented says whether a mark computes and assigns.
+func augmented(mark string) bool {
+	switch mark {
+	case "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@=":
+		return true
+	default:
+		return false
+	}
 }
 
 func fits(open, closed byte) bool {

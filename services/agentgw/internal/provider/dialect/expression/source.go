@@ -59,6 +59,8 @@ func (n *node) written() (bind int, text string) {
 		return n.binarySource()
 	case nodeAttribute:
 		return bindAtom, n.items[0].value.source(bindAtom) + "." + n.text
+	case nodeSubscript:
+		return bindAtom, n.subscriptSource()
 	case nodeCall:
 		return bindAtom, n.callSource()
 	case nodeName:
@@ -92,6 +94,15 @@ func (n *node) binarySource() (bind int, text string) {
 	default:
 		return bindProduct, left.source(bindProduct) + " " + n.text + " " + right.source(bindUnary)
 	}
+}
+
+func (n *node) subscriptSource() string {
+	index := n.items[1].value
+	text := index.source(0)
+	if index.kind == nodeTuple && len(index.items) > 0 {
+		text = strings.TrimSuffix(strings.TrimPrefix(text, "("), ")")
+	}
+	return n.items[0].value.source(bindAtom) + "[" + text + "]"
 }
 
 func (n *node) callSource() string {
