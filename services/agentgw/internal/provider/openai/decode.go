@@ -30,15 +30,21 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 type completion struct {
 	Choices *[]choice       `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
 }
 
 type choice struct {
-	Message json.RawMessage `json:"message"`
+	Message      json.RawMessage `json:"message"`
+	FinishReason json.RawMessage `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"`
 }
 
 func decode(body []byte) (*provider.Answer, error) {
 	var read completion
 	if err := provider.Unmarshal(body, &read); err != nil {
+		return nil, err
+	}
+	if err := read.failed(); err != nil {
 		return nil, err
 	}
 	if read.Choices == nil {
@@ -76,12 +82,13 @@ func choose(answer *provider.Answer, choices []choice) error {
 		answer.Nothing = "the answer has no choice"
 		return nil
 	}
-	if !stated(choices[0].Message) {
-		answer.Nothing = "the answer's choice has no message"
+	first := &choices[0]
+	if !stated(first.Message) {
+		answer.Nothing = first.ended("the answer's choice has no message")
 		return nil
 	}
 	var message sdk.ChatCompletionMessage
-	if err := message.UnmarshalJSON(choices[0].Message); err != nil {
+	if err := message.UnmarshalJSON(first.Message); err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
 	var err error
@@ -89,20 +96,19 @@ func choose(answer *provider.Answer, choices []choice) error {
 		return err
 	}
 	if len(answer.Calls) > 0 {
-		answer.Native, err = reasoned(&message)
+		answer.Native, err = kept(&message)
 		return err
 	}
-	text, ok := content(message.JSON.Content)
 	refusal, err := Text("refusal", message.JSON.Refusal)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case ok:
-		answer.Text = text
-	case refusal != nil:
+	}
+	answer.Text = content(message.JSON.Content)
+	if answer.Text == "" && refusal != nil {
 		answer.Text = *refusal
-	default:
-		answer.Nothing = "the answer has neither text nor calls"
+	}
+	if answer.Text == "" {
+		answer.Nothing = first.ended("the answer has neither text nor calls")
 	}
 	return nil
 }
@@ -145,27 +151,25 @@ func called(id *string, function, name, arguments respjson.Field) (provider.Call
 	return call, err
 }
 
-// content reads a text, or a list of parts with texts, which some servers send and the SDK does not know.
-func content(field respjson.Field) (text string, ok bool) {
+// content reads a text, or a list of parts with texts, which some servers send and the SDK does not know. Whatever else there is has none.
+func content(field respjson.Field) string {
 	if absent(field) {
-		return "", false
+		return ""
 	}
 	raw := []byte(field.Raw())
+	var text string
 	if err := json.Unmarshal(raw, &text); err == nil {
-		return text, true
+		return text
 	}
 	var parts []struct {
-		Text *string `json:"text"`
+		Text string `json:"text"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", false
+		return ""
 	}
 	var b strings.Builder
 	for _, part := range parts {
-		if part.Text != nil {
-			b.WriteString(*part.Text)
-			ok = true
-		}
+		b.WriteString(part.Text)
 	}
-	return b.String(), ok
+	return b.String()
 }

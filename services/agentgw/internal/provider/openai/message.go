@@ -30,7 +30,7 @@ type user struct {
 // assistant is what the model said: a text or calls.
 type assistant struct {
 	Content   string `json:"content"`
-	ToolCalls []call `json:"tool_calls,omitempty"`
+	ToolCalls []any  `json:"tool_calls,omitempty"` // of *call and *extended
 	assistantFields
 	thought
 }
@@ -53,6 +53,8 @@ type result struct {
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
 	var calling *assistant
+	var kept native // of the turn whose first call has the index
+	var first int32
 	for _, entry := range q.Transcript {
 		if entry.Kind != conversation.Calling {
 			calling = nil
@@ -72,10 +74,12 @@ func messages(q *provider.Query) []any {
 			list = append(list, answered)
 		case conversation.Calling:
 			if calling == nil {
-				calling = &assistant{thought: thoughts(q, entry)}
+				kept, first = past(q, entry), entry.Index
+				calling = &assistant{thought: kept.thought}
 				list = append(list, calling)
 			}
-			calling.ToolCalls = append(calling.ToolCalls, call{ID: entry.ID, Function: functionFields{Name: Name(q, entry), Arguments: Arguments(q, entry)}})
+			made := call{ID: entry.ID, Function: functionFields{Name: Name(q, entry), Arguments: Arguments(q, entry)}}
+			calling.ToolCalls = append(calling.ToolCalls, kept.extend(entry.Index-first, made))
 		}
 	}
 	return list

@@ -92,7 +92,7 @@ func TestDecode(t *testing.T) {
 		"no message":   {`{"choices":[{}]}`, provider.Answer{Nothing: "the answer's choice has no message"}},
 		"nothing":      {message(`{"content":null,"tool_calls":[]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
 		"odd content":  {message(`{"content":5}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
-		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{}},
+		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
 		"parts":        {message(`{"content":[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]}`), provider.Answer{Text: "ab"}},
 		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no"}},
 		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
@@ -101,6 +101,7 @@ func TestDecode(t *testing.T) {
 		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []provider.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
 		"no UTF-8":     {message("{\"content\":\"a\xff\\ud83d\\u0041\"}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
 		"odd usage":    {`{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":5.0,"completion_tokens":-4,"prompt_tokens_details":null}}`, provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 5}}},
+		"no JSON":      {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":""}}]}`), provider.Answer{Calls: []provider.Call{{ID: id("1"), Name: "f"}}}},
 		"as it stands": {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":" {"}}]}`), provider.Answer{Calls: []provider.Call{{ID: id("1"), Name: "f", Arguments: " {"}}}},
 	}
 	for name, test := range tests {
@@ -125,10 +126,36 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeNothing says why an answer is empty; a refusal is said in place of an empty text.
+func TestDecodeNothing(t *testing.T) {
+	tests := []struct{ choice, text, nothing string }{
+		{`"message":{"content":""},"finish_reason":"length"`, "", "the answer has neither text nor calls: length"},
+		{`"message":{"content":null},"finish_reason":"content_filter"`, "", "the answer has neither text nor calls: content_filter"},
+		{`"message":{"content":[{"text":""},{"text":null}]},"finish_reason":"stop"`, "", "the answer has neither text nor calls: stop"},
+		{`"message":{"content":"","refusal":""},"finish_reason":5`, "", "the answer has neither text nor calls"},
+		{`"message":null,"finish_reason":"content_filter"`, "", "the answer's choice has no message: content_filter"},
+		{`"message":{"content":"","refusal":"I can't help."},"finish_reason":"stop"`, "I can't help.", ""},
+		{`"message":{"content":[],"refusal":"no"},"finish_reason":"stop"`, "no", ""},
+		{`"message":{"content":"x","refusal":"no"},"finish_reason":"length"`, "x", ""},
+	}
+	for _, test := range tests {
+		got, err := Codec{}.Decode([]byte(`{"choices":[{` + test.choice + `}]}`))
+		if err != nil {
+			t.Errorf("%s: %v", test.choice, err)
+			continue
+		}
+		if diff := cmp.Diff(&provider.Answer{Text: test.text, Nothing: test.nothing}, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.choice, diff)
+		}
+	}
+}
+
 // FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"id":null,"function":{"name":"f","arguments":{}}}]}}]}`))
 	f.Add([]byte(`{"choices":[{"message":{"function_call":{"name":"f","arguments":"{"}}}],"usage":{}}`))
+	f.Add([]byte(`{"choices":[{"finish_reason":"error","error":{"code":502,"message":"m"},"message":{"content":"a"}}],"error":"e"}`))
+	f.Add([]byte(`{"choices":[{"message":{"reasoning":"a","tool_calls":[{"extra_content":{"google":{}},"function":{"arguments":""}}]}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer, err := Codec{}.Decode(body)
 		if err != nil {
@@ -137,8 +164,8 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if answer.Nothing != "" && (answer.Text != "" || len(answer.Calls) > 0) {
-			t.Errorf("got %+v, want either something or nothing", answer)
+		if (answer.Nothing == "") != (answer.Text != "" || len(answer.Calls) > 0) {
+			t.Errorf("got %+v, want either something or nothing, and why", answer)
 		}
 	})
 }

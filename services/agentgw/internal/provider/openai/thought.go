@@ -2,45 +2,115 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
 // thought is what a model thought, in the fields in which compatible servers give it out. They want it back with the calls that it led to:
-// DeepSeek, Kimi and vLLM the first, OpenRouter the second. OpenAI has neither.
+// DeepSeek, Kimi and older vLLM the first, vLLM the second, OpenRouter the third, of which its second is a copy. OpenAI has none.
 type thought struct {
-	Content json.RawMessage `json:"reasoning_content,omitempty"`
-	Details json.RawMessage `json:"reasoning_details,omitempty"`
+	Content   json.RawMessage `json:"reasoning_content,omitempty"`
+	Reasoning json.RawMessage `json:"reasoning,omitempty"`
+	Details   json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
-// reasoned returns what a model thought before its calls, nil if it does not say.
-func reasoned(message *sdk.ChatCompletionMessage) ([]byte, error) {
-	kept := thought{Content: field(message, "reasoning_content"), Details: field(message, "reasoning_details")}
-	if kept.Content == nil && kept.Details == nil {
+// native is what of a turn goes back as it came.
+type native struct {
+	thought
+	// Calls has, for each call, the fields that only its server knows, such as the signature of what Gemini thought before it.
+	Calls []map[string]json.RawMessage `json:"tool_calls,omitempty"`
+}
+
+// ordinary are the fields of a call in an answer that every request has too or that only say where it stands.
+var ordinary = []string{"id", "type", "function", "index"}
+
+// kept returns what has to go back with the calls of a message, nil if there is nothing.
+func kept(message *sdk.ChatCompletionMessage) ([]byte, error) {
+	n := native{thought: thought{Content: field(message, "reasoning_content"), Details: field(message, "reasoning_details")}}
+	if text := field(message, "reasoning"); n.Details == nil && strings.HasPrefix(string(text), `"`) {
+		n.Reasoning = text
+	}
+	var err error
+	if n.Calls, err = extras(message); err != nil {
+		return nil, err
+	}
+	if n.Content == nil && n.Reasoning == nil && n.Details == nil && n.Calls == nil {
 		return nil, nil
 	}
-	return json.Marshal(kept)
+	return json.Marshal(n)
 }
 
 // field returns a field that the SDK does not know, nil if there is nothing in it.
 func field(message *sdk.ChatCompletionMessage, name string) json.RawMessage {
-	switch raw := message.JSON.ExtraFields[name].Raw(); raw {
-	case "", "null", `""`, "[]":
-		return nil
-	default:
-		return json.RawMessage(raw)
+	if raw := json.RawMessage(message.JSON.ExtraFields[name].Raw()); !empty(raw) {
+		return raw
 	}
+	return nil
 }
 
-// thoughts returns what goes back with the calls of an earlier turn, as it came. OpenAI itself refuses fields that it does not know.
-func thoughts(q *provider.Query, first conversation.Entry) thought {
-	var kept thought
-	raw, known := q.Native[first.Index]
-	if !known || q.Own || q.Compat || json.Unmarshal(raw, &kept) != nil {
-		return thought{}
+// extras returns, for each call, the fields that are not ordinary, nil if no call has any.
+func extras(message *sdk.ChatCompletionMessage) ([]map[string]json.RawMessage, error) {
+	if absent(message.JSON.ToolCalls) {
+		return nil, nil
 	}
-	return kept
+	var calls []map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(message.JSON.ToolCalls.Raw()), &calls); err != nil {
+		return nil, err
+	}
+	found := false
+	for _, made := range calls {
+		for name, value := range made {
+			if slices.Contains(ordinary, name) || empty(value) {
+				delete(made, name)
+			}
+		}
+		found = found || len(made) > 0
+	}
+	if !found {
+		return nil, nil
+	}
+	return calls, nil
+}
+
+// past returns what goes back with the calls of an earlier turn, as it came. OpenAI itself refuses fields that it does not know.
+func past(q *provider.Query, first conversation.Entry) native {
+	var n native
+	raw, known := q.Native[first.Index]
+	if !known || q.Own || q.Compat || json.Unmarshal(raw, &n) != nil {
+		return native{}
+	}
+	return n
+}
+
+// extended is a call with fields that only its server knows.
+type extended struct {
+	call
+	extra map[string]json.RawMessage
+}
+
+// extend returns the turn's call of a number with what goes back with it.
+func (n *native) extend(number int32, made call) any {
+	if number < 0 || int(number) >= len(n.Calls) || len(n.Calls[number]) == 0 {
+		return &made
+	}
+	return &extended{call: made, extra: n.Calls[number]}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *extended) MarshalJSON() ([]byte, error) {
+	ours, err := param.MarshalObject(sdk.ChatCompletionMessageFunctionToolCallParam{}, &e.call)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := json.Marshal(e.extra)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(ours[:len(ours)-1], ','), theirs[1:]...), nil
 }

@@ -1,0 +1,50 @@
+package openai
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// TestFailed takes an answer that the server could not complete for none, and says what the server says.
+func TestFailed(t *testing.T) {
+	const begun = `"message":{"role":"assistant","content":"Turning Wi"}`
+	const called = `"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`
+	tests := []struct{ body, want string }{
+		{`{"choices":[{"finish_reason":"error","error":{"code":502,"message":"Provider\nreturned error"},` + begun + `}]}`, "502: Provider returned error"},
+		{`{"choices":[{"finish_reason":"stop","error":{"code":"server_error","message":"lost"},` + begun + `}]}`, "server_error: lost"},
+		{`{"choices":[{"finish_reason":null,"error":{"message":"lost"},` + called + `}]}`, "the server failed within it: lost"},
+		{`{"choices":[{"finish_reason":"error","error":"lost"}]}`, `"lost"`},
+		{`{"choices":[{"error":{"message":5}}]}`, `{"message":5}`},
+		{`{"choices":[{"finish_reason":"error",` + called + `}]}`, "finish_reason error"},
+		{`{"choices":[{"finish_reason":"abort","error":null,` + begun + `}]}`, "finish_reason abort"},
+		{`{"choices":[{"finish_reason":"insufficient_system_resource","message":{"content":""}}]}`, "finish_reason insufficient_system_resource"},
+		{`{"error":{"code":429,"message":"slow down"}}`, "429: slow down"},
+		{`{"choices":[],"error":{"code":502,"message":"away"}}`, "502: away"},
+	}
+	for _, test := range tests {
+		got, err := Codec{}.Decode([]byte(test.body))
+		if !errors.Is(err, provider.ErrAnswer) || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("Decode(%s): got %+v and %v, want ErrAnswer that ends with %q", test.body, got, err, test.want)
+		}
+	}
+	long := `{"choices":[{"error":{"message":"` + strings.Repeat("x", 1<<20) + `"}}]}`
+	if _, err := (Codec{}).Decode([]byte(long)); err == nil || len(err.Error()) > 1<<10 {
+		t.Errorf("an error of %d bytes: got %.999v, want a short one", len(long), err)
+	}
+}
+
+// TestFinished takes every answer for the model's turn whose end is not known to be a failure.
+func TestFinished(t *testing.T) {
+	for _, end := range []string{
+		`"finish_reason":"stop"`, `"finish_reason":"length"`, `"finish_reason":"tool_calls"`, `"finish_reason":"content_filter"`, `"finish_reason":"eos"`,
+		`"finish_reason":null`, `"finish_reason":5`, `"finish_reason":"stop","error":null`, `"finish_reason":"stop","error":{}`, `"index":0`,
+	} {
+		got, err := Codec{}.Decode([]byte(`{"choices":[{` + end + `,"message":{"content":"x"}},{"finish_reason":"error"}],"error":null}`))
+		if err != nil || got.Text != "x" {
+			t.Errorf("%s: got %+v and %v, want the text x", end, got, err)
+		}
+	}
+}
