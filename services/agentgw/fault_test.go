@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,6 +61,7 @@ func faults() []fault {
 		{"empty object", answers(200, "{}"), codes.Aborted, 0, 2, 0},
 		{"another content type", answers(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
 		{"an event stream", answers(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
+		{"a rate limit in an answer", answers(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
 		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
 		{"closed connection", func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
 		{"slow", func(_ agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request) {
@@ -68,6 +71,9 @@ func faults() []fault {
 			<-r.Context().Done()
 		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
 		{"429 without credit", answers(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
+		{"401 in an answer", answers(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
+		{"no credit in an answer", answers(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
+		{"Anthropic's error in an answer", answers(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
 		{"402", answers(402, leak), 0, provider, 1, 0},
 		{"401", answers(401, leak), 0, provider, 1, 0},
 		{"400", answers(400, leak), 0, provider, 1, 0},
@@ -126,5 +132,33 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 	}
 	if got, err := client.Respond(t.Context(), beside); err != nil || got.GetMessages()[0].GetContent() != "hello" {
 		t.Errorf("beside %s of %s: got %v and %v, want its answer", f.name, p, got, err)
+	}
+}
+
+// TestModelKeyFaults refuses keys that no header takes, without asking and without telling them.
+func TestModelKeyFaults(t *testing.T) {
+	const bad = "sk-a\nb"
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(bad+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := startFake(t, always(http.StatusOK, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	for name, test := range map[string]struct {
+		environment map[string]string
+		want        string
+	}{
+		"variable": {map[string]string{"OPENAI_API_KEY": bad}, "OPENAI_API_KEY"},
+		"file":     {map[string]string{"OPENAI_API_KEY_FILE": file}, file},
+	} {
+		got, err := serve(t, withKeys(test.environment), natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_OPENAI, f.URL))
+		if err != nil || got.GetFailure().GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
+			t.Errorf("%s: got %v and %v, want a failure of the provider", name, got, err)
+		}
+		if detail := got.GetFailure().GetDetail(); !strings.Contains(detail, test.want) || strings.Contains(detail, "sk-a") {
+			t.Errorf("%s: got %q, want %s in it and no key", name, detail, test.want)
+		}
+	}
+	if n := f.count(); n != 0 {
+		t.Errorf("got %d requests, want none", n)
 	}
 }

@@ -75,14 +75,13 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err := s.checkTools(ctx, spec); err != nil {
 		return 0, 0, err
 	}
-	sweep := &busv1.Sweep{
-		Id:       id,
-		Agents:   spec.GetAgents(),
-		Users:    spec.GetUsers(),
-		Trials:   spec.GetTrials(),
-		Seed:     spec.GetSeed(),
-		Parallel: spec.GetParallel(),
-		Compat:   spec.GetCompat(),
+	sweep := &busv1.Sweep{ // without parallel: a sweep goes on with another number
+		Id:     id,
+		Agents: spec.GetAgents(),
+		Users:  spec.GetUsers(),
+		Trials: spec.GetTrials(),
+		Seed:   spec.GetSeed(),
+		Compat: spec.GetCompat(),
 
 		HostedServices: spec.GetHostedServices(),
 		Replay:         spec.GetReplay(),

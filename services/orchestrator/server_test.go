@@ -188,6 +188,27 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 	}
 }
 
+// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is queued from then on has it.
+func TestParallelMayChange(t *testing.T) {
+	i := installServer(t)
+	queue, err := i.Bus().Jobs(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, parallel := range []int32{16, 2, 0} {
+		again := spec("one")
+		again.Parallel = parallel
+		i.create(t, "s", again)
+		jobs, err := queue.Fetch(within(t), 100, patience)
+		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(parallel) {
+			t.Fatalf("jobs with %d at once: got %v and %v, want one with it", parallel, jobs, err)
+		}
+		if err := jobs[0].Done(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestCreateSweepRefuses(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one"))

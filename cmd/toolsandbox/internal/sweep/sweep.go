@@ -60,8 +60,10 @@ type Spec struct {
 	Users     []*agentgwv1.Player
 	Trials    int
 	Seed      int64
-	Parallel  int
-	Compat    bool
+	// Parallel is how many rollouts of the sweep one process of the orchestrator may run at once; 0 leaves it to the process. It is no part
+	// of what is to be run.
+	Parallel int
+	Compat   bool
 	// Services says what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
 	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to be run.
@@ -87,12 +89,11 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		return nil, err
 	}
 	request := &orchestratorv1.CreateSweepRequest{SweepId: spec.ID, SpendLimit: spec.Limit, Spec: &orchestratorv1.SweepSpec{
-		Agents:   spec.Agents,
-		Users:    spec.Users,
-		Trials:   int32(spec.Trials),
-		Seed:     spec.Seed,
-		Parallel: int32(spec.Parallel),
-		Compat:   spec.Compat,
+		Agents: spec.Agents,
+		Users:  spec.Users,
+		Trials: int32(spec.Trials),
+		Seed:   spec.Seed,
+		Compat: spec.Compat,
 
 		HostedServices: spec.Services,
 		Replay:         spec.Recording != nil,
@@ -109,6 +110,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		digest = replayed(digest, spec.Recording)
 	}
 	digest = digest[:digestLength]
+	request.Spec.Parallel = int32(spec.Parallel) // changes no result: a run goes on with another number
 	if request.GetSweepId() == "" {
 		request.SweepId = digest
 	}

@@ -21,8 +21,9 @@ import (
 // orchestrator knows sweeps by the results that they have, and notes which are created.
 type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
-	done    map[string]int64
-	created []string
+	done     map[string]int64
+	created  []string
+	parallel int32 // of the last one that was created
 }
 
 func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
@@ -39,7 +40,7 @@ func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream 
 }
 
 func (o *orchestrator) CreateSweep(_ context.Context, req *orchestratorv1.CreateSweepRequest) (*orchestratorv1.CreateSweepResponse, error) {
-	o.created = append(o.created, req.GetSweepId())
+	o.created, o.parallel = append(o.created, req.GetSweepId()), req.GetSpec().GetParallel()
 	return &orchestratorv1.CreateSweepResponse{Total: 10, Done: o.done[req.GetSweepId()]}, nil
 }
 
@@ -99,5 +100,24 @@ func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
 	}
 	if _, err := create("queued"); err != nil || !slices.Equal(o.created, []string{"queued"}) {
 		t.Errorf("a given id without results: got %v and %q created, want nil and it", err, o.created)
+	}
+}
+
+// TestParallelIsFree resumes a sweep with other numbers of rollouts at once: it is the same sweep, and the orchestrator learns the number.
+func TestParallelIsFree(t *testing.T) {
+	o := &orchestrator{done: make(map[string]int64)}
+	conn := serve(t, o)
+	var id string
+	for _, parallel := range []int{0, 2, 16} {
+		planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{Trials: 5, Parallel: parallel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id == "" {
+			id = planned.ID()
+		}
+		if _, err := planned.Resume(t.Context(), id, 1); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
+			t.Errorf("%d at once: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
+		}
 	}
 }

@@ -20,6 +20,10 @@ const (
 	usualAnswer   = 512
 	// maxHold bounds how long a request rests whose budget cannot let it wait.
 	maxHold = 30 * time.Second
+	// maxWait bounds how long a request waits for its budget where that takes from the time for the answer.
+	maxWait = time.Minute
+	// parting is kept of a turn's time to say that no answer came.
+	parting = time.Second
 )
 
 // Hold says why a turn was not begun: its budget does not let it.
@@ -81,11 +85,15 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 	case err != nil:
 		return retry.Outcome{Err: err}
 	}
-	body, err := q.client.Send(ctx, q.to, q.request, q.timeout)
+	sent, limit := time.Now(), q.limit(ctx)
+	body, err := q.client.Send(ctx, q.to, q.request, limit)
 	unread := err == nil
 	q.answer, err = q.said.add(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
 	outcome := governor.Outcome{Class: classOf(failure, unread, err)}
+	if failure != nil && failure.Timeout && limit < q.timeout {
+		outcome.Class = governor.Abandoned // it had less time than it may take
+	}
 	if q.answer != nil {
 		outcome.Usage = q.answer.Usage
 	}
@@ -102,7 +110,24 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 	if refused {
 		q.refusal = failure
 	}
-	return retry.Outcome{Err: err, Again: failure.Retryable, After: failure.RetryAfter, Paced: q.cfg.Budget != nil && refused && failure.Retryable}
+	return retry.Outcome{
+		Err: err, Again: failure.Retryable, After: failure.RetryAfter, Paced: q.cfg.Budget != nil && refused && failure.Retryable,
+		Takes: time.Since(sent), // what was slow is slow again: it is not paid for twice to be dropped
+	}
+}
+
+// limit returns how long a request may take that begins now: as long as any, but not longer than its turn.
+func (q *inquiry) limit(ctx context.Context) time.Duration {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		return q.timeout
+	}
+	left := time.Until(deadline)
+	left -= min(parting, left/10)
+	if left > time.Second {
+		left = left.Truncate(time.Second)
+	}
+	return min(q.timeout, left)
 }
 
 // spare makes a hold of a refusal that came to all requests. One that came while others were answered may be this request's own, which may be too
@@ -125,7 +150,7 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	if deadline, limited := ctx.Deadline(); limited {
 		cancel()
 		left := time.Until(deadline)
-		waiting, cancel = context.WithDeadline(ctx, deadline.Add(-min(q.timeout, left/2)))
+		waiting, cancel = context.WithTimeout(ctx, max(left-q.timeout, min(left/2, maxWait)))
 	}
 	defer cancel()
 	grant, err := q.cfg.Budget.Acquire(waiting, q.demand)
@@ -157,7 +182,7 @@ func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
 	switch {
 	case err == nil:
 		return governor.Succeeded
-	case unread, failure == nil:
+	case failure == nil, unread && failure.Status == 0:
 		return governor.Abandoned
 	case failure.Unpaid:
 		return governor.Rejected // whatever its status: asking less does not help

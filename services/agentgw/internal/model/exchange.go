@@ -18,8 +18,6 @@ const (
 	maxTries = 20
 	// maxUseless bounds what is kept of an answer that could not be read.
 	maxUseless = 4 << 10
-	// keyHidden stands where a key was.
-	keyHidden = "[key]"
 )
 
 // Record is what is known of one rollout, and where it becomes known. Its methods may be called although nobody waits for the turn any
@@ -58,7 +56,7 @@ func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model
 		return nil, err
 	}
 	x := &exchange{record: record, codec: codec, secret: to.Secret, limit: p.cfg.ExchangeBytes, earlier: earlier}
-	request := x.clean(r.Body)
+	request := wire.Hide(r.Body, x.secret)
 	x.now = &agentgwv1.Exchange{
 		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
 		Tries: earlier.GetTries(),
@@ -83,15 +81,16 @@ func (x *exchange) answered() (*provider.Answer, bool) {
 }
 
 // add notes one try: the body of an answer, or how asking failed. It returns the body as an answer; one that cannot be read is
-// a *provider.Failure.
+// a *provider.Failure. The key is taken out first, so that what is played now is what would be read from the record.
 func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
 	var answer *provider.Answer
 	try := &agentgwv1.Try{}
 	if err == nil {
-		try.Status, try.Answer = http.StatusOK, x.clean(body)
+		body = wire.Hide(body, x.secret)
+		try.Status, try.Answer = http.StatusOK, body
 		try.AnswerBytes = int64(len(try.Answer))
 		if answer, err = x.codec.Decode(body); err != nil {
-			err = &provider.Failure{Retryable: true, Detail: err.Error()}
+			err = wire.Unread(body, err, x.secret)
 			try.Answer = cut(try.GetAnswer(), maxUseless)
 		}
 	}
@@ -123,14 +122,6 @@ func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
 		x.now.Usage = answer.Usage
 	}
 	return x.record.Keep(context.WithoutCancel(ctx), x.now)
-}
-
-// clean takes the key out, should it be there.
-func (x *exchange) clean(body []byte) []byte {
-	if x.secret == "" || !bytes.Contains(body, []byte(x.secret)) {
-		return body
-	}
-	return bytes.ReplaceAll(body, []byte(x.secret), []byte(keyHidden))
 }
 
 func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

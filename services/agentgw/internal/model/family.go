@@ -121,7 +121,7 @@ func (p *Player) keyed(base, baseVariable, own string, keyVariables []string, he
 // key returns a key from the environment, or from the file that the environment names.
 func (p *Player) key(name string) (string, error) {
 	if key := strings.TrimSpace(p.cfg.Getenv(name)); key != "" {
-		return key, nil
+		return key, sendable(key, name)
 	}
 	path := p.cfg.Getenv(name + fileSuffix)
 	if path == "" {
@@ -131,7 +131,17 @@ func (p *Player) key(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read %s%s: %w", name, fileSuffix, err)
 	}
-	return strings.TrimSpace(string(raw)), nil
+	key := strings.TrimSpace(string(raw))
+	return key, sendable(key, fmt.Sprintf("%s%s, %s", name, fileSuffix, path))
+}
+
+// sendable fails if no header takes the key that was read from where.
+func sendable(key, where string) error {
+	control := func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }
+	if strings.ContainsFunc(key, control) {
+		return fmt.Errorf("the key in %s has a line break or another control character within it, expected one key on one line", where)
+	}
+	return nil
 }
 
 // vertexEndpoint needs no key at another address than Google's: a proxy there has credentials of its own.

@@ -117,7 +117,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	case errors.As(err, &failure):
 		reply, err = p.refused(model, failure)
 	case err == nil:
-		reply, err = p.compose(req, tools, answer)
+		reply = p.compose(req, tools, answer)
 	}
 	if failure := reply.GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
 		failure.Detail = "the simulated user: " + failure.GetDetail()
@@ -212,14 +212,14 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 
 // compose turns an answer into messages. Calls win over text. A model that has made nothing but mistakes for maxMistakes turns
 // ends its rollout.
-func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) (*agentgwv1.Reply, error) {
+func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	reply := &agentgwv1.Reply{Usage: p.charged(req.GetPlayer().GetModel(), answer.Usage)}
 	if n := len(answer.Calls); n > maxCalls {
-		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)}), nil
+		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
 	}
 	if raised := answer.Raised; raised != nil && req.GetCompat() {
-		return fails(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail}), nil
+		return fails(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail})
 	}
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
@@ -230,21 +230,21 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	} else {
 		var err error
 		if reply.Messages, mistake, err = composer.Stated(stated(answer.Calls), tools); err != nil {
-			return fails(reply, mistake), nil
+			return fails(reply, mistake)
 		}
 	}
 	if mistake != nil && mistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {
 		mistake.Detail = fmt.Sprintf("%d turns in a row could not be used; the last: %s", maxMistakes, mistake.Detail)
-		return fails(reply, mistake), nil
+		return fails(reply, mistake)
 	}
 	reply.Provider = req.GetPlayer().GetModel().GetProvider()
 	if keepsIDs(reply.GetMessages(), answer.Calls) {
 		reply.Native = answer.Native
 	}
 	if n := proto.Size(reply); n > p.cfg.TurnBytes {
-		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)}), nil
+		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)})
 	}
-	return reply, nil
+	return reply
 }
 
 // keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the provider's own form holds those, so that it cannot stand

@@ -106,7 +106,7 @@ type Sweep struct {
 	Trials int32 `protobuf:"varint,5,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep.
 	Seed int64 `protobuf:"varint,6,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Rollouts at once per worker process; 0 leaves it to the workers.
+	// Not written any more: it changes no result, and a sweep goes on with another number. Jobs carry it.
 	Parallel int32 `protobuf:"varint,7,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
 	Compat bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`

@@ -179,7 +179,11 @@ func TestDecode(t *testing.T) {
 func TestDecodeUnreadable(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`,
-		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`, `{"message":{"tool_calls":[{"function":{"arguments":{}}}]}}`,
+		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`,
+		`{"finish_reason":"ERROR_TOXIC","message":{"content":[{"type":"text","text":"x"}]}}`,
+		`{"finish_reason":"ERROR_LIMIT","message":{}}`, `{"finish_reason":"USER_CANCEL","message":{}}`,
+		`{"finish_reason":"TIMEOUT","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}`,
+		`{"message":{"tool_calls":[{"function":{"arguments":{}}}]}}`,
 		`{"message":{"tool_calls":[{"id":1}]}}`, `{"message":{"content":[{"type":"thinking","thinking":5}]}}`,
 	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {

@@ -82,8 +82,8 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
 	}
-	if read.FinishReason == cohere.ChatFinishReasonError {
-		return nil, fmt.Errorf("%w: the provider says that it failed within the answer", provider.ErrAnswer)
+	if !sound(read.FinishReason) {
+		return nil, fmt.Errorf("%w: the provider broke it off: %s", provider.ErrAnswer, read.FinishReason)
 	}
 	if read.Message == nil {
 		return nil, fmt.Errorf("%w: a chat answer without a message", provider.ErrAnswer)
@@ -108,6 +108,17 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		}
 	}
 	return answer, nil
+}
+
+// sound says whether an answer that ended for the reason is the model's turn. What ended for any other reason, such as ERROR, ERROR_TOXIC or
+// TIMEOUT, the provider gave up.
+func sound(reason cohere.ChatFinishReason) bool {
+	switch reason {
+	case "", cohere.ChatFinishReasonComplete, cohere.ChatFinishReasonStopSequence, cohere.ChatFinishReasonMaxTokens, cohere.ChatFinishReasonToolCall:
+		return true
+	case cohere.ChatFinishReasonError:
+	}
+	return false
 }
 
 // calls returns the message's calls; of an answer that was cut off the last one may lack something.

@@ -48,12 +48,8 @@ func decode(body []byte) (*provider.Answer, error) {
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, err
 	}
-	if read.Status == sdk.ResponseStatusFailed {
-		detail := "no details"
-		if read.Error != nil {
-			detail = strings.TrimSpace(string(read.Error.Code) + " " + read.Error.Message)
-		}
-		return nil, fmt.Errorf("it failed: %s", detail)
+	if err := read.unfinished(); err != nil {
+		return nil, err
 	}
 	if read.Output == nil {
 		return nil, errors.New("no list of output items")
@@ -81,6 +77,22 @@ func decode(body []byte) (*provider.Answer, error) {
 	var err error
 	answer.Native, err = json.Marshal(said.native)
 	return answer, err
+}
+
+// unfinished says why what there is of an answer is not the model's turn, nil if it is.
+func (r *response) unfinished() error {
+	switch r.Status {
+	case sdk.ResponseStatusFailed:
+		detail := "no details"
+		if r.Error != nil {
+			detail = strings.TrimSpace(string(r.Error.Code) + " " + r.Error.Message)
+		}
+		return fmt.Errorf("it failed: %s", detail)
+	case sdk.ResponseStatusCancelled, sdk.ResponseStatusInProgress, sdk.ResponseStatusQueued:
+		return fmt.Errorf("it is not complete: %s", r.Status)
+	case sdk.ResponseStatusCompleted, sdk.ResponseStatusIncomplete:
+	}
+	return nil
 }
 
 // usage returns the usage, nil if the provider did not say. No number is below zero, as it would give budgets back what was spent.

@@ -121,6 +121,16 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeIncomplete shows answers that the provider gave up: they are not the model's turn, whatever there is of them.
+func TestDecodeIncomplete(t *testing.T) {
+	for _, status := range []string{"failed", "cancelled", "in_progress", "queued"} {
+		body := `{"status":"` + status + `","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`
+		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
+			t.Errorf("%s: got %+v and %v, want ErrAnswer", status, got, err)
+		}
+	}
+}
+
 // FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"output":[{"type":"reasoning","encrypted_content":"e"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}","status":null}]}`))

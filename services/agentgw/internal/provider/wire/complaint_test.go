@@ -11,14 +11,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestComplaints tells accounts without credit from those that ask too often: only the latter are worth waiting for.
-func TestComplaints(t *testing.T) {
+// complained is an error that a provider sends, and what becomes of it.
+type complained struct {
+	status int
+	body   string
+	want   provider.Failure
+}
+
+func complaints() map[string]complained {
 	const none = "the account has no credit left: "
-	tests := map[string]struct {
-		status int
-		body   string
-		want   provider.Failure
-	}{
+	return map[string]complained{
 		"OpenAI's quota": {
 			429, `{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}`,
 			provider.Failure{Status: 429, Unpaid: true, Detail: none + "You exceeded your current quota"},
@@ -42,6 +44,16 @@ func TestComplaints(t *testing.T) {
 			429, `{"error": {"code": 429, "message": "Quota exceeded for metric: GenerateRequestsPerDay", "status": "RESOURCE_EXHAUSTED"}}`,
 			provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "Quota exceeded for metric: GenerateRequestsPerDay"},
 		},
+		"Moonshot's quota": {
+			429, `{"error": {"message": "Your account is suspended", "type": "exceeded_current_quota_error"}}`,
+			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your account is suspended"},
+		},
+		"Zhipu's balance": {429, `{"error": {"code": "1113", "message": "m"}}`, provider.Failure{Status: 429, Unpaid: true, Detail: none + "m"}},
+		"one-api's quota": {403, `{"error": {"code": "insufficient_user_quota", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"}},
+		"xAI's team": {
+			429, `{"code": "x", "error": "Your team t has either used all available credits or reached its monthly spending limit."}`,
+			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your team t has either used all available credits or reached its monthly spending limit."},
+		},
 		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, Unpaid: true, Detail: none + "pay"}},
 		"Cohere's form": {
 			429, `{"id": "x", "message": "too many"}`, provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "too many"},
@@ -51,7 +63,11 @@ func TestComplaints(t *testing.T) {
 			provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "insufficient_quota is not meant"},
 		},
 	}
-	for name, test := range tests {
+}
+
+// TestComplaints tells accounts without credit from those that ask too often: only the latter are worth waiting for.
+func TestComplaints(t *testing.T) {
+	for name, test := range complaints() {
 		t.Run(name, func(t *testing.T) {
 			to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")

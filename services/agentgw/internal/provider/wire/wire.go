@@ -21,7 +21,6 @@ import (
 const (
 	// maxErrorBytes bounds how much of an error's body is read.
 	maxErrorBytes = 64 << 10
-	hidden        = "[key]"
 
 	dialTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second
@@ -83,9 +82,7 @@ func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, tim
 	default:
 		failure = &provider.Failure{Network: true, Retryable: true, Detail: reason(err)}
 	}
-	if to.Secret != "" {
-		failure.Detail = strings.ReplaceAll(failure.Detail, to.Secret, hidden)
-	}
+	failure.Detail = string(Hide([]byte(failure.Detail), to.Secret))
 	return nil, failure
 }
 
@@ -107,7 +104,7 @@ func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (bo
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refused(response, to.Secret)
+		return nil, refused(response, to, r)
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))
 	switch {
@@ -132,35 +129,52 @@ func reason(err error) string {
 }
 
 // refused describes an answer that is no success.
-func refused(response *http.Response, secret string) *provider.Failure {
+func refused(response *http.Response, to Endpoint, r *provider.Request) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what came is worth telling even if it broke off
 	said := readComplaint(raw)
-	failure := &provider.Failure{
-		Status:     response.StatusCode,
-		Retryable:  retryable(response),
-		RetryAfter: cmp.Or(retryAfter(response.Header), said.delay),
-		Detail:     excerpt(said.text, secret),
+	failure := said.failure(response.StatusCode, to.Secret)
+	if hint := redirect(response, to, r); hint != "" {
+		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")
 	}
-	if said.unpaid(response.StatusCode) {
-		failure.Unpaid, failure.Retryable, failure.RetryAfter = true, false, 0
-		failure.Detail = "the account has no credit left: " + failure.Detail
+	if failure.Unpaid {
+		return failure
+	}
+	failure.RetryAfter = cmp.Or(retryAfter(response.Header), failure.RetryAfter)
+	switch response.Header.Get("X-Should-Retry") { // the provider's word counts more than the status
+	case "true":
+		failure.Retryable = true
+	case "false":
+		failure.Retryable = false
 	}
 	return failure
 }
 
-// retryable says whether the same request may succeed later; the provider's word counts more than the status.
-func retryable(response *http.Response) bool {
-	switch response.Header.Get("X-Should-Retry") {
-	case "true":
-		return true
-	case "false":
-		return false
+// redirect says where an answer sends the request and what to do about it, "" if it sends it nowhere. A query may hold what nobody else may
+// know, and so may a user.
+func redirect(response *http.Response, to Endpoint, r *provider.Request) string {
+	if response.StatusCode >= http.StatusBadRequest {
+		return ""
 	}
-	switch code := response.StatusCode; code {
+	at, err := response.Location()
+	if err != nil {
+		return ""
+	}
+	at.User, at.RawQuery, at.ForceQuery, at.Fragment = nil, "", false, ""
+	path, _, _ := strings.Cut(r.Path, "?")
+	base, whole := strings.CutSuffix(at.String(), path)
+	if whole && base != to.BaseURL {
+		return fmt.Sprintf("it redirects to %s, which nobody follows: give this address as --base-url", excerpt(base, to.Secret))
+	}
+	return fmt.Sprintf("it redirects to %s, which nobody follows: if the provider is there, give its address as --base-url", excerpt(at.String(), to.Secret))
+}
+
+// retryable says whether the same request may succeed later.
+func retryable(status int) bool {
+	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return true
 	default:
-		return code >= http.StatusInternalServerError
+		return status >= http.StatusInternalServerError
 	}
 }
 

@@ -72,7 +72,6 @@ func TestFailures(t *testing.T) {
 		"nonsense":   {status(408, "x", "Retry-After", "-1"), provider.Failure{Status: 408, Retryable: true, Detail: "x"}},
 		"told to":    {status(400, "x", "X-Should-Retry", "true"), provider.Failure{Status: 400, Retryable: true, Detail: "x"}},
 		"told not":   {status(500, "x", "X-Should-Retry", "false"), provider.Failure{Status: 500, Detail: "x"}},
-		"redirect":   {status(302, "x", "Location", "http://elsewhere.invalid/"), provider.Failure{Status: 302, Detail: "x"}},
 		"long":       {status(500, strings.Repeat("é", 500)), provider.Failure{Status: 500, Retryable: true, Detail: strings.Repeat("é", 150) + "…"}},
 		"cut key":    {status(500, strings.Repeat("x", 295)+secret), provider.Failure{Status: 500, Retryable: true, Detail: strings.Repeat("x", 295) + "[key]"}},
 		"huge":       {status(200, strings.Repeat("x", 2000)), provider.Failure{Status: 200, Detail: "an answer of more than 1024 bytes"}},
@@ -99,6 +98,38 @@ func TestFailures(t *testing.T) {
 				t.Errorf("error %q holds the key", err)
 			}
 		})
+	}
+}
+
+// TestRedirects shows that nobody follows a redirect, and what is said about it: where it goes, but no password, no query and no key.
+func TestRedirects(t *testing.T) {
+	const address, at = "give this address as --base-url", "if the provider is there, give its address as --base-url"
+	tests := map[string]struct {
+		status         int
+		location, body string
+		want           string
+	}{
+		"of the path":     {307, "https://u:p4ss@elsewhere.invalid/v1/p?q=1", "", "it redirects to https://elsewhere.invalid/v1, which nobody follows: " + address},
+		"to another path": {302, "http://elsewhere.invalid/?k=v", "x", "x; it redirects to http://elsewhere.invalid/, which nobody follows: " + at},
+		"with the key":    {308, "/" + secret, "", "it redirects to ADDRESS/[key], which nobody follows: " + at},
+		"to itself":       {301, "/p", "", "it redirects to ADDRESS/p, which nobody follows: " + at},
+		"to nowhere":      {304, "", "", noDetails},
+		"no redirect":     {400, "http://elsewhere.invalid/p", "", noDetails},
+	}
+	for name, test := range tests {
+		to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			if test.location != "" {
+				w.Header().Set("Location", test.location)
+			}
+			w.WriteHeader(test.status)
+			_, _ = w.Write([]byte(test.body))
+		})
+		_, err := send(t, to, time.Minute)
+		want := &provider.Failure{Status: test.status, Detail: strings.ReplaceAll(test.want, "ADDRESS", to.BaseURL)}
+		got, _ := errors.AsType[*provider.Failure](err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

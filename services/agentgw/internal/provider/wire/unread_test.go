@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// TestUnread shows what becomes of errors that come with a status of success.
+func TestUnread(t *testing.T) {
+	again := func(detail string) provider.Failure { return provider.Failure{Retryable: true, Detail: detail} }
+	tests := map[string]struct {
+		body string
+		want provider.Failure
+	}{
+		"OpenRouter's rate": {`{"error":{"code":429,"message":"Rate limit exceeded"}}`, provider.Failure{Status: 429, Retryable: true, Detail: "Rate limit exceeded"}},
+		"a code as a text":  {`{"error":{"code":"503","message":"m"}}`, provider.Failure{Status: 503, Retryable: true, Detail: "m"}},
+		"no credit":         {`{"error":{"code":402,"message":"m"}}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"}},
+		"a word for that":   {`{"error":{"code":"insufficient_quota","message":"m"}}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"}},
+		"a bad request":     {`{"error":{"code":400,"message":"m"}}`, provider.Failure{Status: 400, Detail: "m"}},
+		"a bad key":         {`{"error":{"code":401,"message":"` + secret + `"}}`, provider.Failure{Status: 401, Detail: "[key]"}},
+		"no permission":     {`{"error":{"code":403,"message":"m"}}`, provider.Failure{Status: 403, Detail: "m"}},
+		"no model":          {`{"error":{"code":404,"message":"m"}}`, provider.Failure{Status: 404, Detail: "m"}},
+		"Anthropic's":       {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, provider.Failure{Status: 529, Retryable: true, Detail: "Overloaded"}},
+		"Anthropic's key":   {`{"type":"error","error":{"type":"authentication_error","message":"m"}}`, provider.Failure{Status: 401, Detail: "m"}},
+		"Google's": {
+			`[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"3s"}]}}]`,
+			provider.Failure{Status: 429, Retryable: true, RetryAfter: 3 * time.Second, Detail: "m"},
+		},
+		"a failed response": {`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`, provider.Failure{Status: 500, Retryable: true, Detail: "m"}},
+		"a prompt":          {`{"status":"failed","error":{"code":"invalid_prompt","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
+		"a policy":          {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
+		"an unknown code":   {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
+		"a text":            {`{"error":"m"}`, again("the answer is an error: m")},
+		"no error":          {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
+		"HTML":              {"<html>\n <p>", again(`e: "<html> <p>"`)},
+		"long":              {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
+		"a key at the cut":  {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
+		"empty":             {" ", again("e: it is empty")},
+	}
+	for name, test := range tests {
+		if diff := cmp.Diff(&test.want, Unread([]byte(test.body), errors.New("e"), secret)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func FuzzUnread(f *testing.F) {
+	f.Add([]byte(`{"error": {"message": "m", "code": 429}}`), "m")
+	f.Add([]byte("<html>"), "")
+	f.Fuzz(func(t *testing.T, body []byte, secret string) {
+		got := Unread(body, errors.New("e"), secret)
+		if got.Detail == "" || len(got.Detail) > 2000 || got.Unpaid && got.Retryable || got.Status != 0 && (got.Status < 400 || got.Status > maxStatus) {
+			t.Errorf("of %q: got %+v, want a short detail and the status of an error", body, got)
+		}
+	})
+}
