@@ -18,8 +18,8 @@ import (
 // soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs a fiftieth of it.
 const soon = 5 * time.Second
 
-// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it completes the same files
-// that an uninterrupted run leaves.
+// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it, with as many rollouts at
+// once as one likes, completes the same files that an uninterrupted run leaves.
 func TestInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestInterruptAndResume(t *testing.T) {
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
-			toolsandbox(t, append(flags, "--out", broken, "--resume")...)
+			toolsandbox(t, append(flags, "--out", broken, "--resume", "--parallel", "3")...)
 			equalRuns(t, calm, broken)
 		})
 	}

@@ -93,7 +93,7 @@ func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
 
 // RegisterTemplateFlags adds the flag that says whose prompts models get that know no tool calling.
 func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl and cohere.tmpl replace the program's own prompts")
+	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl and plain.tmpl replace the program's own prompts")
 }
 
 // RegisterAttachFlags adds the flags that say how plug-in agents are connected.

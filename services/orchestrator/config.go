@@ -42,9 +42,14 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Name, "orchestrator-name", c.Name, "name of this process in logs and claims")
 	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "rollouts that this process plays at once; 0 only serves and leaves the queue alone")
 	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
-	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player")
+	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
 	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
+}
+
+// RegisterTurnFlags adds the flag that bounds a turn.
+func (c *Config) RegisterTurnFlags(fs *pflag.FlagSet) {
+	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player")
 }
 
 // Validate returns all fields that are out of range.

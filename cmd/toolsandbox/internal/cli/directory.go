@@ -25,22 +25,29 @@ type runFile struct {
 	Round int32 `json:"round,omitempty"`
 }
 
-// openDirectory makes the output directory. A directory that holds a run is only accepted to resume it.
+// openDirectory makes the output directory. A directory that holds a run is only accepted to resume it. What a start that failed left
+// there is no run.
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
-	_, stateErr := os.Stat(filepath.Join(path, stateDirectory))
+	_, runErr := os.Stat(d.runFile())
 	_, summaryErr := os.Stat(filepath.Join(path, results.SummaryFile))
-	holdsRun := stateErr == nil || summaryErr == nil
 	switch {
-	case resume && stateErr != nil:
-		return nil, launch.Usage("--resume: no interrupted run in %s", path)
-	case !resume && holdsRun:
+	case resume && runErr != nil:
+		return nil, d.noRun()
+	case !resume && runErr == nil:
 		return nil, launch.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
+	case !resume && summaryErr == nil:
+		return nil, launch.Usage("--out: %s holds the results of a run already: choose another directory", path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
 	}
 	return d, nil
+}
+
+// noRun says that there is nothing to go on with.
+func (d *directory) noRun() error {
+	return launch.Usage("--resume: no interrupted run in %s: start it without --resume", d.path)
 }
 
 // data returns the default directory for the services' data.
@@ -50,7 +57,7 @@ func (d *directory) data() string { return filepath.Join(d.path, stateDirectory)
 func (d *directory) run() (runFile, error) {
 	raw, err := os.ReadFile(d.runFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return runFile{}, launch.Usage("--resume: the run in %s never began: remove the directory and start anew", d.path)
+		return runFile{}, d.noRun()
 	}
 	if err != nil {
 		return runFile{}, fmt.Errorf("resume: %w", err)

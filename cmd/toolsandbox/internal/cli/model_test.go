@@ -11,6 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // chat answers as a server of chat completions whose agent switches wifi off and whose user then ends the conversation.
@@ -134,6 +141,39 @@ func TestRunModelFault(t *testing.T) {
 	}
 }
 
+// TestModelTimeout gives models a time for one answer: a turn gets more than that.
+func TestModelTimeout(t *testing.T) {
+	for _, test := range []struct {
+		args              []string
+		agent, user, turn time.Duration
+	}{
+		{[]string{"--agent", "openai:m"}, 0, 0, 2 * time.Minute},
+		{[]string{"--agent", "openai:m", "--model-timeout", "30s"}, 30 * time.Second, 0, 2 * time.Minute},
+		{[]string{"--agent", "openai:m", "--model-timeout", "2m"}, 2 * time.Minute, 0, 3 * time.Minute},
+		{[]string{"--agent", "oracle", "--user", "openai:m", "--model-timeout", "10m"}, 0, 10 * time.Minute, 12 * time.Minute},
+		{[]string{"--agent", "openai:m", "--user", "openai:m", "--model-timeout", "1h"}, time.Hour, time.Hour, 72 * time.Minute},
+		{[]string{"--agent", "openai:m", "--orchestrator-respond-timeout", "9m"}, 0, 0, 9 * time.Minute},
+		{[]string{"--agent", "openai:m", "--model-timeout", "5m", "--orchestrator-respond-timeout", "9m"}, 5 * time.Minute, 0, 9 * time.Minute},
+		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 72 * time.Minute},
+	} {
+		options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		options.register(flags)
+		if err := flags.Parse(test.args); err != nil {
+			t.Fatal(err)
+		}
+		spec, err := options.prepare([]string{"turn_off_wifi"})
+		if err != nil {
+			t.Errorf("%v: %v", test.args, err)
+			continue
+		}
+		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.engine.Orchestrator.RespondTimeout
+		if agent != test.agent.Milliseconds() || user != test.user.Milliseconds() || turn != test.turn {
+			t.Errorf("%v: got %d ms for the agent, %d ms for the user, %s for a turn, want %s, %s and %s", test.args, agent, user, turn, test.agent, test.user, test.turn)
+		}
+	}
+}
+
 func TestModelFlagErrors(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -145,6 +185,11 @@ func TestModelFlagErrors(t *testing.T) {
 		{[]string{"--agent", "oracle", "--temperature", "1"}, "--temperature, --max-tokens: given, but --agent is no model"},
 		{[]string{"--agent", "openai:m", "--temperature", "3"}, "--temperature: 3 given, expected 0 to 2"},
 		{[]string{"--agent", "openai:m", "--max-tokens", "-1"}, "--max-tokens: -1 given, expected 1 or more"},
+		{[]string{"--agent", "oracle", "--model-timeout", "5m"}, "--model-timeout: given, but neither --agent nor --user is a model"},
+		{[]string{"--agent", "openai:m", "--model-timeout", "999ms"}, "--model-timeout: 999ms given, expected 1s to 1h0m0s"},
+		{[]string{"--agent", "openai:m", "--model-timeout", "0"}, "--model-timeout: 0s given, expected 1s to 1h0m0s"},
+		{[]string{"--agent", "openai:m", "--model-timeout", "61m"}, "--model-timeout: 1h1m0s given, expected 1s to 1h0m0s"},
+		{[]string{"--agent", "openai:m", "--orchestrator-respond-timeout", "0s"}, "--orchestrator-respond-timeout: 0s given, expected more than 0"},
 		{[]string{"--agent", "oracle", "--reasoning-effort", "low"}, `--reasoning-effort, --thinking-budget: given, but player "oracle" is no model`},
 		{[]string{"--agent", "openai:m", "--user-thinking-budget", "5"}, `--user: --reasoning-effort, --thinking-budget: given, but player "scripted" is no model`},
 		{[]string{"--agent", "openai:m", "--reasoning-effort", "much"}, `--reasoning-effort: "much" given, expected one of none, minimal, low, medium, high, xhigh`},

@@ -97,6 +97,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
+	o.engine.Orchestrator.RegisterTurnFlags(flags)
 	o.engine.AgentGateway.RegisterAttachFlags(flags)
 	o.engine.AgentGateway.RegisterTemplateFlags(flags)
 	o.engine.AgentGateway.RegisterBudgetFlags(flags)
@@ -117,15 +118,24 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if o.parallel < 1 || o.parallel > 100000 {
 		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
 	}
-	if err := errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(), o.engine.AgentGateway.Validate()); err != nil {
+	if err := o.validate(); err != nil {
 		return sweep.Spec{}, launch.Usage("%w", err)
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
 	o.engine.Orchestrator.Parallel = o.parallel
-	spec.ID, spec.Parallel = o.sweepID, o.parallel
+	spec.ID = o.sweepID
+	if o.engine.Network.Remote { // else it is the process's own, so that what waits in the queue since an earlier part keeps to it too
+		spec.Parallel = o.parallel
+	}
 	return spec, nil
+}
+
+// validate returns what is out of range in the flags that are not about what is run.
+func (o *runOptions) validate() error {
+	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(),
+		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
 }
 
 // specify returns what the flags say is to be run.
@@ -160,8 +170,10 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
+	turn := &o.engine.Orchestrator.RespondTimeout
+	*turn = max(*turn, o.models.turn())
 	if timeout, ok := atTerminal(agent, user); ok {
-		o.engine.Orchestrator.RespondTimeout = timeout
+		*turn = max(*turn, timeout)
 		o.parallel = 1 // a person follows one conversation at a time
 	}
 	return sweep.Spec{

@@ -59,9 +59,9 @@ func (p *Progress) End() {
 }
 
 func (p *Progress) line(last string) string {
-	mean := 0.0
+	mean := "–"
 	if p.scored > 0 {
-		mean = p.sum / float64(p.scored)
+		mean = fmt.Sprintf("%.3f", p.sum/float64(p.scored))
 	}
-	return fmt.Sprintf("%d/%d rollouts, mean score %.3f, %s: %s", p.done, p.total, mean, time.Since(p.began).Round(100*time.Millisecond), last)
+	return fmt.Sprintf("%d/%d rollouts, mean score %s, %s: %s", p.done, p.total, mean, time.Since(p.began).Round(100*time.Millisecond), last)
 }

@@ -30,6 +30,7 @@ type budget struct {
 	measured metric.MeasurementOption // is made of it
 	breaker  breaker
 	drought  drought
+	notice   notice
 	queue    queue
 
 	running int
@@ -179,7 +180,8 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 	case Unsent:
 		b.tally.refunds = append(b.tally.refunds, refund{second: gr.second, requests: 1, tokens: gr.w.tokens})
 	case Succeeded:
-		b.tally.answered, b.drought = true, drought{}
+		b.tally.answered = true
+		b.answers(now)
 		if gr.began.After(b.cut) {
 			b.tally.successes++
 		}
@@ -258,6 +260,7 @@ func (b *budget) waitsFor(now time.Time) string {
 // report implements kept.
 func (b *budget) report(now time.Time, last bool) change {
 	b.expire(now)
+	b.notify(now)
 	if b.sent == nil {
 		b.seq++
 		b.sent = &report{replica: b.replica, seq: b.seq, tally: b.tally}
@@ -303,7 +306,7 @@ func (b *budget) accept(now, booked time.Time, told report, got allotment) {
 	if got.Answered != b.answered {
 		b.answered = got.Answered
 		if b.breaker.opened == 0 { // else the way from here may be what is broken
-			b.drought = drought{}
+			b.answers(now)
 		}
 	}
 	if got.Requests > 0 || got.Tokens > 0 {

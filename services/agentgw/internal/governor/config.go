@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/pflag"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // anyProvider is the name of the limit for providers that have none of their own.
@@ -107,6 +109,24 @@ func (c Config) limit(provider string) Limit {
 	return limit
 }
 
+// budgetOf returns the name of the budget of a provider's models: the provider's, as it is written before a model.
+func budgetOf(provider string) (string, error) {
+	known := []string{anyProvider}
+	for number := range agentgwv1.Model_Provider_name {
+		if of := agentgwv1.Model_Provider(number); of != agentgwv1.Model_PROVIDER_UNSPECIFIED {
+			known = append(known, strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(of.String(), "PROVIDER_")), "_", "-"))
+		}
+	}
+	slices.Sort(known)
+	switch {
+	case provider == "openai-responses":
+		return "openai", nil // the same keys and models by another interface
+	case !slices.Contains(known, provider):
+		return "", fmt.Errorf("no provider is called %q, expected one of %s", provider, strings.Join(known, ", "))
+	}
+	return provider, nil
+}
+
 // ParseLimit reads rpm:600,tpm:200000,concurrency:64; each part may be left out.
 func ParseLimit(text string) (Limit, error) {
 	var limit Limit
@@ -166,11 +186,15 @@ func (l *limits) Set(text string) error {
 		if !ok || name == "" {
 			return fmt.Errorf("%q given, expected PROVIDER=LIMITS as in openai=rpm:600,concurrency:64", one)
 		}
+		budget, err := budgetOf(name)
+		if err != nil {
+			return err
+		}
 		limit, err := ParseLimit(rest)
 		if err != nil {
 			return fmt.Errorf("limit of %s: %w", name, err)
 		}
-		merged[name] = limit
+		merged[budget] = limit
 	}
 	*l.of = merged
 	return nil

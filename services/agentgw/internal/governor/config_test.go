@@ -22,6 +22,12 @@ func TestLimitFlag(t *testing.T) {
 			map[string]Limit{"openai": {600, 200000, 64}, "default": {Concurrency: 8}}, "",
 		},
 		{[]string{"--agentgw-limit", "openai=rpm:6; google=tpm:5"}, map[string]Limit{"openai": {Requests: 6}, "google": {Tokens: 5}}, ""},
+		{[]string{"--agentgw-limit", "openai-responses=rpm:6;cohere-prompted=rpm:1"}, map[string]Limit{"openai": {Requests: 6}, "cohere-prompted": {Requests: 1}}, ""},
+		{
+			[]string{"--agentgw-limit", "opnai=rpm:5"}, nil, `no provider is called "opnai", expected one of ` +
+				"anthropic, cohere, cohere-prompted, default, google, gorilla, hermes, mistral, openai, openai-responses, plain, vertex",
+		},
+		{[]string{"--agentgw-limit", "unspecified=rpm:5"}, nil, `no provider is called "unspecified"`},
 		{[]string{"--agentgw-limit", "openai"}, nil, `"openai" given, expected PROVIDER=LIMITS as in openai=rpm:600,concurrency:64`},
 		{[]string{"--agentgw-limit", "=rpm:1"}, nil, "expected PROVIDER=LIMITS"},
 		{[]string{"--agentgw-limit", "openai="}, nil, `limit of openai: "" given, expected rpm:N, tpm:N or concurrency:N with a number from 1`},
@@ -49,10 +55,10 @@ func TestLimitFlag(t *testing.T) {
 		}
 	}
 	cfg := DefaultConfig()
-	if err := (&limits{of: &cfg.Limits}).Set("b=tpm:2;a=rpm:1,concurrency:3"); err != nil {
+	if err := (&limits{of: &cfg.Limits}).Set("openai=tpm:2;google=rpm:1,concurrency:3"); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := (&limits{of: &cfg.Limits}).String(), "a=rpm:1,concurrency:3;b=tpm:2"; got != want {
+	if got, want := (&limits{of: &cfg.Limits}).String(), "google=rpm:1,concurrency:3;openai=tpm:2"; got != want {
 		t.Errorf("String: got %s, want %s", got, want)
 	}
 }

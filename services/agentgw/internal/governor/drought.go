@@ -57,6 +57,17 @@ func (d *drought) enter(now time.Time, p party) {
 	d.since[p] = now
 }
 
+// newest returns since when the last party waits.
+func (d *drought) newest() time.Time {
+	var last time.Time
+	for _, since := range d.since {
+		if since.After(last) {
+			last = since
+		}
+	}
+	return last
+}
+
 // waited returns for how long a party is known to have waited in vain. Nothing may be asked until shut; after that, and after the last request
 // that failed, nobody knows.
 func (d *drought) waited(now, shut time.Time, p party) time.Duration {
@@ -116,6 +127,7 @@ func (b *budget) starved(now time.Time, p party) error {
 // dries notes that a request of a party was refused or failed, and fails those that have waited for as long as they may.
 func (b *budget) dries(now time.Time, p party, o Outcome) {
 	b.drought.note(now, p, o)
+	b.notify(now)
 	if now.Sub(b.drought.began) < b.g.cfg.MaxWait {
 		return
 	}

@@ -13,12 +13,16 @@ type Spend struct {
 	Micros int64 `json:"micros,omitempty"`
 }
 
-// String names what is not 0.
-func (s Spend) String() string {
-	if s.Micros == 0 {
+// limitedBy names what the limit bounds.
+func (s Spend) limitedBy(limit Spend) string {
+	switch {
+	case limit.Micros == 0:
 		return fmt.Sprintf("%d tokens", s.Tokens)
+	case limit.Tokens == 0:
+		return price.Dollars(s.Micros)
+	default:
+		return fmt.Sprintf("%d tokens and %s", s.Tokens, price.Dollars(s.Micros))
 	}
-	return fmt.Sprintf("%d tokens and %s", s.Tokens, price.Dollars(s.Micros))
 }
 
 // most is where sums stop, and mostTokens what one request is taken to use at most, whatever a provider says.
@@ -40,6 +44,11 @@ func (s Spend) minus(o Spend) Spend {
 // within says whether s exceeds limit in nothing.
 func (s Spend) within(limit Spend) bool {
 	return (limit.Tokens == 0 || s.Tokens <= limit.Tokens) && (limit.Micros == 0 || s.Micros <= limit.Micros)
+}
+
+// reaches says whether s leaves nothing of limit in something.
+func (s Spend) reaches(limit Spend) bool {
+	return limit.Tokens > 0 && s.Tokens >= limit.Tokens || limit.Micros > 0 && s.Micros >= limit.Micros
 }
 
 // spending is what a request is estimated to cost, and how that was computed.

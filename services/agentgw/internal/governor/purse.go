@@ -191,9 +191,8 @@ func (a *account) settle(now int64, limit Spend, c claim) reserve {
 	if next := c.held.plus(c.need); next.Tokens <= rest.Tokens && next.Micros <= rest.Micros { // else it would keep from others what it cannot use
 		got.Got = Spend{Tokens: min(c.held.Tokens+c.want.Tokens, rest.Tokens), Micros: min(c.held.Micros+c.want.Micros, rest.Micros)}
 	}
-	reached := limit.Tokens > 0 && a.Spent.Tokens >= limit.Tokens || limit.Micros > 0 && a.Spent.Micros >= limit.Micros
 	alone := others == (Spend{}) && c.held == (Spend{})
-	got.Over = reached || alone && !a.Spent.plus(c.need).within(limit)
+	got.Over = a.Spent.reaches(limit) || alone && !a.Spent.plus(c.need).within(limit)
 	got.Reserved = Spend{Tokens: max(got.Got.Tokens, before.Tokens), Micros: max(got.Got.Micros, before.Micros)}
 	if c.last {
 		got.Got, got.Reserved, got.Expires = Spend{}, Spend{}, a.At-forget+remember
@@ -263,7 +262,7 @@ func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserv
 		p.retry = now.Add(poll)
 	}
 	if got.Over && limit != (Spend{}) {
-		p.over = fmt.Errorf("%w: %s of %s", ErrSpent, spent, limit)
+		p.over = exceeded(spent, limit, told.need)
 	}
 	if p.over != nil {
 		p.stop(limit)
@@ -271,6 +270,15 @@ func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserv
 	for _, b := range p.g.budgets {
 		b.dispatch(now)
 	}
+}
+
+// exceeded says that a limit is reached, or that the next request does not fit into what is left.
+func exceeded(spent, limit, need Spend) error {
+	err := fmt.Errorf("%w: %s of %s", ErrSpent, spent.limitedBy(limit), limit.limitedBy(limit))
+	if spent.reaches(limit) || spent.plus(need).within(limit) {
+		return err
+	}
+	return fmt.Errorf("%w, and the next request needs about %s", err, need.limitedBy(limit))
 }
 
 // stop fails the requests that wait with a limit that is reached. If others wait with another one, it is theirs that counts now.

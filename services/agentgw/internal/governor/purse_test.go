@@ -57,13 +57,13 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 		slack  int // of began
 		reason string
 	}{
-		{"tokens", demand("s"), Spend{Tokens: 100_000}, usual, 100, 0, "budget of openai: spend limit reached: 100000 tokens"},
-		{"money", priced, Spend{Micros: 700_000}, usual, 100, 0, "budget of openai: spend limit reached: 100000 tokens and $0.70"},
+		{"tokens", demand("s"), Spend{Tokens: 100_000}, usual, 100, 0, "budget of openai: spend limit reached: 100000 tokens of 100000 tokens"},
+		{"money", priced, Spend{Micros: 700_000}, usual, 100, 0, "budget of openai: spend limit reached: $0.70 of $0.70"},
 		{"unknown price", demand("s"), Spend{Micros: 1, Tokens: 50_000}, usual, 50, 0, "budget of openai: spend limit reached: 50000 tokens"},
 		{"nobody says", demand("s"), Spend{Tokens: 100_000}, nil, 100, 0, "budget of openai: spend limit reached: 100000 tokens"},
 		{"less than estimated", demand("s"), Spend{Tokens: 100_000}, cheap, 249, 2, "budget of openai: spend limit reached: "},
 		{"more than estimated", demand("s"), Spend{Tokens: 100_000}, dear, 100 - 17, 20, "budget of openai: spend limit reached: "},
-		{"less than one", demand("s"), Spend{Tokens: 999}, usual, 0, 0, "budget of openai: spend limit reached: 0 tokens of 999 tokens"},
+		{"less than one", demand("s"), Spend{Tokens: 999}, usual, 0, 0, "budget of openai: spend limit reached: 0 tokens of 999 tokens, and the next request needs about 1000 tokens"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,6 +88,25 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestExceeded(t *testing.T) {
+	for _, test := range []struct {
+		name               string
+		spent, limit, need Spend
+		want               string
+	}{
+		{"tokens", Spend{Tokens: 7, Micros: 5}, Spend{Tokens: 7}, Spend{Tokens: 3}, "7 tokens of 7 tokens"},
+		{"money", Spend{Tokens: 114_562, Micros: 300_000}, Spend{Micros: 300_000}, Spend{Tokens: 3, Micros: 1}, "$0.30 of $0.30"},
+		{"both", Spend{Tokens: 7, Micros: 20_000}, Spend{Tokens: 9, Micros: 20_000}, Spend{}, "7 tokens and $0.02 of 9 tokens and $0.02"},
+		{"next tokens", Spend{Tokens: 5}, Spend{Tokens: 7}, Spend{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens"},
+		{"next money", Spend{Tokens: 5}, Spend{Micros: 10_000}, Spend{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02"},
+		{"next is not known", Spend{Tokens: 5}, Spend{Tokens: 7}, Spend{}, "5 tokens of 7 tokens"},
+	} {
+		if got, want := exceeded(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
+			t.Errorf("%s: got %q, want %q", test.name, got, want)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ type Outcome struct {
 	// Paced says that the other side refused the attempt because there are too many, and that the next one itself waits for as long as it
 	// has to. Such an attempt does not count.
 	Paced bool
+	// Takes is how long the next attempt is expected to take. It is not made if ctx would end first.
+	Takes time.Duration
 }
 
 // Policy says how often and when to try again. It does not change and is safe for concurrent use.
@@ -37,21 +39,21 @@ type Policy struct {
 	Jitter func() float64
 }
 
-// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next wait
+// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next one
 // does. It returns the last attempt's error.
 func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
 	paced := 0
 	for n := 1; ; n++ {
 		last := attempt(ctx)
-		for last.Paced && paced < maxPaced && ctx.Err() == nil {
+		for last.Paced && paced < maxPaced && fits(ctx, last.Takes) {
 			paced++
 			last = attempt(ctx)
 		}
-		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked || ctx.Err() != nil {
+		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked {
 			return last.Err
 		}
 		wait := p.wait(n, last.After)
-		if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) <= wait {
+		if !fits(ctx, wait+last.Takes) {
 			return last.Err
 		}
 		timer := time.NewTimer(wait)
@@ -62,6 +64,12 @@ func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcom
 			return last.Err
 		}
 	}
+}
+
+// fits says whether ctx lasts for longer than a time.
+func fits(ctx context.Context, d time.Duration) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() == nil && (!limited || time.Until(deadline) > d)
 }
 
 // wait returns the time before attempt n+1: what was asked for and up to a quarter more, or half to all of a time that doubles.

@@ -14,6 +14,7 @@ func fixed(f float64) func() float64 { return func() float64 { return f } }
 
 func TestDo(t *testing.T) {
 	again, paced := Outcome{Err: errTest, Again: true}, Outcome{Err: errTest, Again: true, Paced: true}
+	long := func(o Outcome) Outcome { o.Takes = 10 * time.Second; return o }
 	tests := map[string]struct {
 		outcomes []Outcome // the last one is repeated
 		deadline time.Duration
@@ -32,6 +33,9 @@ func TestDo(t *testing.T) {
 		"paced":                {[]Outcome{paced, paced, again, paced, {}}, 0, 1, 5, 500 * time.Millisecond, nil},
 		"paced for ever":       {[]Outcome{paced}, 0, 1, maxPaced + 5, 7500 * time.Millisecond, errTest},
 		"no time for the wait": {[]Outcome{again, {}}, 400 * time.Millisecond, 1, 1, 0, errTest},
+		"no time for the next": {[]Outcome{long(again), {}}, 10400 * time.Millisecond, 1, 1, 0, errTest},
+		"time for the next":    {[]Outcome{long(again), {}}, 10600 * time.Millisecond, 1, 2, 500 * time.Millisecond, nil},
+		"no time, paced":       {[]Outcome{long(paced), {}}, 9 * time.Second, 1, 1, 0, errTest},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,89 @@
+package governor
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// heard lets a replica with a provider that answers in some way be asked by two runs for a time, and returns what the log was told, without the
+// provider.
+func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) []string {
+	t.Helper()
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		g.logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "provider" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		ended := make(chan error, 2)
+		for _, sweep := range []string{"s", "other"} {
+			go func() {
+				_, err := patient(t, g, demand(sweep), length, outcome)
+				ended <- err
+			}()
+		}
+		for range cap(ended) {
+			if err := <-ended; err != nil && !errors.Is(err, ErrDrought) {
+				t.Error(err)
+			}
+		}
+	})
+	return strings.Split(strings.TrimSpace(out.String()), "\n")
+}
+
+// TestNotice lets a provider refuse requests: the log is told soon, once a minute, and when it is over, whoever waits.
+func TestNotice(t *testing.T) {
+	refused := Outcome{Class: Throttled, RetryAfter: 8 * time.Second, Reason: "HTTP 429: slow down"}
+	until := func(end time.Duration, o Outcome) func(time.Duration) Outcome {
+		return func(at time.Duration) Outcome {
+			if at < end {
+				return o
+			}
+			return Outcome{}
+		}
+	}
+	const waiting = `level=WARN msg="waiting for provider" reason="HTTP 429: slow down; asked again in \ds, given up in `
+	const again = `level=WARN msg="provider answers again" after=`
+	for name, test := range map[string]struct {
+		outcome func(time.Duration) Outcome
+		length  time.Duration
+		want    []string // patterns
+	}{
+		"200 seconds": {until(200*time.Second, refused), 5 * time.Minute, []string{
+			waiting + `29m5\ds"`, waiting + `28m5\ds"`, waiting + `27m5\ds"`, waiting + `26m5\ds"`, again + "3m2[0-9]s",
+		}},
+		"long pauses": {until(4*time.Minute, Outcome{Class: Overloaded, RetryAfter: 5 * time.Minute}), 6 * time.Minute, []string{
+			`reason="it refuses requests \(429, 503, 529\); asked again in 4m5\ds, given up in 29m5\ds"`, "again in 3m5", "again in 2m5", "again in 1m5", "again in 5", again + "5m",
+		}},
+		"a moment":         {until(2*time.Second, Outcome{Class: Throttled, RetryAfter: 200 * time.Millisecond}), time.Minute, []string{"^$"}},
+		"errors":           {until(3*time.Second, Outcome{Class: Failed}), time.Minute, []string{"^$"}},
+		"refused for good": {always(refused), 2 * time.Hour, strings.Split(strings.Repeat(waiting+",", 30)+"^$", ",")[:30]},
+		"now and then": {func(at time.Duration) Outcome {
+			if int(at.Seconds())%20 < 10 {
+				return Outcome{Class: Throttled, RetryAfter: 3 * time.Second, Reason: "HTTP 429: slow down"}
+			}
+			return Outcome{}
+		}, 100 * time.Second, []string{waiting, again, waiting, again}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := heard(t, test.length, test.outcome)
+			if len(got) != len(test.want) {
+				t.Fatalf("got %d lines, want %d:\n%s", len(got), len(test.want), strings.Join(got, "\n"))
+			}
+			for i, want := range test.want {
+				if !regexp.MustCompile(want).MatchString(got[i]) {
+					t.Errorf("line %d: got %s, want %s", i, got[i], want)
+				}
+			}
+		})
+	}
+}
