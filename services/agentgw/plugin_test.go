@@ -228,7 +228,7 @@ func TestPluginSeesConversation(t *testing.T) {
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Sure?"},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{
 				{Id: "c1", Name: "setting_9", ArgumentsJson: `{"on": false, "x": 1e+22}`},
-				{Id: "c2", Name: "contact_3", ArgumentsJson: `{bad`},
+				{Id: "c2", Name: "contact_3", ArgumentsJson: `"{bad"`},
 			}},
 			{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "None", CallId: "c1", ToolName: "setting_9"},
 			{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "ValueError: no", CallId: "c2", ToolName: "contact_3", Failed: true},
@@ -243,14 +243,17 @@ func TestPluginSeesConversation(t *testing.T) {
 	}
 }
 
+func refuseWith(code codes.Code, text string) func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	return func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+		return nil, status.Error(code, text)
+	}
+}
+
 func TestPluginMisbehaves(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	hang := func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}
-	refuse := func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-		return nil, status.Error(codes.Internal, "out of memory")
 	}
 	huge := answering(&agentv1.ActResponse{Text: strings.Repeat("x", 17<<20)})
 	garbage := answering(&agentv1.ActResponse{Text: "\xff\xfe"})
@@ -261,7 +264,10 @@ func TestPluginMisbehaves(t *testing.T) {
 		wantFailure string
 	}{
 		"hangs":           {act: hang, timeoutMS: 50, code: codes.DeadlineExceeded},
-		"refuses":         {act: refuse, wantFailure: "Internal: out of memory"},
+		"refuses":         {act: refuseWith(codes.Internal, "out of memory"), wantFailure: "Internal: out of memory"},
+		"never ready":     {act: refuseWith(codes.Unavailable, "warming up"), code: codes.Aborted},
+		"leaves":          {act: refuseWith(codes.Aborted, "ended by me"), wantFailure: "the agent ended the conversation, turn 0: ended by me"},
+		"raises":          {act: refuseWith(codes.Unknown, "KeyError"), wantFailure: "the agent failed: 127.0.0.1:"},
 		"answers garbage": {act: garbage, wantFailure: "UTF-8"},
 		"answers 17 MiB":  {act: huge, wantFailure: "ResourceExhausted"},
 		"other service":   {wantFailure: "Unimplemented"},
@@ -280,6 +286,25 @@ func TestPluginMisbehaves(t *testing.T) {
 				t.Errorf("failure: got %v, want one of the provider with %q", failure, test.wantFailure)
 			}
 		})
+	}
+}
+
+// TestPluginIsAskedFiveTimes has an agent that is never ready, asked by a caller that repeats what is UNAVAILABLE, as the orchestrator does.
+func TestPluginIsAskedFiveTimes(t *testing.T) {
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	var asked atomic.Int32
+	address, _ := attach(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+		asked.Add(1)
+		return nil, status.Error(codes.Unavailable, "warming up")
+	})
+	var err error
+	for range 5 {
+		if _, err = client.Respond(t.Context(), ask(plugin(address, 0))); status.Code(err) != codes.Unavailable {
+			break
+		}
+	}
+	if got := asked.Load(); got != 5 || status.Code(err) != codes.Aborted || !strings.Contains(err.Error(), "warming up") {
+		t.Errorf("an agent that is never ready: got %d calls and %v, want 5, and ABORTED with its reason", got, err)
 	}
 }
 
@@ -347,8 +372,8 @@ func TestPluginDies(t *testing.T) {
 	}()
 	<-entered
 	stop()
-	if err := <-failed; status.Code(err) != codes.Unavailable {
-		t.Errorf("after a kill: got %v, want Unavailable", err)
+	if err := <-failed; status.Code(err) != codes.Aborted {
+		t.Errorf("after a kill: got %v, want Aborted: it may be this turn that kills", err)
 	}
 }
 

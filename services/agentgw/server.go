@@ -264,8 +264,9 @@ func code(err error) codes.Code {
 		{errUnknownView, codes.FailedPrecondition},
 		{errNoView, codes.InvalidArgument},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
-		{plugin.ErrUnavailable, codes.Unavailable},
-		{plugin.ErrBusy, codes.Unavailable}, // passes, and another replica may have room
+		{plugin.ErrUnavailable, codes.Unavailable}, // nobody was asked
+		{plugin.ErrAgain, codes.Aborted},           // was asked often enough: UNAVAILABLE would be tried again at once
+		{plugin.ErrBusy, codes.Unavailable},        // passes, and another replica may have room
 		{governor.ErrClosed, codes.Unavailable},
 		{model.ErrTimeout, codes.DeadlineExceeded},
 		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once

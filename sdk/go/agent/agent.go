@@ -105,7 +105,7 @@ type ToolCall struct {
 	ID string
 	// Name is the tool's.
 	Name string
-	// Arguments is a JSON object.
+	// Arguments is a JSON object. Empty stands for {}.
 	Arguments json.RawMessage
 }
 
@@ -138,6 +138,9 @@ func NewToolCall(name string, arguments any) (ToolCall, error) {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
 		return ToolCall{}, fmt.Errorf("arguments of %s: %w", name, err)
+	}
+	if string(raw) == "null" { // a map or a pointer that is nil
+		raw = json.RawMessage("{}")
 	}
 	return ToolCall{Name: name, Arguments: raw}, nil
 }

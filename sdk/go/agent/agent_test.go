@@ -79,7 +79,15 @@ func TestAct(t *testing.T) {
 		},
 		"calls several": {
 			agent: returning(agent.Calls(one, agent.ToolCall{Name: "b"}), nil),
-			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "a", ArgumentsJson: `{"on":true}`}, {Name: "b"}}},
+			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "a", ArgumentsJson: `{"on":true}`}, {Name: "b", ArgumentsJson: "{}"}}},
+		},
+		"calls with blank arguments": {
+			agent: returning(agent.Calls(agent.ToolCall{Name: "b", Arguments: []byte(" \n")}), nil),
+			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "b", ArgumentsJson: "{}"}}},
+		},
+		"calls with a nil map": {
+			agent: returning(agent.Call("a", map[string]any(nil)), nil),
+			want:  &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "a", ArgumentsJson: "{}"}}},
 		},
 		"cannot write arguments": {
 			agent: returning(agent.Call("a", math.NaN()), nil),

@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -36,9 +39,12 @@ const (
 // A lost stream is opened again after a jittered wait that grows from half a second to ten, for as long as it takes; slog.Default tells.
 // The turns that were under way on it are asked again, and their contexts end; one that does not heed its context holds nothing up. Attach
 // blocks until ctx is done, gives turns that are under way up to five seconds to notice, and returns nil; what they answer then is lost. It
-// fails if the gateway refuses the agent, e.g. because its name is malformed.
+// fails if the gateway's address cannot be one, or if the gateway refuses the agent, e.g. because its name is malformed.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	target, security := transport(gateway)
+	if err := checkTarget(ctx, target); err != nil {
+		return fmt.Errorf("attach %s: gateway %q: %w", name, gateway, err)
+	}
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(security),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval}),
@@ -80,6 +86,22 @@ func transport(gateway string) (target string, security credentials.TransportCre
 		return address, credentials.NewTLS(nil)
 	}
 	return strings.TrimPrefix(gateway, "grpc://"), insecure.NewCredentials()
+}
+
+// checkTarget finds out whether a target is host:port, or one in gRPC's own form, e.g. dns:///host:port: gRPC itself would try any other
+// for ever.
+func checkTarget(ctx context.Context, target string) error {
+	if scheme, _, ok := strings.Cut(target, ":///"); ok && resolver.Get(scheme) != nil {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(target)
+	if err != nil || port == "" || strings.ContainsAny(host, "/@ ") {
+		return errors.New("expected host:port, grpc://host:port or grpcs://host:port")
+	}
+	if number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil || number == 0 {
+		return fmt.Errorf("%q is no port", port)
+	}
+	return nil
 }
 
 // refused says whether another attempt would end as this one did.

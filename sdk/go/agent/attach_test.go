@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -110,5 +112,31 @@ func TestAttachRefused(t *testing.T) {
 	err := agent.Attach(t.Context(), "passthrough:///gateway", "taken", agent.Func(echo), dialer, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if status.Code(err) != codes.AlreadyExists {
 		t.Errorf("Attach: got %v, want ALREADY_EXISTS", err)
+	}
+}
+
+// TestAttachNowhere names gateways that no try can reach: the error comes at once.
+func TestAttachNowhere(t *testing.T) {
+	for _, gateway := range []string{
+		"", "localhost", "localhost:", "localhost:9500x", "localhost:0", "localhost:65536", "::1:9000", "http://localhost:9000", "grpc://localhost:9000/x",
+		"grpcs://localhost", "local host:9000",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := agent.Attach(ctx, gateway, "mine", agent.Func(echo))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "attach mine: gateway ") {
+			t.Errorf("Attach to %q: got %v, want an error that names the gateway", gateway, err)
+		}
+	}
+}
+
+func TestAttachSomewhere(t *testing.T) {
+	for _, gateway := range []string{"localhost:1", ":1", "[::1]:1", "127.0.0.1:http", "grpc://localhost:1", "grpcs://localhost:1", "dns:///localhost:1"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		err := agent.Attach(ctx, gateway, "mine", agent.Func(echo))
+		cancel()
+		if err != nil {
+			t.Errorf("Attach to %q: got %v, want none before its context is done", gateway, err)
+		}
 	}
 }

@@ -30,7 +30,7 @@ type ChatToolCall struct {
 // ChatFunction is what a call calls.
 type ChatFunction struct {
 	Name string `json:"name"`
-	// Arguments are JSON text, as the model wrote them.
+	// Arguments are JSON text, as the model wrote them. Empty stands for {}.
 	Arguments string `json:"arguments"`
 }
 

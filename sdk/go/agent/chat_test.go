@@ -45,6 +45,10 @@ func TestChatFunc(t *testing.T) {
 	}{
 		"says":  {answer: agent.ChatMessage{Role: "assistant", Content: "hi"}, want: &agentv1.ActResponse{Text: "hi"}},
 		"calls": {answer: agent.ChatMessage{Content: "dropped", ToolCalls: []agent.ChatToolCall{call}}, want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "n", ArgumentsJson: `{"a":2}`}}}},
+		"calls without arguments": {
+			answer: agent.ChatMessage{ToolCalls: []agent.ChatToolCall{{ID: "x", Function: agent.ChatFunction{Name: "n"}}}},
+			want:   &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "n", ArgumentsJson: "{}"}}},
+		},
 		"fails": {err: errors.New("no model")},
 	}
 	for name, test := range tests {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -125,9 +126,17 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 	}
 	response = &agentv1.ActResponse{Text: reply.text}
 	for _, call := range reply.calls {
-		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: string(call.Arguments)})
+		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}
 	return response, check(response)
+}
+
+// arguments returns a call's arguments as JSON; those that are empty are none.
+func arguments(call ToolCall) string {
+	if len(bytes.TrimSpace(call.Arguments)) == 0 {
+		return "{}"
+	}
+	return string(call.Arguments)
 }
 
 // check finds out whether a turn can be sent.

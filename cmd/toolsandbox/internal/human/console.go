@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // errLeft says that the person left the conversation.
-var errLeft = errors.New("the person at the terminal left the conversation")
+var errLeft = errors.New("ended by the person at the terminal")
 
 // endTool is what a user calls to end a conversation.
 const endTool = "end_conversation"
@@ -22,10 +23,16 @@ const help = `  TEXT          say it
   tools         list the tools
   call [NAME]   fill in a call
   history       show the conversation again
-  end           end the conversation
+  end           %s
   help          show this list
 A text that is one of these words goes out with a ' before it.
 `
+
+// What end does, by role.
+const (
+	agentEnds = "leave the conversation: it gets no score, and --resume asks you again"
+	userEnds  = "end the conversation: it is scored as it stands"
+)
 
 // Console is where a person reads and writes. One turn at a time has it. Safe for concurrent use.
 type Console struct {
@@ -34,8 +41,10 @@ type Console struct {
 	leave func()
 	// free holds one token while no turn has the console.
 	free chan struct{}
-	// seen counts the messages of the last conversation that were shown.
-	seen map[string]int
+	// conversation is the last one that was shown, seen how many of its messages each role was shown, and last who was shown some.
+	conversation string
+	seen         map[worldv1.Role]int
+	last         worldv1.Role
 }
 
 // NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave is called, which has to end the turn's
@@ -51,7 +60,7 @@ func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 			lines <- scanner.Text()
 		}
 	}()
-	c := &Console{out: out, lines: lines, leave: leave, free: make(chan struct{}, 1), seen: make(map[string]int)}
+	c := &Console{out: out, lines: lines, leave: leave, free: make(chan struct{}, 1), seen: make(map[worldv1.Role]int)}
 	c.free <- struct{}{}
 	return c
 }
@@ -64,17 +73,22 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	key := role.String() + req.GetConversationId()
-	seen, known := c.seen[key]
-	if !known {
+	if c.conversation != req.GetConversationId() {
 		clear(c.seen)
+		c.conversation = req.GetConversationId()
+	}
+	seen, known := c.seen[role]
+	switch {
+	case !known:
 		c.printf("\n═══ a conversation, you are the %s ═══\n", roleName(role))
+	case c.last != role:
+		c.printf("\n─── you are the %s ───\n", roleName(role))
 	}
 	c.show(role, req.GetMessages()[min(seen, len(req.GetMessages())):])
 	if !known {
 		c.printf("(help lists what you can enter)\n")
 	}
-	c.seen[key] = len(req.GetMessages())
+	c.seen[role], c.last = len(req.GetMessages()), role
 	for {
 		line, err := c.ask(ctx, "> ")
 		if err != nil {
@@ -94,7 +108,7 @@ func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.Act
 	case word == "":
 		return nil, nil
 	case word == "help" && rest == "":
-		c.printf("%s", help)
+		c.printf(help, ends(role))
 	case word == "tools" && rest == "":
 		c.showTools(req.GetTools())
 	case word == "history" && rest == "":
@@ -123,20 +137,33 @@ func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActRes
 	return nil, nil
 }
 
-// ask reads a line. Errors: that of ctx, also where there is no more input.
+// ends says what the word end does.
+func ends(role worldv1.Role) string {
+	if role == worldv1.Role_ROLE_USER {
+		return userEnds
+	}
+	return agentEnds
+}
+
+// ask reads a line, again until it is UTF-8: no message can hold another one. Errors: that of ctx, also where there is no more input.
 func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
-	c.printf("%s", prompt)
-	select {
-	case line, ok := <-c.lines:
-		if !ok {
-			c.printf("\n")
-			c.leave()
-			<-ctx.Done()
+	for {
+		c.printf("%s", prompt)
+		select {
+		case line, ok := <-c.lines:
+			switch {
+			case !ok:
+				c.printf("\n")
+				c.leave()
+				<-ctx.Done()
+				return "", ctx.Err()
+			case utf8.ValidString(line):
+				return line, nil
+			}
+			c.printf("  this line is not UTF-8, perhaps the terminal has another encoding: enter it again, e.g. without accents\n")
+		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		return line, nil
-	case <-ctx.Done():
-		return "", ctx.Err()
 	}
 }
 

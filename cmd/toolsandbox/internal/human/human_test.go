@@ -85,6 +85,10 @@ func TestTurns(t *testing.T) {
 		"sees its own calls":   {role: agent, input: "ok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "you │ lamp {\"on\": true}\n tool failed │ lamp → ValueError: no\n"},
 		"lists tools":          {role: agent, input: "tools\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "lamp(name: string, on: boolean, [days: integer], [at: number], [any], bare)\n      Switches a lamp.\n"},
 		"asks for help":        {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "fill in a call"},
+		"asks what end does":   {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "it gets no score, and --resume asks you again"},
+		"user asks that":       {role: user, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "it is scored as it stands"},
+		"says another code":    {role: agent, input: "caf\xe9\ntea\n", want: &agentv1.ActResponse{Text: "tea"}, shown: "this line is not UTF-8"},
+		"fills in other codes": {role: agent, input: "call \xe9\ncall lamp\n\xff\nBo\non\n\n\n\nx\n\xfe\n\n", want: call("lamp", `{"name": "Bo", "on": true, "bare": "x"}`), shown: "this line is not UTF-8"},
 		"calls":                {role: agent, input: "call lamp\nBo\nyes\n3\n1.5\n[1, 2]\nx\n\n", want: call("lamp", `{"name": "Bo", "on": true, "days": 3, "at": 1.5, "any": [1, 2], "bare": "x"}`), shown: "# Whose name."},
 		"leaves out":           {role: agent, input: "call lamp\n\"\"\noff\n\n\n\n7\n\n", want: call("lamp", `{"name": "", "on": false, "bare": 7}`)},
 		"is told what is off":  {role: agent, input: "call lamp\n\n5\nperhaps\non\n1.5\n\nmuch\n2\n\nx\n\n", want: call("lamp", `{"name": "5", "on": true, "at": 2, "bare": "x"}`), shown: `"perhaps" is neither true nor false`},
@@ -110,6 +114,50 @@ func TestTurns(t *testing.T) {
 				t.Errorf("shown: got\n%s\nwant in it\n%s", shown, test.shown)
 			}
 		})
+	}
+}
+
+// TestBothRoles plays agent and user in turns: each sees what is new to it once, and nothing of what the other one sees.
+func TestBothRoles(t *testing.T) {
+	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
+	var out bytes.Buffer
+	console := human.NewConsole(strings.NewReader("one\ntwo\nthree\nfour\nfive\n"), &out, func() {})
+	clients := make(map[worldv1.Role]agentv1.AgentServiceClient)
+	for _, role := range []worldv1.Role{agent, user} {
+		served, err := human.Serve(t.Context(), console, role, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := grpc.NewClient(served.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(); _ = served.Close() }()
+		clients[role] = agentv1.NewAgentServiceClient(conn)
+	}
+	said := func(texts ...string) (list []*agentv1.Message) {
+		for _, text := range texts {
+			list = append(list, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: text})
+		}
+		return list
+	}
+	for _, turn := range []struct {
+		role         worldv1.Role
+		conversation string
+		messages     []*agentv1.Message
+		want         string
+	}{
+		{agent, "c", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists what you can enter)\n> "},
+		{user, "c", said("A", "B"), "\n═══ a conversation, you are the user ═══\n       agent │ A\n       agent │ B\n(help lists what you can enter)\n> "},
+		{agent, "c", said("A", "C"), "\n─── you are the agent ───\n        user │ C\n> "},
+		{agent, "c", said("A", "C", "D"), "        user │ D\n> "},
+		{agent, "d", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists what you can enter)\n> "},
+	} {
+		out.Reset()
+		_, err := clients[turn.role].Act(t.Context(), &agentv1.ActRequest{ConversationId: turn.conversation, Messages: turn.messages})
+		if diff := cmp.Diff(turn.want, out.String()); err != nil || diff != "" {
+			t.Errorf("%s in %s: %v, shown (-want +got):\n%s", turn.role, turn.conversation, err, diff)
+		}
 	}
 }
 

@@ -36,7 +36,8 @@ const (
 	secureScheme = "grpcs://"
 )
 
-// retryConfig repeats a call whose connection was lost or refused. gRPC adds a fifth of jitter to each wait.
+// retryConfig repeats a call whose connection was lost or refused, or that the agent cannot answer now. This is the only layer that tries an
+// agent that answers again at once: ErrAgain tells the callers not to. gRPC adds a fifth of jitter to each wait.
 const retryConfig = `{
   "methodConfig": [{
     "name": [{"service": "toolsandbox.agent.v1.AgentService"}],

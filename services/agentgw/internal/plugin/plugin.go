@@ -7,12 +7,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
@@ -21,8 +25,11 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable says that the plug-in could not be reached, after several tries.
+// ErrUnavailable says that none of several tries reached the plug-in.
 var ErrUnavailable = errors.New("plug-in cannot be reached")
+
+// ErrAgain says that the plug-in was tried several times and was reached, but could not answer, or was lost meanwhile.
+var ErrAgain = errors.New("plug-in cannot answer now")
 
 // ErrTimeout says that the plug-in did not answer within its time.
 var ErrTimeout = errors.New("plug-in did not answer in time")
@@ -73,7 +80,7 @@ func NewDialer(cfg Config, attached Attached) *Dialer {
 func (d *Dialer) Close() error { return d.conns.close() }
 
 // Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the answer. Errors:
-// ErrAddress, ErrBusy, ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, or that of ctx.
+// ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout, turn.ErrUnknownTools, or that of ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
 	if tools == nil {
 		return nil, turn.ErrUnknownTools
@@ -82,8 +89,9 @@ func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, errRefused):
-		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten(err.Error())), nil
+	case errors.Is(err, errRefused), errors.Is(err, errEnded):
+		detail := "the " + strings.ToLower(world.RoleText(req.GetRole())) + " " + err.Error()
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten(detail)), nil
 	case err != nil:
 		return nil, err
 	}
@@ -98,8 +106,11 @@ func shorten(reason string) string {
 	return reason[:maxReason] + "…"
 }
 
-// errRefused says that the plug-in ended the conversation or answered what gRPC cannot read.
-var errRefused = errors.New("plug-in failed")
+// errRefused says that the plug-in answered an error, or what gRPC cannot read. Its text follows on the role, as that of errEnded does.
+var errRefused = errors.New("failed")
+
+// errEnded says that the plug-in ended the conversation on purpose: that is the code ABORTED.
+var errEnded = errors.New("ended the conversation")
 
 func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	timeout := time.Duration(player.GetTimeoutMs()) * time.Millisecond
@@ -117,7 +128,8 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 		return nil, err
 	}
 	defer release()
-	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act)
+	var reached peer.Peer // without an address if no try got through
+	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act, grpc.Peer(&reached))
 	if err == nil {
 		return answer, nil
 	}
@@ -125,6 +137,10 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	switch {
 	case ctx.Err() != nil || detail.Code() == codes.DeadlineExceeded:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
+	case detail.Code() == codes.Unavailable && reached.Addr != nil:
+		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, address, act.GetTurn(), shorten(detail.Message()))
+	case detail.Code() == codes.Aborted:
+		return nil, fmt.Errorf("%w, turn %d: %s", errEnded, act.GetTurn(), detail.Message())
 	case detail.Code() == codes.Unavailable:
 		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message()), advice(address, detail.Message()))
 	default:
@@ -142,7 +158,7 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 	case errors.Is(err, attach.ErrEnded), errors.Is(err, attach.ErrUnsendable):
 		return nil, fmt.Errorf("%w: %s, turn %d: %w", errRefused, name, act.GetTurn(), err)
 	case errors.Is(err, attach.ErrAgain):
-		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrUnavailable, name, act.GetTurn(), shorten(err.Error()))
+		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, name, act.GetTurn(), shorten(err.Error()))
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
 	}

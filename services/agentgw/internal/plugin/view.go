@@ -3,6 +3,7 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -64,8 +65,8 @@ func conversation(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message
 	return messages
 }
 
-// addCall reads a call back out of its source. Arguments that were no JSON were sent as a Python text and come back as the
-// agent wrote them; source of another shape is shown as text.
+// addCall reads a call back out of its source, its arguments always as JSON. Those that were no JSON were sent as a Python text, and come
+// back as a JSON text as one that was a JSON text does; source of another shape is shown as text.
 func addCall(message *agentv1.Message, m *worldv1.Message) {
 	_, name, args, ok := python.ParseCall(m.GetContent())
 	if !ok {
@@ -75,9 +76,41 @@ func addCall(message *agentv1.Message, m *worldv1.Message) {
 	if m.FunctionName != nil {
 		name = m.GetFunctionName()
 	}
-	arguments := python.JSON(args)
-	if text, isText := args.AsStr(); isText {
-		arguments = text
+	message.Calls = append(message.Calls, &agentv1.ToolCall{Id: m.GetToolCallId(), Name: name, ArgumentsJson: string(appendArguments(nil, args))})
+}
+
+// appendArguments appends a value as python.JSON writes it, but numbers that JSON has no text for as JSON: an infinite one as a number
+// beyond all floats, as which it may have been written, and nan, for which there is none, as a text.
+func appendArguments(dst []byte, v python.Value) []byte {
+	if _, found := python.NonFinite(v); !found {
+		return python.AppendJSON(dst, v)
 	}
-	message.Calls = append(message.Calls, &agentv1.ToolCall{Id: m.GetToolCallId(), Name: name, ArgumentsJson: arguments})
+	if f, ok := v.AsFloat(); ok {
+		switch {
+		case math.IsInf(f, 1):
+			return append(dst, "1e999"...)
+		case math.IsInf(f, -1):
+			return append(dst, "-1e999"...)
+		}
+		return append(dst, `"NaN"`...)
+	}
+	if items, ok := v.AsList(); ok {
+		dst = append(dst, '[')
+		for i, item := range items {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendArguments(dst, item)
+		}
+		return append(dst, ']')
+	}
+	dict, _ := v.AsDict()
+	dst = append(dst, '{')
+	for i, item := range dict.Items() {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = appendArguments(append(python.AppendJSON(dst, python.Str(item.Key)), ": "...), item.Value)
+	}
+	return append(dst, '}')
 }

@@ -35,7 +35,7 @@ type AgentGatewayServiceClient interface {
 	// the recorded answer, so a repeated request never pays twice; safe to retry at any time. A mistake of the model is an answer
 	// (failure), not an error. Errors: INVALID_ARGUMENT (a field breaks its rule), FAILED_PRECONDITION (unknown tool set: repeat with
 	// tools), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed as often as the player
-	// allows: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
+	// allows, or a plug-in that was reached could not answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
 	// failure, that it has done so for too long.
 	Respond(ctx context.Context, in *RespondRequest, opts ...grpc.CallOption) (*RespondResponse, error)
 	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.
@@ -80,7 +80,7 @@ type AgentGatewayServiceServer interface {
 	// the recorded answer, so a repeated request never pays twice; safe to retry at any time. A mistake of the model is an answer
 	// (failure), not an error. Errors: INVALID_ARGUMENT (a field breaks its rule), FAILED_PRECONDITION (unknown tool set: repeat with
 	// tools), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed as often as the player
-	// allows: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
+	// allows, or a plug-in that was reached could not answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
 	// failure, that it has done so for too long.
 	Respond(context.Context, *RespondRequest) (*RespondResponse, error)
 	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.

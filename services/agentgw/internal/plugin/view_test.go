@@ -1,0 +1,79 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// TestArgumentsComeBackAsJSON composes calls and reads them back as the agent sees them later.
+func TestArgumentsComeBackAsJSON(t *testing.T) {
+	for written, want := range map[string]string{
+		`{"on": true}`:              `{"on": true}`,
+		`{}`:                        `{}`,
+		`null`:                      `null`,
+		`"s"`:                       `"s"`,
+		`"{\"a\": 1}"`:              `"{\"a\": 1}"`,
+		`s`:                         `"s"`,
+		`{'on': True}`:              `"{'on': True}"`,
+		``:                          `""`,
+		`{"n": 1e400}`:              `{"n": 1e999}`,
+		`{"n": [-1e400, 2, "ä"]}`:   `{"n": [-1e999, 2, "ä"]}`,
+		`{"a": Infinity, "b\"": 1}`: `{"a": 1e999, "b\"": 1}`,
+		`{"n": NaN}`:                `{"n": "NaN"}`,
+	} {
+		composer := turn.Composer{Role: worldv1.Role_ROLE_AGENT}
+		messages, err := composer.Calls([]turn.Call{{ID: "c", Name: "tool", ExecutionName: "tool", Arguments: written}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := &agentv1.Message{}
+		addCall(shown, messages[0])
+		if len(shown.GetCalls()) != 1 {
+			t.Errorf("%s: got %v, want a call", written, shown)
+			continue
+		}
+		if got := shown.GetCalls()[0].GetArgumentsJson(); got != want || !json.Valid([]byte(got)) {
+			t.Errorf("%s: got %s, want %s", written, got, want)
+		}
+	}
+}
+
+// absent fails each turn with one error.
+type absent struct{ err error }
+
+func (a absent) Act(context.Context, string, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	return nil, a.err
+}
+
+// TestAttachedFailures maps what can happen to the turn of an agent that attached itself.
+func TestAttachedFailures(t *testing.T) {
+	for _, test := range []struct {
+		err, want error
+		failure   string
+	}{
+		{err: attach.ErrAgain, want: ErrAgain},
+		{err: attach.ErrNobody, want: ErrTimeout},
+		{err: attach.ErrSilent, want: ErrTimeout},
+		{err: attach.ErrEnded, failure: "the agent failed: mine, turn 3: the agent ended the conversation: why"},
+		{err: attach.ErrUnsendable, failure: "the agent failed: mine, turn 3: the conversation cannot be sent: why"},
+	} {
+		d := NewDialer(Config{Connections: 1}, absent{fmt.Errorf("%w: why", test.err)})
+		req := &agentgwv1.RespondRequest{Role: worldv1.Role_ROLE_AGENT, Turn: 3, Player: &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{
+			Plugin: &agentgwv1.Plugin{Attached: "mine"},
+		}}}
+		got, err := d.Respond(t.Context(), req, turn.NewTools(nil))
+		if !errors.Is(err, test.want) || got.GetFailure().GetDetail() != test.failure {
+			t.Errorf("%v: got %v, %v, want failure %q, error %v", test.err, got, err, test.failure, test.want)
+		}
+	}
+}
