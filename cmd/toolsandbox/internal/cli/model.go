@@ -41,7 +41,7 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.Int32Var(&o.userBudget, "user-thinking-budget", 0, "tokens that --user may think for")
 	flags.DurationVar(&o.timeout, "model-timeout", usualModelTimeout, "longest time for one answer of a model, 1s to 1h (default: 100s)")
 	for _, name := range []string{"thinking-budget", "user-thinking-budget", "temperature", "max-tokens", "model-timeout"} {
-		flags.Lookup(name).DefValue = ""
+		flags.Lookup(name).DefValue = "0" // which is not shown
 	}
 }
 
