@@ -20,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
@@ -241,7 +242,7 @@ func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (cont
 		)
 		if m := req.GetPlayer().GetModel(); m != nil {
 			span.SetAttributes(
-				attribute.String("gen_ai.provider.name", model.ProviderName(m.GetProvider())),
+				attribute.String("gen_ai.provider.name", provider.Name(m.GetProvider())),
 				attribute.String("gen_ai.request.model", m.GetModel()),
 			)
 		}

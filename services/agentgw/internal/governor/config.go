@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
 // anyProvider is the name of the limit for providers that have none of their own.
@@ -109,22 +110,24 @@ func (c Config) limit(provider string) Limit {
 	return limit
 }
 
-// budgetOf returns the name of the budget of a provider's models: the provider's, as it is written before a model.
-func budgetOf(provider string) (string, error) {
+// budgetOf returns the name of the budget of a provider's models, by the provider's name.
+func budgetOf(name string) (string, error) {
+	if name == anyProvider {
+		return name, nil
+	}
 	known := []string{anyProvider}
 	for number := range agentgwv1.Model_Provider_name {
-		if of := agentgwv1.Model_Provider(number); of != agentgwv1.Model_PROVIDER_UNSPECIFIED {
-			known = append(known, strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(of.String(), "PROVIDER_")), "_", "-"))
+		of := agentgwv1.Model_Provider(number)
+		switch {
+		case of == agentgwv1.Model_PROVIDER_UNSPECIFIED:
+			continue
+		case provider.Name(of) == name:
+			return provider.Seller(of), nil
 		}
+		known = append(known, provider.Name(of))
 	}
 	slices.Sort(known)
-	switch {
-	case provider == "openai-responses":
-		return "openai", nil // the same keys and models by another interface
-	case !slices.Contains(known, provider):
-		return "", fmt.Errorf("no provider is called %q, expected one of %s", provider, strings.Join(known, ", "))
-	}
-	return provider, nil
+	return "", fmt.Errorf("no provider is called %q, expected one of %s", name, strings.Join(known, ", "))
 }
 
 // ParseLimit reads rpm:600,tpm:200000,concurrency:64; each part may be left out.

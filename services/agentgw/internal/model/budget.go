@@ -61,7 +61,7 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *prov
 		output = min(limit, output)
 	}
 	return governor.Demand{
-		Key:         governor.Key{Provider: seller(model), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
+		Key:         governor.Key{Provider: provider.Seller(model.GetProvider()), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Round:       req.GetRound(),
 		Model:       model.GetModel(),

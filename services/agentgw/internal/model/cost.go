@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
 // charged returns what a turn used with its price by the table, if it is in there. Without a table of prices none is.
@@ -13,18 +14,10 @@ func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgw
 	if used == nil || p.cfg.Prices == nil {
 		return used
 	}
-	if price, known := p.cfg.Prices.Of(seller(model), model.GetModel()); known {
+	if price, known := p.cfg.Prices.Of(provider.Seller(model.GetProvider()), model.GetModel()); known {
 		used.CostMicros = proto.Int64(price.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
 	}
 	return used
-}
-
-// seller returns the word for whose prices and budgets hold for a model.
-func seller(model *agentgwv1.Model) string {
-	if model.GetProvider() == agentgwv1.Model_PROVIDER_OPENAI_RESPONSES {
-		return ProviderName(agentgwv1.Model_PROVIDER_OPENAI) // the same models by another interface
-	}
-	return ProviderName(model.GetProvider())
 }
 
 // sweepOf returns the sweep of a rollout.

@@ -63,11 +63,6 @@ func families(dialects map[string]dialect.Codec) map[agentgwv1.Model_Provider]fa
 	}
 }
 
-// ProviderName returns the word for a provider in player names and errors.
-func ProviderName(p agentgwv1.Model_Provider) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(p.String(), "PROVIDER_")), "_", "-")
-}
-
 func openaiEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
 	return p.keyed(base, openaiBaseURL, openai.BaseURL, []string{openaiKey}, "Authorization", "Bearer ")
 }

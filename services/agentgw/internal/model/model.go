@@ -200,7 +200,7 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.
 func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
-	name := ProviderName(model.GetProvider())
+	name := provider.Name(model.GetProvider())
 	switch {
 	case failure.Timeout:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
