@@ -78,12 +78,37 @@ func TestModelUserHopeless(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			out := filepath.Join(t.TempDir(), "out")
-			printed := toolsandbox(t, "run", "--agent", "unhelpful", "--user", player, "--user-base-url", server.URL, "--out", out, "which_mateo")
-			if !strings.Contains(printed, "message limit") && !strings.Contains(printed, "model failure") {
-				t.Errorf("got\n%s\nwant the message limit or a failure of the model", printed)
+			args := []string{"run", "--agent", "unhelpful", "--user", player, "--user-base-url", server.URL, "--out", out, "which_mateo"}
+			printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).Output()
+			limit := err == nil && strings.Contains(string(printed), "message limit")
+			failed := err != nil && strings.Contains(string(printed), "not scored: the simulated user: 5 turns in a row could not be used")
+			if !limit && !failed {
+				t.Errorf("got %v and\n%s\nwant the message limit, or no score because of the user", err, printed)
 			}
 		})
 	}
+}
+
+// TestModelUserFails lets a model say nothing five times as the user: the agent is not scored for that, and the user is asked again when the run
+// goes on. A replay of either is the same.
+func TestModelUserFails(t *testing.T) {
+	turns := append(make([]userTurn, 5), userTurn{tool: "end_conversation", arguments: "{}"})
+	m := callingUsers()[0]
+	address, requests := m.start(t, turns)
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo"}
+	fails(t, "not scored: the simulated user: 5 turns in a row could not be used", args...)
+	if got := entry(t, out); !got.NotScored || len(requests()) != 5 {
+		t.Errorf("got %+v after %d requests, want no score after 5", got, len(requests()))
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	fails(t, "not scored: the simulated user: 5 turns in a row", "run", "--replay", out, "--out", again)
+	equalRuns(t, out, again)
+	toolsandbox(t, append(args, "--resume")...)
+	if got := entry(t, out); got.NotScored || got.Failed() || len(requests()) != len(turns) {
+		t.Errorf("got %+v after %d requests, want a score after %d", got, len(requests()), len(turns))
+	}
+	replay(t, out)
 }
 
 // TestGorillaIsNoUser says so before anything is played.

@@ -184,6 +184,7 @@ func TestModelUserWithTools(t *testing.T) {
 					}
 				}
 			}
+			ordered(t, "request 1", got[0], "text him yourself")
 			// Demonstrations, then what really happened; the call stands with its answer.
 			ordered(t, "request 1", got[0], "text her.", "aunt Celeste", "if she wrote back", "text him myself", "Do you mean Rafael Quintela")
 			ordered(t, "request 3", got[2], "The landlord.", "has the number +351225550102", "when can you come by", m.result)
@@ -206,6 +207,7 @@ func TestModelUserEnds(t *testing.T) {
 				t.Errorf("got %d requests, want %d", len(got), len(turns))
 			} else {
 				ordered(t, "request 2", got[1], "Remove Mateo", "Do you mean your friend", "he moved away", "is removed.")
+				ordered(t, "request 2", got[1], "Have Mateo Silva, your neighbour, removed")
 			}
 		})
 	}

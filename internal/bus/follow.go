@@ -144,7 +144,14 @@ func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.
 // follow reads a stream with an ordered consumer: no acknowledgements, no state on the server beyond the connection; it
 // makes itself anew after gaps and reconnects.
 func (b *Bus) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
+	return b.followFrom(ctx, stream, filter, jetstream.DeliverAllPolicy, handle)
+}
+
+// followFrom is follow with what of the stream is read first.
+func (b *Bus) followFrom(
+	ctx context.Context, stream, filter string, first jetstream.DeliverPolicy, handle func(context.Context, jetstream.Msg) error,
+) error {
+	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: first}
 	if filter != "" {
 		cfg.FilterSubjects = []string{filter}
 	}

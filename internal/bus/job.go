@@ -29,7 +29,7 @@ type Delivery struct {
 	msg jetstream.Msg
 	// Rollout is what is to be run.
 	Rollout *busv1.Rollout
-	// Parallel is how many rollouts of the sweep this process may run at once; 0 means no limit of its own.
+	// Parallel is how many rollouts of the sweep one process may run at once, as it was when the job was queued; 0 means no limit of its own.
 	Parallel int
 	// Round is the round of its sweep in which it is to be run.
 	Round int32

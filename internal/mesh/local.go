@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -47,13 +48,14 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 	}
 	m.nats = conn
 	m.onClose(func() error { conn.Close(); return nil })
-	return m.open(ctx, &memory{cfg: cfg, telemetry: parts.Telemetry, listeners: make(map[Service]*bufconn.Listener)})
+	return m.open(ctx, &memory{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger, listeners: make(map[Service]*bufconn.Listener)})
 }
 
 // memory reaches peers in this process.
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
+	logger    *slog.Logger
 
 	mu        sync.Mutex
 	listeners map[Service]*bufconn.Listener
@@ -71,7 +73,7 @@ func (t *memory) listener(s Service) *bufconn.Listener {
 func (t *memory) listen(s Service) (net.Listener, error) { return t.listener(s), nil }
 
 func (t *memory) dial(s Service) ([]*grpc.ClientConn, error) {
-	options := append(clientOptions(t.cfg, t.telemetry),
+	options := append(clientOptions(t.cfg, t.telemetry, &waits{service: s, logger: t.logger}),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.listener(s).DialContext(ctx) }))
 	conn, err := grpc.NewClient("passthrough:///"+string(s), options...)

@@ -75,7 +75,7 @@ func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
 	}
 	m := &Mesh{cfg: cfg, nats: conn, telemetry: parts.Telemetry, logger: parts.Logger, hosted: map[Service]bool{cfg.Service: true}}
 	m.onClose(func() error { conn.Close(); return nil })
-	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry})
+	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger})
 }
 
 // Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins one as a client of its
@@ -93,7 +93,7 @@ func client(cfg Config, parts Parts) (*Mesh, error) {
 		return nil, err
 	}
 	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}
-	if err := m.dial(&tcp{cfg: cfg, telemetry: parts.Telemetry}); err != nil {
+	if err := m.dial(&tcp{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil

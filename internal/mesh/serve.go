@@ -109,8 +109,8 @@ func (m *Mesh) serverOptions(validator protovalidate.Validator) ([]grpc.ServerOp
 		grpc.MaxSendMsgSize(m.cfg.MaxMessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(validateUnary(validator)),
-		grpc.ChainStreamInterceptor(validateStream(validator)),
+		grpc.ChainUnaryInterceptor(m.explainUnary, validateUnary(validator)),
+		grpc.ChainStreamInterceptor(m.explainStream, validateStream(validator)),
 		grpc.WaitForHandlers(true),
 	}
 	if m.telemetry.Enabled() {
@@ -119,16 +119,15 @@ func (m *Mesh) serverOptions(validator protovalidate.Validator) ([]grpc.ServerOp
 	return options, nil
 }
 
-func clientOptions(cfg Config, t *telemetry.Telemetry) []grpc.DialOption {
-	options := []grpc.DialOption{
+func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOption {
+	options := append(w.options(),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},
 			MinConnectTimeout: dialMaxDelay,
-		}),
-	}
+		}))
 	if t.Enabled() {
 		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
 	}

@@ -24,6 +24,7 @@ import (
 type tcp struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
+	logger    *slog.Logger
 }
 
 func (t *tcp) listen(s Service) (net.Listener, error) {
@@ -43,9 +44,10 @@ func (t *tcp) dial(s Service) ([]*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(clientOptions(t.cfg, t.telemetry), grpc.WithTransportCredentials(creds))
 	var conns []*grpc.ClientConn
 	for _, address := range t.cfg.addresses(s) {
+		w := &waits{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
+		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
 		target := address
 		if !strings.Contains(address, "://") {
 			target = "dns:///" + address

@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 //go:embed price.yaml
@@ -147,6 +149,9 @@ func (p Price) cached() float64 {
 	}
 	return *p.Cached
 }
+
+// Counted says whether a provider stated the tokens of a request. None has no tokens, so that a usage without any states nothing.
+func Counted(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
 
 // Dollars returns an amount for people, e.g. $0.12; what is less than a cent keeps two digits that say something.
 func Dollars(micros int64) string {

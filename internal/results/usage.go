@@ -1,6 +1,7 @@
 package results
 
 import (
+	"github.com/toolsandbox/toolsandbox/internal/price"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -11,14 +12,17 @@ type Usage struct {
 	User  *RoleUsage `json:"user,omitempty"`
 }
 
-// RoleUsage sums the turns of one role. Cached tokens are among those of the input, reasoning tokens among those of the output.
+// RoleUsage sums the turns of one role. Cached tokens are among those of the input, reasoning tokens among those of the output. They are null if
+// no provider stated any.
 type RoleUsage struct {
-	InputTokens     int64 `json:"input_tokens"`
-	CachedTokens    int64 `json:"cached_tokens"`
-	OutputTokens    int64 `json:"output_tokens"`
-	ReasoningTokens int64 `json:"reasoning_tokens"`
+	InputTokens     *int64 `json:"input_tokens"`
+	CachedTokens    *int64 `json:"cached_tokens"`
+	OutputTokens    *int64 `json:"output_tokens"`
+	ReasoningTokens *int64 `json:"reasoning_tokens"`
 	// CostUSD is the list price in US dollars, null if that of a turn is not known.
 	CostUSD *float64 `json:"cost_usd"`
+	// RequestsWithoutUsage is how many requests were answered without their tokens, which are missing in the sums.
+	RequestsWithoutUsage int `json:"requests_without_usage,omitempty"`
 }
 
 // usage sums up turns; nil if there is none.
@@ -30,24 +34,32 @@ func usage(turns []*busv1.TurnUsage) *Usage {
 }
 
 func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
-	var sum *RoleUsage
-	micros, known := int64(0), true
+	var input, cached, output, reasoning, micros int64
+	counted, priced, silent := 0, 0, 0
 	for _, turn := range turns {
-		if turn.GetRole() != role {
-			continue
-		}
-		if sum == nil {
-			sum = &RoleUsage{}
-		}
 		u := turn.GetUsage()
-		sum.InputTokens += u.GetInputTokens()
-		sum.CachedTokens += u.GetCachedTokens()
-		sum.OutputTokens += u.GetOutputTokens()
-		sum.ReasoningTokens += u.GetReasoningTokens()
-		known = known && u.CostMicros != nil
+		switch {
+		case turn.GetRole() != role:
+			continue
+		case !price.Counted(u):
+			silent++
+			continue
+		case u.CostMicros != nil:
+			priced++
+		}
+		counted++
+		input, cached = input+u.GetInputTokens(), cached+u.GetCachedTokens()
+		output, reasoning = output+u.GetOutputTokens(), reasoning+u.GetReasoningTokens()
 		micros += u.GetCostMicros()
 	}
-	if sum != nil && known {
+	if counted+silent == 0 {
+		return nil
+	}
+	sum := &RoleUsage{RequestsWithoutUsage: silent}
+	if counted > 0 {
+		sum.InputTokens, sum.CachedTokens, sum.OutputTokens, sum.ReasoningTokens = &input, &cached, &output, &reasoning
+	}
+	if priced == counted+silent {
 		dollars := float64(micros) / 1e6
 		sum.CostUSD = &dollars
 	}

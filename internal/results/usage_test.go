@@ -14,6 +14,20 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// TestUsageKept writes what an earlier version summed up as it is read, zeros included.
+func TestUsageKept(t *testing.T) {
+	const before = `{"agent":{"input_tokens":0,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0,"cost_usd":0},` +
+		`"user":{"input_tokens":30,"cached_tokens":4,"output_tokens":4,"reasoning_tokens":2,"cost_usd":null}}`
+	var read Usage
+	if err := json.Unmarshal([]byte(before), &read); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(read)
+	if diff := cmp.Diff(before, string(got)); diff != "" || err != nil {
+		t.Errorf("got error %v (-want +got):\n%s", err, diff)
+	}
+}
+
 // TestUsage sums up what models used, in the summary and after scoring again.
 func TestUsage(t *testing.T) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
@@ -35,6 +49,14 @@ func TestUsage(t *testing.T) {
 			[]*busv1.TurnUsage{turn(agent, 1, 0, 1, 0, proto.Int64(5)), turn(user, 2, 0, 1, 0, proto.Int64(5)), turn(user, 2, 0, 1, 0, nil)},
 			`{"agent":{"input_tokens":1,"cached_tokens":0,"output_tokens":1,"reasoning_tokens":0,"cost_usd":0.000005},` +
 				`"user":{"input_tokens":4,"cached_tokens":0,"output_tokens":2,"reasoning_tokens":0,"cost_usd":null}}`,
+		},
+		"one without its tokens": {
+			[]*busv1.TurnUsage{turn(agent, 10, 4, 3, 2, proto.Int64(1_200_000)), turn(agent, 0, 0, 0, 0, nil)},
+			`{"agent":{"input_tokens":10,"cached_tokens":4,"output_tokens":3,"reasoning_tokens":2,"cost_usd":null,"requests_without_usage":1}}`,
+		},
+		"all without their tokens": {
+			[]*busv1.TurnUsage{{Role: user}, turn(user, 0, 0, 0, 0, nil)},
+			`{"user":{"input_tokens":null,"cached_tokens":null,"output_tokens":null,"reasoning_tokens":null,"cost_usd":null,"requests_without_usage":2}}`,
 		},
 	}
 	for name, test := range tests {

@@ -11,6 +11,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// instruction is what tells the simulated user of shownView what it wants.
+const instruction = "You want the rent."
+
 // shownView is what a user sees whose demonstrations hold two calls at once of its own tool and an end: the first call works,
 // the second fails.
 func shownView() []*worldv1.Message {
@@ -36,7 +39,7 @@ func shownView() []*worldv1.Message {
 	for _, m := range view {
 		m.VisibleTo = []worldv1.Role{user}
 	}
-	return append(view, message(8, system, user, "You want the rent."), message(9, user, agent, "My rent?"), message(10, agent, user, "Wifi is off."))
+	return append(view, message(8, system, user, instruction), message(9, user, agent, "My rent?"), message(10, agent, user, "Wifi is off."))
 }
 
 // TestDemonstratedCalls plays a user with a tool of its own whose demonstrations show calls: each provider and each prompt gets
@@ -86,6 +89,9 @@ func TestDemonstratedCalls(t *testing.T) {
 					t.Fatalf("got %s, want %q in it, in this order", f.bodies[0], text)
 				}
 				rest = after
+			}
+			if n := strings.Count(f.bodies[0], instruction); n != 1 {
+				t.Errorf("got %s, want the instruction once, not %d times", f.bodies[0], n)
 			}
 			if shown, _, _ := strings.Cut(f.bodies[0], cut); strings.Contains(shown, "end_conversation()") {
 				t.Errorf("got %s, want no call that ends", shown)

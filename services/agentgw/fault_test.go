@@ -62,6 +62,8 @@ func faults() []fault {
 		{"another content type", answers(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
 		{"an event stream", answers(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
 		{"a rate limit in an answer", answers(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
+		{"a rate limit in a choice", answers(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
+		{"a broken gateway in a choice", answers(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
 		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
 		{"closed connection", func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
 		{"slow", func(_ agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request) {
@@ -73,6 +75,8 @@ func faults() []fault {
 		{"429 without credit", answers(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
 		{"401 in an answer", answers(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
 		{"no credit in an answer", answers(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
+		{"no credit in a choice", answers(200, `{"choices": [{"text": "Tur", "error": {"code": 402, "message": "key `+modelKey+` has no credit"}}]}`), 0, provider, 1, 0},
+		{"flagged in a choice", answers(200, `{"choices": [{"error": {"code": 403, "message": "m"}}]}`), 0, provider, 1, 0},
 		{"Anthropic's error in an answer", answers(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
 		{"402", answers(402, leak), 0, provider, 1, 0},
 		{"401", answers(401, leak), 0, provider, 1, 0},

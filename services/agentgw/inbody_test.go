@@ -12,17 +12,24 @@ import (
 
 // TestRateLimitInAnswer slows a provider down that says in an answer with status 200 that there are too many requests: such tries do not count.
 func TestRateLimitInAnswer(t *testing.T) {
-	var asked atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) <= 3 { // more than a turn has attempts
-			_, _ = io.WriteString(w, `{"error": {"code": 429, "message": "Rate limit exceeded"}}`)
-			return
-		}
-		_, _ = io.WriteString(w, answer)
-	})
-	server := governed(t, natstest.Start(t), func(*governor.Config) {})
-	got, err := server.Respond(t.Context(), turnOf("s.1", address))
-	if err != nil || len(got.GetMessages()) != 1 || asked.Load() != 4 {
-		t.Errorf("got %v and %v after %d requests, want an answer to the 4th", got, err, asked.Load())
+	for name, body := range map[string]string{
+		"whole":  `{"error": {"code": 429, "message": "Rate limit exceeded"}}`,
+		"choice": `{"choices": [{"finish_reason": "error", "error": {"code": 429, "message": "Rate limit exceeded"}, "message": {"content": "Tur"}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) <= 3 { // more than a turn has attempts
+					_, _ = io.WriteString(w, body)
+					return
+				}
+				_, _ = io.WriteString(w, answer)
+			})
+			server := governed(t, natstest.Start(t), func(*governor.Config) {})
+			got, err := server.Respond(t.Context(), turnOf("s.1", address))
+			if err != nil || len(got.GetMessages()) != 1 || asked.Load() != 4 {
+				t.Errorf("got %v and %v after %d requests, want an answer to the 4th", got, err, asked.Load())
+			}
+		})
 	}
 }

@@ -269,7 +269,9 @@ func TestModelCost(t *testing.T) {
 		"known":           {chat, "gpt-4o-2024-08-06", says(chat, "hello"), used(proto.Int64(28))},
 		"other interface": {responses, "gpt-4o-2024-08-06", says(responses, "hello"), used(proto.Int64(28))},
 		"unknown":         {chat, "qwen3", says(chat, "hello"), used(nil)},
-		"nobody says":     {chat, "gpt-4o-2024-08-06", `{"choices":[{"message":{"content":"hello"}}]}`, nil},
+		"nobody says":     {chat, "gpt-4o-2024-08-06", `{"choices":[{"message":{"content":"hello"}}]}`, &agentgwv1.Usage{}},
+		"counts nothing": {chat, "gpt-4o-2024-08-06",
+			`{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`, &agentgwv1.Usage{}},
 		"too long": {chat, "gpt-4o-2024-08-06",
 			`{"choices":[{"message":{"content":"` + strings.Repeat("x", 600<<10) + `"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, used(proto.Int64(28))},
 	}

@@ -34,7 +34,8 @@ type turnKey struct {
 }
 
 // recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts. A failure
-// of the player's provider, plug-in or gateway is no answer: it is returned and not recorded, so that the rollout can be played again.
+// of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it is returned and not recorded, so that the rollout can be
+// played again.
 func (s *Server) recorded(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
 ) (*agentgwv1.RespondResponse, error) {
@@ -53,6 +54,9 @@ func (s *Server) recorded(
 		var err error
 		if reply, err = ask(); err != nil {
 			return nil, err
+		}
+		if failure := reply.GetFailure(); failure != nil && model.Blameless(req, failure) {
+			failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
 		}
 		if reply.GetFailure() == nil || reply.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
 			if reply, err = s.keep(ctx, req, reply); err != nil {

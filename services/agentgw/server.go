@@ -153,7 +153,7 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
-	if usage := response.GetUsage(); usage != nil {
+	if usage := response.GetUsage(); price.Counted(usage) {
 		span.SetAttributes(
 			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
 			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),

@@ -17,7 +17,7 @@ type Config struct {
 	Parallel int
 	// Lease is how long a job may go without a sign of life before another process gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one turn of a player.
+	// RespondTimeout bounds one turn of a player. A player that was given a time of its own may take that and at least a minute more.
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
@@ -49,7 +49,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // RegisterTurnFlags adds the flag that bounds a turn.
 func (c *Config) RegisterTurnFlags(fs *pflag.FlagSet) {
-	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player")
+	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player; a model with a --model-timeout gets more where it needs that")
 }
 
 // Validate returns all fields that are out of range.

@@ -76,6 +76,49 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// silent lets no player answer, and says which rollout asks.
+type silent struct {
+	talker
+	asked chan string
+}
+
+func (s silent) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	s.asked <- req.GetRolloutId()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestParallelTakesEffect lets a sweep go on with more rollouts at once while the same process runs, and all of them are in the queue with the first
+// number.
+func TestParallelTakesEffect(t *testing.T) {
+	i := install(t)
+	gateway := silent{asked: make(chan string, 5)}
+	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, gateway) })
+	i.tasks.Go(func() {
+		if err := Run(i.ctx, DefaultConfig(), i.Mesh); err != nil {
+			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+	playing := 0
+	for round, parallel := range []int{1, 3} {
+		sweep := spec("one", "two", "three", "four", "five")
+		sweep.Parallel = int32(parallel)
+		if _, err := i.client.CreateSweep(within(t), &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: sweep, Round: int32(round)}); err != nil {
+			t.Fatal(err)
+		}
+		for ctx := within(t); playing < parallel; playing++ {
+			select {
+			case <-gateway.asked:
+			case <-ctx.Done():
+				t.Fatalf("%d at once: got %d that play, want as many", parallel, playing)
+			}
+		}
+	}
+	if more := len(gateway.asked); more > 0 {
+		t.Errorf("3 at once: got %d more that play, want none", more)
+	}
+}
+
 // TestRunServesOnly queues a sweep on an orchestrator that plays nothing: it answers, and the jobs stay for whoever plays.
 func TestRunServesOnly(t *testing.T) {
 	i := install(t)

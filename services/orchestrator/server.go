@@ -103,6 +103,9 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err := s.limit(ctx, id, req.GetSpendLimit()); err != nil {
 		return 0, 0, err
 	}
+	if err := s.bus.SetParallel(ctx, id, spec.GetParallel(), req.GetRound()); err != nil {
+		return 0, 0, err
+	}
 	rollouts := plan.Expand(sweep)
 	missing, err := s.missing(ctx, id, rollouts, req.GetRound())
 	if err != nil {

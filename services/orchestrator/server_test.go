@@ -188,7 +188,7 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is queued from then on has it.
+// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is queued from then on has it, and workers hear of it.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
 	queue, err := i.Bus().Jobs(t.Context(), time.Minute)

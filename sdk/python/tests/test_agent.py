@@ -76,6 +76,20 @@ class Serving(unittest.TestCase):
         with agent.Server(act, "localhost:0") as server:
             self.assertEqual(ask(server.address, request()).text, "hello")
 
+    def test_empty_arguments(self) -> None:
+        made = agent.calls(*(agent.ToolCall("t", arguments) for arguments in ("", " \n", "{}", "null")))
+
+        def act(conversation: agent.Conversation) -> agent.Reply:
+            return made
+
+        async def act_async(conversation: agent.Conversation) -> agent.Reply:
+            return made
+
+        for function in (act, act_async):
+            with self.subTest(function.__name__), agent.Server(function, "localhost:0") as server:
+                got = ask(server.address, request())
+                self.assertEqual([c.arguments_json for c in got.calls], ["{}", "{}", "{}", "null"])
+
     def test_many_at_once(self) -> None:
         together = threading.Barrier(8, timeout=PATIENCE)
 

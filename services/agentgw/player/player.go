@@ -217,12 +217,20 @@ func parseSecurePlugin(address string) (*agentgwv1.Player, error) {
 }
 
 func parsePlugin(address string) (*agentgwv1.Player, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" {
-		return nil, fmt.Errorf("address %q: expected host:port, e.g. localhost:7500", address)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return nil, fmt.Errorf("address %q: port %q: expected 1 to 65535", address, port)
+	if err := CheckAddress(address); err != nil {
+		return nil, err
 	}
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: address}}}, nil
+}
+
+// CheckAddress says what is wrong with the address of a plug-in, without its scheme.
+func CheckAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.ContainsAny(host, "/@ ") {
+		return fmt.Errorf("address %q: expected host:port, e.g. localhost:7500", address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("address %q: port %q: expected 1 to 65535", address, port)
+	}
+	return nil
 }

@@ -64,6 +64,10 @@ func TestParseErrors(t *testing.T) {
 		{agent, "grpc://localhost", `player "grpc://localhost": address "localhost": expected host:port, e.g. localhost:7500`},
 		{agent, "grpc://:7500", `player "grpc://:7500": address ":7500": expected host:port, e.g. localhost:7500`},
 		{agent, "grpc://a:0", `player "grpc://a:0": address "a:0": port "0": expected 1 to 65535`},
+		{agent, "grpc://a:95000", `player "grpc://a:95000": address "a:95000": port "95000": expected 1 to 65535`},
+		{agent, "grpcs://a:https", `player "grpcs://a:https": address "a:https": port "https": expected 1 to 65535`},
+		{agent, "grpc://a/b:7500", `player "grpc://a/b:7500": address "a/b:7500": expected host:port, e.g. localhost:7500`},
+		{agent, "grpc://me@a:7500", `player "grpc://me@a:7500": address "me@a:7500": expected host:port, e.g. localhost:7500`},
 		{user, "scripted:none.yaml", `player "scripted:none.yaml": read script: stat none.yaml: no such file or directory`},
 	}
 	lists := strings.NewReplacer("AGENTS", strings.Join(names(agent), ", "), "USERS", strings.Join(names(user), ", "))

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/results"
@@ -200,7 +201,18 @@ func (c *collector) done() int { return len(c.finished) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
-// unscored counts the rollouts that the infrastructure failed.
+// left counts the rollouts that the person at the terminal left, which have no score.
+func (c *collector) left() int {
+	n := 0
+	for _, row := range c.rows {
+		if rollout := row.Result.GetRollout(); !row.Scored() && human.Left(row.Result.GetEnd().GetDetail()) && atTerminal(rollout.GetAgent(), rollout.GetUser()) {
+			n++
+		}
+	}
+	return n
+}
+
+// unscored counts the rollouts that have no score.
 func (c *collector) unscored() int {
 	n := 0
 	for _, row := range c.rows {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -141,35 +142,54 @@ func TestRunModelFault(t *testing.T) {
 	}
 }
 
-// TestModelTimeout gives models a time for one answer: a turn gets more than that.
+// prepared returns what run makes of flags.
+func prepared(t *testing.T, args ...string) (sweep.Spec, *runOptions) {
+	t.Helper()
+	options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options.register(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := options.prepare([]string{"turn_off_wifi"})
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return spec, options
+}
+
+// TestModelTimeout gives models a time for one answer. It stands in the players: how long a turn may take follows from that where it is played.
 func TestModelTimeout(t *testing.T) {
 	for _, test := range []struct {
 		args              []string
 		agent, user, turn time.Duration
 	}{
 		{[]string{"--agent", "openai:m"}, 0, 0, 2 * time.Minute},
-		{[]string{"--agent", "openai:m", "--model-timeout", "30s"}, 30 * time.Second, 0, 2 * time.Minute},
-		{[]string{"--agent", "openai:m", "--model-timeout", "2m"}, 2 * time.Minute, 0, 3 * time.Minute},
-		{[]string{"--agent", "oracle", "--user", "openai:m", "--model-timeout", "10m"}, 0, 10 * time.Minute, 12 * time.Minute},
-		{[]string{"--agent", "openai:m", "--user", "openai:m", "--model-timeout", "1h"}, time.Hour, time.Hour, 72 * time.Minute},
-		{[]string{"--agent", "openai:m", "--orchestrator-respond-timeout", "9m"}, 0, 0, 9 * time.Minute},
+		{[]string{"--agent", "oracle", "--user", "openai:m", "--model-timeout", "10m"}, 0, 10 * time.Minute, 2 * time.Minute},
+		{[]string{"--agent", "openai:m", "--user", "openai:m", "--model-timeout", "1h"}, time.Hour, time.Hour, 2 * time.Minute},
 		{[]string{"--agent", "openai:m", "--model-timeout", "5m", "--orchestrator-respond-timeout", "9m"}, 5 * time.Minute, 0, 9 * time.Minute},
-		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 72 * time.Minute},
+		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 2 * time.Minute},
 	} {
-		options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
-		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		options.register(flags)
-		if err := flags.Parse(test.args); err != nil {
-			t.Fatal(err)
-		}
-		spec, err := options.prepare([]string{"turn_off_wifi"})
-		if err != nil {
-			t.Errorf("%v: %v", test.args, err)
-			continue
-		}
+		spec, options := prepared(t, test.args...)
 		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.engine.Orchestrator.RespondTimeout
 		if agent != test.agent.Milliseconds() || user != test.user.Milliseconds() || turn != test.turn {
 			t.Errorf("%v: got %d ms for the agent, %d ms for the user, %s for a turn, want %s, %s and %s", test.args, agent, user, turn, test.agent, test.user, test.turn)
+		}
+	}
+}
+
+// TestParallelIsTold tells the sweep how many rollouts run at once, wherever the services are.
+func TestParallelIsTold(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"--agent", "oracle", "--parallel", "7"}, 7},
+		{[]string{"--agent", "oracle", "--parallel", "7", "--remote"}, 7},
+		{[]string{"--agent", "cli", "--parallel", "7"}, 1},
+	} {
+		if spec, _ := prepared(t, test.args...); spec.Parallel != test.want {
+			t.Errorf("%v: got %d rollouts at once, want %d", test.args, spec.Parallel, test.want)
 		}
 	}
 }
@@ -200,7 +220,7 @@ func TestModelFlagErrors(t *testing.T) {
 		{[]string{"--agent", "anthropic:m", "--thinking-budget", "100"}, "--thinking-budget: 100 given, expected at least 1024 tokens"},
 		{[]string{"--agent", "anthropic:m", "--thinking-budget", "2000", "--max-tokens", "2000"}, "--max-tokens: 2000 given, expected more than the 2000 tokens"},
 		{[]string{"--agent", "google:m", "--thinking-budget", "2000", "--reasoning-effort", "low"}, "both given, expected one of them"},
-		{[]string{"--agent", "cohere:m", "--thinking-budget", "-1"}, "--thinking-budget: -1 given, expected 1 to 1000000 tokens"},
+		{[]string{"--agent", "cohere:m", "--thinking-budget", "-1"}, "--thinking-budget: -1 given, expected 1 or more tokens"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := Main(append([]string{"run"}, test.args...), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), test.want) {

@@ -107,6 +107,9 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 
 // prepare checks the flags and returns what is to be run.
 func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
+	if err := checkSweepID(o.sweepID); err != nil {
+		return sweep.Spec{}, err
+	}
 	specify := o.specify
 	if o.replay != "" {
 		specify = o.again
@@ -125,10 +128,7 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	o.engine.Orchestrator.Parallel = o.parallel
-	spec.ID = o.sweepID
-	if o.engine.Network.Remote { // else it is the process's own, so that what waits in the queue since an earlier part keeps to it too
-		spec.Parallel = o.parallel
-	}
+	spec.ID, spec.Parallel = o.sweepID, o.parallel
 	return spec, nil
 }
 
@@ -155,7 +155,7 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	if name := agent.GetPlugin().GetAttached(); name != "" && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
-		if _, person := atTerminal(agent); !person {
+		if !atTerminal(agent) {
 			return sweep.Spec{}, launch.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
 		}
 	}
@@ -170,10 +170,7 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	turn := &o.engine.Orchestrator.RespondTimeout
-	*turn = max(*turn, o.models.turn())
-	if timeout, ok := atTerminal(agent, user); ok {
-		*turn = max(*turn, timeout)
+	if atTerminal(agent, user) {
 		o.parallel = 1 // a person follows one conversation at a time
 	}
 	return sweep.Spec{
@@ -234,7 +231,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 		return errors.Join(watched, err)
 	}
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
-		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s, with %d of %d rollouts done: go on with --out %s --resume and a higher limit",
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}
 	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
@@ -333,16 +330,24 @@ func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error 
 
 // verdict is the error that a run without a score for every rollout is, nil if all have one.
 func (o *runOptions) verdict(collector *collector) error {
-	failed := collector.unscored()
-	switch {
-	case failed == 0:
-		return nil
-	case o.replay != "": // what is recorded fails again
-		return fmt.Errorf("%d of %d rollouts have no score because of the infrastructure: see the table", failed, collector.total())
-	default:
-		return fmt.Errorf("%d of %d rollouts have no score because of the infrastructure: see the table, mend it, and --out %s --resume plays them again",
-			failed, collector.total(), o.out)
+	left := collector.left()
+	var errs []error
+	for _, part := range []struct {
+		rollouts    int
+		why, advice string
+	}{
+		{collector.unscored() - left, "of the infrastructure: see the table", ", mend it, and --out %s --resume plays them again"},
+		{left, "the person at the terminal ended them", ": --out %s --resume asks for them again"},
+	} {
+		if part.rollouts == 0 {
+			continue
+		}
+		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // what is recorded ends so again
+			part.advice = ""
+		}
+		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))
 	}
+	return errors.Join(errs...)
 }
 
 // scenarioOf indexes scenarios by name.

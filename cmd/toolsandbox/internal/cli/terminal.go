@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
@@ -99,12 +98,12 @@ func (p people) close() error {
 	return errors.Join(errs...)
 }
 
-// atTerminal says whether a person plays, and how long a turn may then take.
-func atTerminal(players ...*agentgwv1.Player) (timeout time.Duration, ok bool) {
+// atTerminal says whether a person plays.
+func atTerminal(players ...*agentgwv1.Player) bool {
 	for _, p := range players {
-		if timeout, ok := player.AtTerminal(p); ok {
-			return timeout, true
+		if _, ok := player.AtTerminal(p); ok {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }

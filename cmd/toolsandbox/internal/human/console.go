@@ -16,6 +16,9 @@ import (
 // errLeft says that the person left the conversation.
 var errLeft = errors.New("ended by the person at the terminal")
 
+// Left says whether a rollout's end, by its detail, is that the person left the conversation.
+func Left(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
+
 // endTool is what a user calls to end a conversation.
 const endTool = "end_conversation"
 

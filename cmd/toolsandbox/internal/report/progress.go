@@ -3,11 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 )
 
 // redrawInterval bounds how often the progress line of a terminal is drawn.
@@ -31,8 +29,8 @@ type Progress struct {
 
 // NewProgress returns the progress of a run that shows itself on w.
 func NewProgress(w io.Writer, total int) *Progress {
-	file, ok := w.(*os.File)
-	return &Progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd())), total: total, began: time.Now()}
+	_, terminal := terminal(w)
+	return &Progress{w: w, terminal: terminal, total: total, began: time.Now()}
 }
 
 // Add counts a finished rollout.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -42,18 +43,17 @@ func (r Row) Reached() int {
 // Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout do not.
 func (r Row) Scored() bool { return results.Scored(r.Result) }
 
+// leastRemark is how many columns a remark gets at least on a terminal.
+const leastRemark = 20
+
 // allCategories is the total over everything; it stands last.
 const allCategories = "ALL_CATEGORIES"
 
-// Table writes one line per rollout and one per category. Rows and totals may come in any order.
+// Table writes one line per rollout and one per category. Rows and totals may come in any order. What is said about a rollout is cut to the
+// width of w where that is a terminal, and else stands there whole.
 func Table(w io.Writer, rows []Row, totals results.Categories) error {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
-	rollouts := newTable(table.Row{"scenario", "score", "turns", "milestones", "time", ""})
-	for _, row := range rows {
-		rollouts.AppendRow(table.Row{row.Name, scoreText(row), row.Result.GetTurnCount(),
-			fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took), remark(row)})
-	}
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
 	slices.SortStableFunc(totals, func(a, b results.Category) int {
@@ -65,8 +65,31 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 	for _, total := range totals {
 		categories.AppendRow(table.Row{total.Name, number(total.Similarity), fmt.Sprintf("%.1f", total.TurnCount)})
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", rollouts.Render(), categories.Render())
+	_, err := fmt.Fprintf(w, "%s\n\n%s\n", rollouts(rows, width(w)), categories.Render())
 	return err
+}
+
+// rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is left of a width, but leastRemark at least; a
+// width of 0 is no bound.
+func rollouts(rows []Row, width int) string {
+	t := newTable(table.Row{"scenario", "score", "turns", "milestones", "time"})
+	for _, row := range rows {
+		t.AppendRow(table.Row{row.Name, scoreText(row), row.Result.GetTurnCount(),
+			fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took)})
+	}
+	lines := strings.Split(t.Render(), "\n")
+	for i, row := range rows {
+		at := len(lines) - len(rows) + i
+		said := remark(row)
+		if said == "" {
+			continue
+		}
+		if width > 0 {
+			said = text.Snip(said, max(leastRemark, width-text.StringWidthWithoutEscSequences(lines[at])-1), "…")
+		}
+		lines[at] += " " + said
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Contract prints how often simulated users broke their contract, by rule; nothing where all users were scripted.
@@ -130,9 +153,9 @@ func remark(row Row) string {
 	case busv1.EndReason_END_REASON_CANCELLED:
 		return "cancelled"
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
-		return "model failure: " + firstLine(end.GetDetail())
+		return "model failure: " + line(end.GetDetail())
 	case busv1.EndReason_END_REASON_INFRASTRUCTURE:
-		return "not scored: " + firstLine(end.GetDetail())
+		return "not scored: " + line(end.GetDetail())
 	}
 	if row.Result.GetMinefieldSimilarity() > 0 {
 		return "stepped on a minefield"
@@ -140,11 +163,13 @@ func remark(row Row) string {
 	return ""
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	const longest = 80
-	if runes := []rune(line); len(runes) > longest {
-		return string(runes[:longest-1]) + "…"
-	}
-	return line
+// line puts a text on one line. What would move the cursor or colour the screen is replaced: models and servers write the texts.
+func line(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
 }

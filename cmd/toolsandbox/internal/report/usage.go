@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,37 +12,63 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints what the models of a run used and what that costs by the table of prices; nothing where no model played.
+// Usage prints what the models of a run used and what that costs by the table of prices, and how many requests came back without their tokens;
+// nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
-	var turns, input, cached, output, reasoning, micros int64
-	var unknown []string // players whose price is not known
+	var counted, input, cached, output, reasoning, micros int64
+	var unpriced []string        // players whose price is not known
+	silent := map[string]int64{} // requests whose tokens were not stated, by player
 	for _, row := range rows {
 		for _, turn := range row.Usage {
-			turns++
-			u := turn.GetUsage()
+			u, name := turn.GetUsage(), player(row, turn.GetRole())
+			if !price.Counted(u) {
+				silent[name]++
+				continue
+			}
+			counted++
 			input, cached = input+u.GetInputTokens(), cached+u.GetCachedTokens()
 			output, reasoning = output+u.GetOutputTokens(), reasoning+u.GetReasoningTokens()
 			micros += u.GetCostMicros()
 			if u.CostMicros == nil {
-				unknown = append(unknown, player(row, turn.GetRole()))
+				unpriced = append(unpriced, name)
 			}
 		}
 	}
-	if turns == 0 {
+	var parts []string
+	if counted > 0 {
+		parts = append(parts, fmt.Sprintf("%s tokens in%s, %s out%s%s", grouped(input), among(cached, "cached"),
+			grouped(output), among(reasoning, "for reasoning"), cost(micros, unpriced)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(silent)) {
+		parts = append(parts, fmt.Sprintf("%s of %s, tokens not stated", requests(silent[name]), name))
+	}
+	if len(parts) == 0 {
 		return nil
 	}
-	slices.Sort(unknown)
-	unknown = slices.Compact(unknown)
-	cost := ", about " + price.Dollars(micros) + " if the table of prices is right"
-	switch {
-	case len(unknown) > 0 && micros > 0:
-		cost += ", without " + strings.Join(unknown, ", ") + ", whose price is not known"
-	case len(unknown) > 0:
-		cost = ", cost not known: no price for " + strings.Join(unknown, ", ")
-	}
-	_, err := fmt.Fprintf(w, "\nmodels: %s tokens in%s, %s out%s%s\n",
-		grouped(input), among(cached, "cached"), grouped(output), among(reasoning, "for reasoning"), cost)
+	_, err := fmt.Fprintf(w, "\nmodels: %s\n", strings.Join(parts, "; "))
 	return err
+}
+
+// cost says what tokens cost, and for which players nobody knows.
+func cost(micros int64, unpriced []string) string {
+	slices.Sort(unpriced)
+	names := strings.Join(slices.Compact(unpriced), ", ")
+	known := ", about " + price.Dollars(micros) + " if the table of prices is right"
+	switch {
+	case names == "":
+		return known
+	case micros > 0:
+		return known + ", without " + names + ", whose price is not known"
+	default:
+		return ", cost not known: no price for " + names
+	}
+}
+
+func requests(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return grouped(n) + " requests"
 }
 
 func player(row Row, role worldv1.Role) string {

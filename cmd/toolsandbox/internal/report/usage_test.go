@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,13 +20,19 @@ func TestUsage(t *testing.T) {
 	user := &busv1.TurnUsage{Role: worldv1.Role_ROLE_USER, Usage: &agentgwv1.Usage{
 		InputTokens: 12_345, CachedTokens: 1000, OutputTokens: 2345, ReasoningTokens: 12, CostMicros: proto.Int64(123_456),
 	}}
+	silent := &busv1.TurnUsage{Role: worldv1.Role_ROLE_AGENT, Usage: &agentgwv1.Usage{}}
 	tests := map[string]struct {
 		rows []Row
 		want string
 	}{
-		"none":    {[]Row{{Result: result}}, ""},
-		"priced":  {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right\n"},
-		"unknown": {[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent, agent}}}, "\nmodels: 2,469,134 tokens in, 178 out, cost not known: no price for openai:qwen3\n"},
+		"none":       {[]Row{{Result: result}}, ""},
+		"priced":     {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right\n"},
+		"unknown":    {[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent, agent}}}, "\nmodels: 2,469,134 tokens in, 178 out, cost not known: no price for openai:qwen3\n"},
+		"not stated": {[]Row{{Result: result, Usage: slices.Repeat([]*busv1.TurnUsage{silent}, 1234)}}, "\nmodels: 1,234 requests of openai:qwen3, tokens not stated\n"},
+		"one not stated": {
+			[]Row{{Result: result, Usage: []*busv1.TurnUsage{user, silent}}},
+			"\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right; 1 request of openai:qwen3, tokens not stated\n",
+		},
 		"both": {
 			[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent}}, {Result: result, Usage: []*busv1.TurnUsage{user}}},
 			"\nmodels: 1,246,912 tokens in (1,000 cached), 2,434 out (12 for reasoning), about $0.12 if the table of prices is right, without openai:qwen3, whose price is not known\n",

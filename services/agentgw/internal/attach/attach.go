@@ -77,6 +77,8 @@ type Registry struct {
 	changed chan struct{}
 	// kept is the stream of each conversation.
 	kept *lru.Cache[conversation, *session]
+	// told is when the log was told that an agent is waited for, by name, since one was there last.
+	told map[string]time.Time
 }
 
 // agent is all streams under one name, and how the other replicas reach them.
@@ -97,6 +99,7 @@ func New(relay Relay, messageBytes int) *Registry {
 	return &Registry{
 		relay: relay, messageBytes: messageBytes, log: slog.New(slog.DiscardHandler),
 		agents: make(map[string]*agent), changed: make(chan struct{}), kept: kept,
+		told: make(map[string]time.Time),
 	}
 }
 
@@ -162,7 +165,7 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 	if err != nil {
 		return nil, err
 	}
-	pause := firstPause
+	pause, began := firstPause, time.Now()
 	for try := 1; ; {
 		s, changed := r.pick(name, act.GetConversationId())
 		answer, err := r.ask(ctx, s, name, act, raw)
@@ -184,6 +187,8 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 			return nil, fmt.Errorf("%w as %s: %w", ErrSilent, name, ctx.Err())
 		case errors.Is(err, errGone):
 			continue // the registry does not know that stream any more
+		case errors.Is(err, bus.ErrNotFound):
+			r.notify(ctx, name, began)
 		}
 		if !sleep(ctx, wait, changed) {
 			return nil, fmt.Errorf("%w as %s: %w", ErrNobody, name, ctx.Err())
@@ -301,6 +306,7 @@ func (r *Registry) add(name string, s *session) (streams int, err error) {
 		}
 		a = &agent{stop: stop}
 		r.agents[name] = a
+		delete(r.told, name)
 	}
 	a.sessions = append(a.sessions, s)
 	close(r.changed)

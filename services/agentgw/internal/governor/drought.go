@@ -101,13 +101,17 @@ func (g *Governor) Dry(key Key, since time.Time) bool {
 	return b != nil && !b.drought.began.IsZero() && !b.drought.began.After(since)
 }
 
+// shut returns until when nothing may be asked: the provider asked for that, or it only fails.
+func (b *budget) shut() time.Time {
+	if b.breaker.until.After(b.paused) {
+		return b.breaker.until
+	}
+	return b.paused
+}
+
 // waited returns for how long a party is known to have waited in vain.
 func (b *budget) waited(now time.Time, p party) time.Duration {
-	shut := b.paused
-	if b.breaker.until.After(shut) {
-		shut = b.breaker.until
-	}
-	return b.drought.waited(now, shut, p)
+	return b.drought.waited(now, b.shut(), p)
 }
 
 // waits says whether a party waits on: it has not waited in vain for as long as it may.

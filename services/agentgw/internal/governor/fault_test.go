@@ -143,8 +143,10 @@ func TestUnknownPrice(t *testing.T) {
 		d := demand("s")
 		d.Metered, d.Limit = true, Spend{Micros: 5_000_000}
 		_, err := g.Acquire(t.Context(), d)
-		if !errors.Is(err, ErrUnpriced) || !strings.Contains(err.Error(), "unknown") || !strings.Contains(err.Error(), "tokens") {
-			t.Errorf("Acquire: got %v, want ErrUnpriced that names the model and what helps", err)
+		const want = "budget of openai: spend limit cannot be kept: the price of unknown is not known: " +
+			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)"
+		if !errors.Is(err, ErrUnpriced) || err.Error() != want {
+			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
 		d.Limit.Tokens = 5000
 		begin(t, g, d).Done(Outcome{})

@@ -272,7 +272,7 @@ func (g *Governor) account(w *waiter, d Demand) error {
 		return nil
 	}
 	if d.Metered && !w.cost.priced && d.Limit.Micros > 0 && d.Limit.Tokens == 0 {
-		return fmt.Errorf("%w: the price of %s is not known: name it in a table of prices (--agentgw-price-file), or limit tokens too (--spend-tokens)", ErrUnpriced, d.Model)
+		return fmt.Errorf("%w: the price of %s is not known: give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", ErrUnpriced, d.Model)
 	}
 	w.purse = g.purse(d.Sweep)
 	w.habit = w.purse.habit(subject{key: d.Key, model: d.Model})
@@ -307,8 +307,8 @@ func (gr *Grant) end(now time.Time, o Outcome) {
 	}
 	gr.done = true
 	w := gr.w
-	if u := o.Usage; within(u.GetInputTokens()) == 0 && within(u.GetOutputTokens()) == 0 {
-		o.Usage = nil // some servers count nothing: that says nothing
+	if !price.Counted(o.Usage) {
+		o.Usage = nil
 	}
 	cost := actual(w.cost, w.held, o)
 	gr.g.meters.ended(w.budget, o.Class, cost)

@@ -19,8 +19,8 @@ type notice struct {
 	waiting bool      // and not of its end
 }
 
-// notify tells the log that a provider refuses all requests: soon after that began, and again and again while it lasts and somebody asks. It is
-// called about once a second and after each refusal.
+// notify tells the log that a provider answers no request and has refused some: soon after that began, and again and again while it lasts and
+// somebody asks. It is called about once a second, and after each request that was refused or failed.
 func (b *budget) notify(now time.Time) {
 	quiet := b.running+b.queue.n == 0 && now.Sub(b.active) > noticeEvery
 	if b.drought.refused == 0 || quiet || now.Sub(b.drought.began) < noticeAfter || now.Sub(b.notice.last) < noticeEvery {
@@ -32,7 +32,7 @@ func (b *budget) notify(now time.Time) {
 	}
 	b.notice = notice{last: now, waiting: true}
 	b.g.logger.Warn("waiting for provider", "provider", b.key.Provider, "reason", fmt.Sprintf("%s; asked again in %s, given up in %s",
-		cmp.Or(b.drought.reason, "it refuses requests (429, 503, 529)"), max(b.paused.Sub(now), 0).Round(time.Second), left.Round(time.Second)))
+		cmp.Or(b.drought.reason, "it refuses requests (429, 503, 529)"), max(b.shut().Sub(now), 0).Round(time.Second), left.Round(time.Second)))
 }
 
 // answers ends a drought, and tells the log if that knows of it.

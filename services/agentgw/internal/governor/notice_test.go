@@ -52,6 +52,7 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	const waiting = `level=WARN msg="waiting for provider" reason="HTTP 429: slow down; asked again in \ds, given up in `
+	const alone = `level=WARN msg="provider is left alone" reason="provider is away after 2`
 	const again = `level=WARN msg="provider answers again" after=`
 	for name, test := range map[string]struct {
 		outcome func(time.Duration) Outcome
@@ -67,6 +68,15 @@ func TestNotice(t *testing.T) {
 		"a moment":         {until(2*time.Second, Outcome{Class: Throttled, RetryAfter: 200 * time.Millisecond}), time.Minute, []string{"^$"}},
 		"errors":           {until(3*time.Second, Outcome{Class: Failed}), time.Minute, []string{"^$"}},
 		"refused for good": {always(refused), 2 * time.Hour, strings.Split(strings.Repeat(waiting+",", 30)+"^$", ",")[:30]},
+		"failures after it": {func(at time.Duration) Outcome {
+			switch {
+			case at < 2*time.Second:
+				return Outcome{}
+			case at < 3*time.Second:
+				return refused
+			}
+			return Outcome{Class: Failed, Reason: "HTTP 500: broken"}
+		}, 70 * time.Second, []string{waiting, alone, alone, alone, alone, alone, `reason="HTTP 500: broken; asked again in 16s, given up in 28m57s"`}},
 		"now and then": {func(at time.Duration) Outcome {
 			if int(at.Seconds())%20 < 10 {
 				return Outcome{Class: Throttled, RetryAfter: 3 * time.Second, Reason: "HTTP 429: slow down"}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -272,13 +273,24 @@ func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserv
 	}
 }
 
-// exceeded says that a limit is reached, or that the next request does not fit into what is left.
+// exceeded says that a limit is reached, or that the next request does not fit into what is left, and which flag helps.
 func exceeded(spent, limit, need Spend) error {
-	err := fmt.Errorf("%w: %s of %s", ErrSpent, spent.limitedBy(limit), limit.limitedBy(limit))
-	if spent.reaches(limit) || spent.plus(need).within(limit) {
-		return err
+	said := fmt.Sprintf("%s of %s", spent.limitedBy(limit), limit.limitedBy(limit))
+	if !spent.reaches(limit) && !spent.plus(need).within(limit) {
+		said += ", and the next request needs about " + need.limitedBy(limit)
 	}
-	return fmt.Errorf("%w, and the next request needs about %s", err, need.limitedBy(limit))
+	short := func(spent, limit, need int64) bool { return limit > 0 && (spent >= limit || sum(spent, need) > limit) }
+	var flags []string
+	if short(spent.Tokens, limit.Tokens, need.Tokens) {
+		flags = append(flags, "--spend-tokens")
+	}
+	if short(spent.Micros, limit.Micros, need.Micros) {
+		flags = append(flags, "--spend-usd")
+	}
+	if len(flags) > 0 {
+		said += ": raise " + strings.Join(flags, " and ")
+	}
+	return fmt.Errorf("%w: %s", ErrSpent, said)
 }
 
 // stop fails the requests that wait with a limit that is reached. If others wait with another one, it is theirs that counts now.

@@ -97,11 +97,12 @@ func TestExceeded(t *testing.T) {
 		spent, limit, need Spend
 		want               string
 	}{
-		{"tokens", Spend{Tokens: 7, Micros: 5}, Spend{Tokens: 7}, Spend{Tokens: 3}, "7 tokens of 7 tokens"},
-		{"money", Spend{Tokens: 114_562, Micros: 300_000}, Spend{Micros: 300_000}, Spend{Tokens: 3, Micros: 1}, "$0.30 of $0.30"},
-		{"both", Spend{Tokens: 7, Micros: 20_000}, Spend{Tokens: 9, Micros: 20_000}, Spend{}, "7 tokens and $0.02 of 9 tokens and $0.02"},
-		{"next tokens", Spend{Tokens: 5}, Spend{Tokens: 7}, Spend{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens"},
-		{"next money", Spend{Tokens: 5}, Spend{Micros: 10_000}, Spend{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02"},
+		{"tokens", Spend{Tokens: 7, Micros: 5}, Spend{Tokens: 7}, Spend{Tokens: 3}, "7 tokens of 7 tokens: raise --spend-tokens"},
+		{"money", Spend{Tokens: 114_562, Micros: 300_000}, Spend{Micros: 300_000}, Spend{Tokens: 3, Micros: 1}, "$0.30 of $0.30: raise --spend-usd"},
+		{"both", Spend{Tokens: 7, Micros: 20_000}, Spend{Tokens: 9, Micros: 20_000}, Spend{}, "7 tokens and $0.02 of 9 tokens and $0.02: raise --spend-usd"},
+		{"both and the next", Spend{Tokens: 7, Micros: 20_000}, Spend{Tokens: 9, Micros: 20_000}, Spend{Tokens: 3}, "7 tokens and $0.02 of 9 tokens and $0.02: raise --spend-tokens and --spend-usd"},
+		{"next tokens", Spend{Tokens: 5}, Spend{Tokens: 7}, Spend{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens: raise --spend-tokens"},
+		{"next money", Spend{Tokens: 5}, Spend{Micros: 10_000}, Spend{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02: raise --spend-usd"},
 		{"next is not known", Spend{Tokens: 5}, Spend{Tokens: 7}, Spend{}, "5 tokens of 7 tokens"},
 	} {
 		if got, want := exceeded(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {

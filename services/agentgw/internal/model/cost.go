@@ -5,17 +5,22 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/price"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// charged returns what a turn used with its price by the table, if it is in there. Without a table of prices none is.
+// charged returns what a turn used with its price by the table, if it is in there. Without a table of prices none is. A usage without anything
+// says that a model was asked and that its provider did not state the tokens.
 func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgwv1.Usage {
-	if used == nil || p.cfg.Prices == nil {
+	if !price.Counted(used) {
+		return &agentgwv1.Usage{}
+	}
+	if p.cfg.Prices == nil {
 		return used
 	}
-	if price, known := p.cfg.Prices.Of(provider.Seller(model.GetProvider()), model.GetModel()); known {
-		used.CostMicros = proto.Int64(price.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
+	if listed, known := p.cfg.Prices.Of(provider.Seller(model.GetProvider()), model.GetModel()); known {
+		used.CostMicros = proto.Int64(listed.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
 	}
 	return used
 }

@@ -124,4 +124,14 @@ func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
 	return x.record.Keep(context.WithoutCancel(ctx), x.now)
 }
 
+// reject stores that the last answer is of no use as a turn, so that who asks later asks the provider again.
+func (x *exchange) reject(ctx context.Context, answer *provider.Answer, why string) error {
+	tries := x.now.GetTries()
+	if len(tries) == 0 {
+		return nil
+	}
+	tries[len(tries)-1].Failure = strings.ToValidUTF8(why, "?")
+	return x.keep(ctx, answer)
+}
+
 func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

@@ -108,7 +108,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.ask(ctx, req, fam, query, record)
+	answer, said, err := p.ask(ctx, req, fam, query, record)
 	var failure *provider.Failure
 	var reply *agentgwv1.Reply
 	switch {
@@ -117,7 +117,9 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	case errors.As(err, &failure):
 		reply, err = p.refused(model, failure)
 	case err == nil:
-		reply = p.compose(req, tools, answer)
+		if reply = p.compose(req, tools, answer); Blameless(req, reply.GetFailure()) {
+			err = said.reject(ctx, answer, reply.GetFailure().GetDetail())
+		}
 	}
 	if failure := reply.GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
 		failure.Detail = "the simulated user: " + failure.GetDetail()
@@ -161,29 +163,35 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
+// Blameless says whether a failure is one of who plays the user, which is no fault of the agent that is scored. The original scores it
+// nonetheless.
+func Blameless(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
+	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
+}
+
 // ask sends the request until an answer can be read, and keeps what was said. The error is a *provider.Failure, a *Hold or one of
 // encoding or of the record.
-func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, error) {
+func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
 	model := req.GetPlayer().GetModel()
 	base := model.GetBaseUrl()
 	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
-		return nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
+		return nil, nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
 	}
 	to, err := fam.endpoint(ctx, p, base)
 	if err != nil {
-		return nil, &provider.Failure{Detail: err.Error()}
+		return nil, nil, &provider.Failure{Detail: err.Error()}
 	}
 	query.Own = to.Own
 	request, err := fam.codec.Encode(query)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	said, err := p.open(ctx, record, model, fam.codec, to, request)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if answer, ok := said.answered(); ok {
-		return answer, nil
+		return answer, said, nil
 	}
 	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
@@ -195,7 +203,7 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 	}
 	q := &inquiry{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
 	err = q.spare(policy.Do(ctx, q.try))
-	return q.answer, errors.Join(err, said.keep(ctx, q.answer))
+	return q.answer, said, errors.Join(err, said.keep(ctx, q.answer))
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -15,10 +14,12 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// ErrAddress says that a player's address cannot be dialled as it is written.
-var ErrAddress = errors.New("plug-in address: expected host:port or grpcs://host:port")
+// ErrAddress says that a player's address, or the name of an agent that attaches itself, cannot be one as it is written.
+var ErrAddress = errors.New("plug-in")
 
 // ErrBusy says that the bound on connections is reached and all of them are in use.
 var ErrBusy = errors.New("too many plug-ins at once")
@@ -116,8 +117,8 @@ func (p *pool) makeRoom() error {
 
 func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	target, secure := strings.CutPrefix(address, secureScheme)
-	if _, port, err := net.SplitHostPort(target); err != nil || port == "" {
-		return nil, fmt.Errorf("%w, got %q", ErrAddress, address)
+	if err := player.CheckAddress(target); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	security := insecure.NewCredentials()
 	if secure {

@@ -5,6 +5,7 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -84,9 +85,6 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		}
 	}
 	s.end = entry.GetEnd()
-	if last := s.end.GetUsage(); last != nil {
-		s.usage = append(s.usage, last)
-	}
 	return nil
 }
 
@@ -177,8 +175,14 @@ func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
 // Flags returns where a simulated user broke its contract, in order.
 func (s *State) Flags() []*busv1.Flag { return s.flags }
 
-// Usage returns what the turns of models cost, in order.
-func (s *State) Usage() []*busv1.TurnUsage { return s.usage }
+// Usage returns what the turns of models cost, in order, the one that ended the rollout included. A rollout that was played on after its end has the
+// turn that was played instead.
+func (s *State) Usage() []*busv1.TurnUsage {
+	if last := s.end.GetUsage(); last != nil {
+		return append(slices.Clip(s.usage), last)
+	}
+	return s.usage
+}
 
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }

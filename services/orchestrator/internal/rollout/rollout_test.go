@@ -336,7 +336,7 @@ func TestRefusedTurnChangesNothing(t *testing.T) {
 	}
 }
 
-// TestUsage lists what turns cost, that of the turn which ended the rollout without a message last.
+// TestUsage lists what turns cost, that of the turn which ended the rollout without a message last, until the rollout is played on.
 func TestUsage(t *testing.T) {
 	cost := func(n int64) *agentgwv1.Usage { return &agentgwv1.Usage{InputTokens: n} }
 	state := fold(t,
@@ -348,6 +348,14 @@ func TestUsage(t *testing.T) {
 	want := []*busv1.TurnUsage{{Role: agent, Index: 1, Usage: cost(5)}, {Role: agent, Index: 4, Usage: cost(6)}}
 	if diff := cmp.Diff(want, state.Usage(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	played := &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}, Turn: &busv1.Turn{Messages: []*worldv1.Message{message(4, agent, user)}, Usage: cost(7)}}
+	if err := state.Apply(played); err != nil {
+		t.Fatal(err)
+	}
+	want[1] = &busv1.TurnUsage{Role: agent, Index: 4, Usage: cost(7)}
+	if diff := cmp.Diff(want, state.Usage(), protocmp.Transform()); diff != "" {
+		t.Errorf("usage after it was played on (-want +got):\n%s", diff)
 	}
 }
 

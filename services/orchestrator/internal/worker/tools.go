@@ -27,6 +27,21 @@ const (
 // the sessions of others.
 const sendingWait = time.Second
 
+// leastSlack is what a turn gets at least beyond the time that its player may take for an answer. In it the gateway waits for the budget of the player's
+// provider, which takes from the time for the answer only what is missing of a minute, and asks again after what failed at once. What fails slowly is not
+// asked again in the turn: it costs one request that takes its whole time.
+const leastSlack = time.Minute
+
+// turnLimit is how long a turn of a player may take: as long as any, and so long that an answer fits into it that takes all the time that the player
+// itself was given.
+func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
+	asked := time.Duration(max(player.GetModel().GetTimeoutMs(), player.GetPlugin().GetTimeoutMs())) * time.Millisecond
+	if asked == 0 {
+		return c.RespondTimeout
+	}
+	return max(c.RespondTimeout, asked+max(leastSlack, asked/5))
+}
+
 // toolSet is a list of tools with its digest.
 type toolSet struct {
 	digest string
@@ -57,7 +72,7 @@ type toolSets struct {
 func (t *toolSets) respond(
 	ctx context.Context, w *Worker, set toolSet, before shown, view []*worldv1.Message, request *agentgwv1.RespondRequest,
 ) (*agentgwv1.RespondResponse, shown, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.RespondTimeout)
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.turnLimit(request.GetPlayer()))
 	defer cancel()
 	now, err := before.show(request, view)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -62,6 +63,67 @@ func (s *stage) play(t *testing.T, ids ...string) {
 		if got := state.End(); got.GetReason() != busv1.EndReason_END_REASON_FINISHED {
 			t.Errorf("end of %s: got %v, want it finished", id, got)
 		}
+	}
+}
+
+// TestTurnLimit shows how long the gateway is given for a turn: as the worker is configured, and more for players that may take longer.
+func TestTurnLimit(t *testing.T) {
+	model := func(timeout time.Duration) *agentgwv1.Player {
+		return &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{TimeoutMs: timeout.Milliseconds()}}}
+	}
+	plugin := func(timeout time.Duration) *agentgwv1.Player {
+		return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{TimeoutMs: timeout.Milliseconds()}}}
+	}
+	for name, test := range map[string]struct {
+		player *agentgwv1.Player
+		want   time.Duration
+	}{
+		"no model":                      {&agentgwv1.Player{}, 2 * time.Minute},
+		"a model without a time":        {model(0), 2 * time.Minute},
+		"a model that has to be fast":   {model(30 * time.Second), 2 * time.Minute},
+		"the gateway's own time, given": {model(100 * time.Second), 160 * time.Second},
+		"a slow model":                  {model(10 * time.Minute), 12 * time.Minute},
+		"the slowest model":             {model(time.Hour), 72 * time.Minute},
+		"a person":                      {plugin(time.Hour), 72 * time.Minute},
+		"a plug-in without a time":      {plugin(0), 2 * time.Minute},
+	} {
+		if got := (Config{RespondTimeout: 2 * time.Minute}).turnLimit(test.player); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+	}
+	if got := (Config{RespondTimeout: time.Hour}).turnLimit(model(10 * time.Minute)); got != time.Hour {
+		t.Errorf("a slow model where all may take long: got %s, want %s", got, time.Hour)
+	}
+}
+
+// TestSlowModel asks a model that may take longer than the worker lets turns take: the gateway has that time.
+func TestSlowModel(t *testing.T) {
+	s := newStage(t)
+	var mu sync.Mutex
+	least := make(map[worldv1.Role]time.Duration)
+	s.gateway.respond = func(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		deadline, _ := ctx.Deadline()
+		mu.Lock()
+		defer mu.Unlock()
+		if left := time.Until(deadline); least[req.GetRole()] == 0 || left < least[req.GetRole()] {
+			least[req.GetRole()] = left
+		}
+		return nil, nil
+	}
+	slow := s.rollout("s.0")
+	slow.Agent.Kind = &agentgwv1.Player_Model{Model: &agentgwv1.Model{TimeoutMs: time.Hour.Milliseconds()}}
+	if err := s.Enqueue(t.Context(), []*busv1.Job{{Rollout: slow}}); err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), t, s.worker(t, nil, nil))
+	s.ended(t, "s.0")
+	mu.Lock()
+	defer mu.Unlock()
+	if got := least[agent]; got < time.Hour {
+		t.Errorf("time for a turn of a model that may take an hour: got %s", got)
+	}
+	if got := least[user]; got > patience {
+		t.Errorf("time for a turn of another player: got %s, want at most %s", got, patience)
 	}
 }
 

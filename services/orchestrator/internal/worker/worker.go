@@ -29,7 +29,7 @@ type Config struct {
 	Parallel int
 	// Lease is how long a job may go without a sign of life before another worker gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one request to the agent gateway, ExecuteTimeout one to a tool host.
+	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer; ExecuteTimeout one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
 	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
 	// the infrastructure.
@@ -70,11 +70,11 @@ type Worker struct {
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
 	hands      hands
+	limits     limits
 
 	mu        sync.Mutex
 	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
 	cancelled map[string]int32           // the last round that is, by sweep
-	limits    map[string]chan struct{}   // slots of sweeps with a limit of their own
 }
 
 // New returns a worker that Run starts.
@@ -84,7 +84,6 @@ func New(cfg Config, peers Peers) *Worker {
 		peers:     peers,
 		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
-		limits:    make(map[string]chan struct{}),
 		hands:     newHands(),
 	}
 	w.metrics, w.metricsErr = newMetrics()
@@ -106,7 +105,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	backlog := make(chan *bus.Delivery, min(max(w.cfg.Parallel/4, 1), maxBacklog))
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
 		group.Go(func() {
@@ -118,6 +117,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	start(w.followResults)
 	start(w.followCancellations)
+	start(w.followParallel)
 	start(func(ctx context.Context) error { w.extend(ctx); return nil })
 	start(func(ctx context.Context) error { return w.fetch(ctx, queue, backlog) })
 	for range w.cfg.Parallel {
@@ -165,11 +165,11 @@ func (w *Worker) fetch(ctx context.Context, queue *bus.Queue, backlog chan<- *bu
 // handle plays one rollout as far as it goes and decides what becomes of its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	id := delivery.Rollout.GetId()
-	if ctx.Err() != nil || !w.acquire(ctx, delivery) {
+	if ctx.Err() != nil || !w.limits.acquire(ctx, delivery) {
 		return // releaseAll gives it back
 	}
 	err := w.play(w.peers.Trace(ctx, id), delivery)
-	w.surrender(delivery)
+	w.limits.surrender(delivery.Rollout.GetSweepId())
 	if lost(err) && delivery.Attempt >= w.cfg.Attempts && ctx.Err() == nil {
 		err = w.writeOff(ctx, delivery, err)
 	}
@@ -213,6 +213,10 @@ func (w *Worker) followCancellations(ctx context.Context) error {
 		defer w.mu.Unlock()
 		w.cancelled[sweepID] = round
 	})
+}
+
+func (w *Worker) followParallel(ctx context.Context) error {
+	return w.peers.Bus.FollowParallel(ctx, w.limits.tell)
 }
 
 func (w *Worker) isCancelled(sweepID string, round int32) bool {
@@ -295,35 +299,6 @@ func (w *Worker) releaseAll() {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", delivery.Rollout.GetId(), "error", err)
 		}
 	}
-}
-
-// acquire waits for a slot of the rollout's sweep, if the sweep has a limit; false if ctx ends first.
-func (w *Worker) acquire(ctx context.Context, delivery *bus.Delivery) bool {
-	if delivery.Parallel == 0 {
-		return true
-	}
-	select {
-	case w.slots(delivery) <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (w *Worker) surrender(delivery *bus.Delivery) {
-	if delivery.Parallel > 0 {
-		<-w.slots(delivery)
-	}
-}
-
-func (w *Worker) slots(delivery *bus.Delivery) chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	sweep := delivery.Rollout.GetSweepId()
-	if w.limits[sweep] == nil {
-		w.limits[sweep] = make(chan struct{}, delivery.Parallel)
-	}
-	return w.limits[sweep]
 }
 
 // pause waits; false if ctx ends first.

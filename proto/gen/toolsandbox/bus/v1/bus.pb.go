@@ -106,7 +106,7 @@ type Sweep struct {
 	Trials int32 `protobuf:"varint,5,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep.
 	Seed int64 `protobuf:"varint,6,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Not written any more: it changes no result, and a sweep goes on with another number. Jobs carry it.
+	// Not written any more: it changes no result, and a sweep goes on with another number. SweepParallel has it.
 	Parallel int32 `protobuf:"varint,7,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
 	Compat bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`
@@ -367,6 +367,62 @@ func (x *SweepCancellation) GetRound() int32 {
 	return 0
 }
 
+// SweepParallel says how many rollouts of a sweep run at once. Subject sweep.<id>.parallel, stream SWEEP; the last one counts, and each names the one
+// before it.
+type SweepParallel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rollouts that one worker process may run at once; 0 means no limit but the process's own.
+	Parallel int32 `protobuf:"varint,1,opt,name=parallel,proto3" json:"parallel,omitempty"`
+	// The round for which it was said. What is said for an earlier round is not stored.
+	Round         int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SweepParallel) Reset() {
+	*x = SweepParallel{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SweepParallel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SweepParallel) ProtoMessage() {}
+
+func (x *SweepParallel) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SweepParallel.ProtoReflect.Descriptor instead.
+func (*SweepParallel) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SweepParallel) GetParallel() int32 {
+	if x != nil {
+		return x.Parallel
+	}
+	return 0
+}
+
+func (x *SweepParallel) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 // SweepScenario names the documents of one scenario.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -382,7 +438,7 @@ type SweepScenario struct {
 
 func (x *SweepScenario) Reset() {
 	*x = SweepScenario{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +450,7 @@ func (x *SweepScenario) String() string {
 func (*SweepScenario) ProtoMessage() {}
 
 func (x *SweepScenario) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,7 +463,7 @@ func (x *SweepScenario) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepScenario.ProtoReflect.Descriptor instead.
 func (*SweepScenario) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SweepScenario) GetName() string {
@@ -437,7 +493,8 @@ type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout to run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
-	// Rollouts of its sweep that one worker process may run at once; 0 means no limit but the process's own.
+	// Rollouts of its sweep that one worker process may run at once, as it was when the job was queued; 0 means no limit but the process's own. Counts
+	// for a worker until it has heard of the sweep's SweepParallel.
 	Parallel int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// The round in which it is to be run.
 	Round         int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
@@ -447,7 +504,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +516,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +529,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Job) GetRollout() *Rollout {
@@ -529,7 +586,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +598,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +611,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Rollout) GetId() string {
@@ -661,7 +718,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -673,7 +730,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -686,7 +743,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -741,7 +798,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +810,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +823,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -814,7 +871,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -826,7 +883,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -839,7 +896,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Claim) GetWorker() string {
@@ -889,7 +946,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -901,7 +958,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -914,7 +971,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -967,7 +1024,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1036,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1049,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1019,7 +1076,7 @@ func (x *TurnUsage) GetUsage() *v1.Usage {
 // Flag is a suspicion that a simulated user broke its contract.
 type Flag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which rule: leak, assistant, early_end or invented.
+	// Which rule: leak, assistant, invented, or early_end, of which a rollout has one at most.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Index of the message.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
@@ -1031,7 +1088,7 @@ type Flag struct {
 
 func (x *Flag) Reset() {
 	*x = Flag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1100,7 @@ func (x *Flag) String() string {
 func (*Flag) ProtoMessage() {}
 
 func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1113,7 @@ func (x *Flag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flag.ProtoReflect.Descriptor instead.
 func (*Flag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Flag) GetRule() string {
@@ -1097,7 +1154,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1166,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1179,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1167,7 +1224,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1236,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1249,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1224,7 +1281,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1293,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1306,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1305,7 +1362,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1374,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1387,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1433,7 +1490,10 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"SweepRound\x12\x1a\n" +
 	"\brollouts\x18\x01 \x01(\fR\brollouts\")\n" +
 	"\x11SweepCancellation\x12\x14\n" +
-	"\x05round\x18\x01 \x01(\x05R\x05round\"s\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\"A\n" +
+	"\rSweepParallel\x12\x1a\n" +
+	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12\x14\n" +
+	"\x05round\x18\x02 \x01(\x05R\x05round\"s\n" +
 	"\rSweepScenario\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsetup_digest\x18\x02 \x01(\tR\vsetupDigest\x12+\n" +
@@ -1544,67 +1604,68 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),            // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),             // 1: toolsandbox.bus.v1.Sweep
 	(*SweepSpending)(nil),     // 2: toolsandbox.bus.v1.SweepSpending
 	(*SweepRound)(nil),        // 3: toolsandbox.bus.v1.SweepRound
 	(*SweepCancellation)(nil), // 4: toolsandbox.bus.v1.SweepCancellation
-	(*SweepScenario)(nil),     // 5: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),               // 6: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),           // 7: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),          // 8: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),             // 9: toolsandbox.bus.v1.Start
-	(*Claim)(nil),             // 10: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),              // 11: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),         // 12: toolsandbox.bus.v1.TurnUsage
-	(*Flag)(nil),              // 13: toolsandbox.bus.v1.Flag
-	(*End)(nil),               // 14: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),          // 15: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),             // 16: toolsandbox.bus.v1.Match
-	(*Result)(nil),            // 17: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),         // 18: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),   // 19: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),     // 20: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),       // 21: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),  // 22: toolsandbox.world.v1.TableVersion
-	(*v1.Usage)(nil),          // 23: toolsandbox.agentgw.v1.Usage
-	(v12.Role)(0),             // 24: toolsandbox.world.v1.Role
-	(*v12.Table)(nil),         // 25: toolsandbox.world.v1.Table
+	(*SweepParallel)(nil),     // 5: toolsandbox.bus.v1.SweepParallel
+	(*SweepScenario)(nil),     // 6: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),               // 7: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),           // 8: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),          // 9: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),             // 10: toolsandbox.bus.v1.Start
+	(*Claim)(nil),             // 11: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),              // 12: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),         // 13: toolsandbox.bus.v1.TurnUsage
+	(*Flag)(nil),              // 14: toolsandbox.bus.v1.Flag
+	(*End)(nil),               // 15: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),          // 16: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),             // 17: toolsandbox.bus.v1.Match
+	(*Result)(nil),            // 18: toolsandbox.bus.v1.Result
+	(*v1.Player)(nil),         // 19: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),   // 20: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),     // 21: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
+	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
+	(v12.Role)(0),             // 25: toolsandbox.world.v1.Role
+	(*v12.Table)(nil),         // 26: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	5,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	18, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	18, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	20, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	7,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	18, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	18, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	9,  // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	10, // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	11, // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	11, // 12: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
-	14, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	7,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	21, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	22, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	22, // 17: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	21, // 18: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	22, // 19: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	13, // 20: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	23, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	24, // 22: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	23, // 23: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	6,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	19, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	21, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	8,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	19, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	10, // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	11, // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	12, // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
+	12, // 12: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
+	15, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	22, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	23, // 17: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	22, // 18: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 19: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	14, // 20: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	24, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	25, // 22: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	24, // 23: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 24: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	12, // 25: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	25, // 26: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	7,  // 27: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	14, // 28: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	16, // 29: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	16, // 30: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	13, // 25: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	26, // 26: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 27: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	15, // 28: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	17, // 29: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	17, // 30: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
 	31, // [31:31] is the sub-list for method output_type
 	31, // [31:31] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
@@ -1617,14 +1678,14 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 	if File_toolsandbox_bus_v1_bus_proto != nil {
 		return
 	}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[10].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -43,7 +43,8 @@ type SweepSpec struct {
 	Trials int32 `protobuf:"varint,4,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep; each rollout derives its own from it and its place in the plan.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Rollouts at once per worker process. 0 leaves it to the workers' configuration.
+	// Rollouts at once per worker process. 0 leaves it to the workers' configuration. It may be another one whenever the sweep is created again, and
+	// then counts for what is queued already too: the number of the highest round does, and of several of one round the last one given.
 	Parallel int32 `protobuf:"varint,6,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
 	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`

@@ -29,7 +29,7 @@ class ToolCall:
     name: str
     """The tool's name, as in Conversation.tools."""
     arguments: str = "{}"
-    """A JSON object as text, as a model writes it."""
+    """A JSON object as text, as a model writes it. Empty stands for {}."""
     id: str = ""
     """Unique within the turn. Empty lets the gateway choose one."""
 

@@ -62,7 +62,9 @@ def response(reply: object) -> agent_pb2.ActResponse:
     for what, text in [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in reply.calls for part in ("name", "arguments", "id"))]:
         if not isinstance(text, str):
             raise TypeError(f"the agent's reply: {what} is {type(text).__name__}, expected str")
-    answer = agent_pb2.ActResponse(text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments) for c in reply.calls])
+    answer = agent_pb2.ActResponse(
+        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments if c.arguments.strip() else "{}") for c in reply.calls]
+    )
     if answer.ByteSize() > MAX_ANSWER_BYTES:
         raise ValueError(f"the turn has {answer.ByteSize()} bytes, expected at most {MAX_ANSWER_BYTES}")
     return answer

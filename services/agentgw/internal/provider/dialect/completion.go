@@ -28,12 +28,16 @@ const (
 
 // completion is the body of an answer.
 type completion struct {
-	Choices *[]struct {
-		Text         *string         `json:"text"`
-		FinishReason json.RawMessage `json:"finish_reason"`
-	} `json:"choices"`
+	Choices *[]choice       `json:"choices"`
+	Error   json.RawMessage `json:"error"`
 	// Usage is read by itself: an answer is none the worse for it.
 	Usage json.RawMessage `json:"usage"`
+}
+
+type choice struct {
+	Text         *string         `json:"text"`
+	FinishReason json.RawMessage `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"`
 }
 
 // Decode implements provider.Codec. Only the first choice counts.
@@ -42,18 +46,24 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no completion: %w", provider.ErrAnswer, err)
 	}
-	if read.Choices == nil {
-		return nil, fmt.Errorf("%w: a completion without choices", provider.ErrAnswer)
+	first, chosen := choice{}, read.Choices != nil && len(*read.Choices) > 0
+	if chosen {
+		first = (*read.Choices)[0]
+	}
+	if err := provider.Failed(read.Error, first.Error, first.FinishReason); err != nil {
+		return nil, fmt.Errorf("%w: completion: %w", provider.ErrAnswer, err)
 	}
 	answer := &provider.Answer{}
-	switch choices := *read.Choices; {
-	case len(choices) == 0:
+	switch {
+	case read.Choices == nil:
+		return nil, fmt.Errorf("%w: a completion without choices", provider.ErrAnswer)
+	case !chosen:
 		answer.Nothing = "the answer has no choice"
-	case choices[0].Text == nil:
+	case first.Text == nil:
 		answer.Nothing = "the answer's choice has no text"
 	default:
-		answer = c.parse(*choices[0].Text)
-		if reason := string(choices[0].FinishReason); reason == "" || reason == "null" {
+		answer = c.parse(*first.Text)
+		if reason := string(first.FinishReason); reason == "" || reason == "null" {
 			answer.Raised = &provider.Raised{Exception: exceptionValidation, Detail: "the answer does not say why it ends"}
 		}
 		if answer.Text == "" && len(answer.Calls) == 0 && answer.Nothing == "" {

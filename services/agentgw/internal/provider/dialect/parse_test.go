@@ -91,11 +91,15 @@ func TestDecode(t *testing.T) {
 	tests := map[string]string{
 		`{`: "unreadable", `"x"`: "unreadable", `{}`: "unreadable", `{"choices": null}`: "unreadable", `{"choices": {}}`: "unreadable",
 		`{"choices": []}`: `"" nothing: the answer has no choice`,
-		`{"choices": [{"text": null, "finish_reason": "stop"}]}`:                 `"" nothing: the answer's choice has no text`,
-		`{"choices": [{"text": "a", "finish_reason": null}]}`:                    `ValidationError "a"`,
-		`{"choices": [{"text": "a"}]}`:                                           `ValidationError "a"`,
-		`{"choices": [{"text": "a", "finish_reason": "length"}, {"text": "b"}]}`: `"a"`,
-		`{"choices": [` + strings.Repeat("{},", 1<<16) + `{"text": "a"}]}`:       "unreadable",
+		`{"choices": [{"text": null, "finish_reason": "stop"}]}`:                            `"" nothing: the answer's choice has no text`,
+		`{"choices": [{"text": "a", "finish_reason": null}]}`:                               `ValidationError "a"`,
+		`{"choices": [{"text": "a"}]}`:                                                      `ValidationError "a"`,
+		`{"choices": [{"text": "a", "finish_reason": "length"}, {"text": "b"}]}`:            `"a"`,
+		`{"choices": [{"text": "a", "error": {"code": 429, "message": "m"}}]}`:              "unreadable",
+		`{"choices": [{"text": "a", "finish_reason": "abort"}]}`:                            "unreadable",
+		`{"choices": [], "error": {"code": 502, "message": "m"}}`:                           "unreadable",
+		`{"choices": [{"text": "a", "finish_reason": "stop", "error": null}], "error": {}}`: `"a"`,
+		`{"choices": [` + strings.Repeat("{},", 1<<16) + `{"text": "a"}]}`:                  "unreadable",
 	}
 	for usage, want := range map[string]string{
 		`{"prompt_tokens": 3, "completion_tokens": 4}`: "3+4", `{"prompt_tokens": 3}`: "3+0", `{"prompt_tokens": 10.0, "completion_tokens": 1e2}`: "10+100",

@@ -48,11 +48,15 @@ type functionCall struct {
 
 func textPart(text string) part { return part{Text: &text} }
 
-// system returns the system texts that stand before anything else, one part each. Later ones are not sent, as in the original.
+// system returns the system texts that stand before anything else, one part each. Later ones are not sent, as in the original, but to a simulated
+// user, whose instruction stands behind its demonstrations: the original has none of these.
 func system(q *provider.Query) *content {
 	var parts []part
 	for _, entry := range q.Transcript {
 		if entry.Kind != conversation.System {
+			if q.Flipped {
+				continue
+			}
 			break
 		}
 		if entry.Text != "" || !strict(q) {

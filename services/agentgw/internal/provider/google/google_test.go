@@ -66,7 +66,7 @@ func TestEncodeStrict(t *testing.T) {
 		`{"functionResponse":{"name":"f","response":{"content":"2"}}},{"functionResponse":{"name":"unnamed","response":{"content":"3"}}}]}],` +
 		`"tools":[{"functionDeclarations":[{"description":"a b","name":"f","parameters":{"type":"OBJECT","properties":` +
 		`{"z":{"type":"INTEGER","description":"c d"},"a":{"type":"OBJECT","description":"Not described."},` +
-		`"q":{"type":"OBJECT","description":"Not described."}},"required":["z","q"]}},{"name":"g","parameters":{"type":"OBJECT"}}]}]}`
+		`"q":{"type":"OBJECT","description":"Not described."}},"required":["z","q"]}},{"name":"g"}]}]}`
 	for range 3 {
 		got, err := Codec{}.Encode(query)
 		if err != nil {

@@ -24,7 +24,7 @@ type toolSet struct {
 // declaration is genai.FunctionDeclaration, whose schema is a map that loses the order of the arguments.
 type declaration struct {
 	genai.FunctionDeclaration
-	Parameters json.RawMessage `json:"parameters"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
 // tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the original; AI Studio refuses it.
@@ -47,7 +47,7 @@ func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 		}
 		set.FunctionDeclarations[i] = declaration{
 			FunctionDeclaration: genai.FunctionDeclaration{Name: t.GetName(), Description: oneLine(t.GetDescription())},
-			Parameters:          json.RawMessage(python.JSON(parameters(schema, strict))),
+			Parameters:          parameters(schema, strict),
 		}
 	}
 	return json.Marshal([]toolSet{set})
@@ -56,8 +56,9 @@ func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
 // parameters translates the schema of a tool's arguments. Empty lists and objects are left out. Google itself refuses a required
-// argument without a property of its own, which strict gives to it.
-func parameters(schema python.Value, strict bool) python.Value {
+// argument without a property of its own, which strict gives to it, and an object without properties, so that strict has none for a tool
+// without arguments.
+func parameters(schema python.Value, strict bool) json.RawMessage {
 	object, _ := schema.AsDict()
 	given, _ := object.Get("properties")
 	properties, _ := given.AsDict()
@@ -73,6 +74,9 @@ func parameters(schema python.Value, strict bool) python.Value {
 			named.Set(key, property(python.None()))
 		}
 	}
+	if strict && named.Len() == 0 {
+		return nil
+	}
 	translated := &python.Dict{}
 	translated.Set("type", python.Str(string(genai.TypeObject)))
 	if named.Len() > 0 {
@@ -81,7 +85,7 @@ func parameters(schema python.Value, strict bool) python.Value {
 	if len(names) > 0 {
 		translated.Set("required", required)
 	}
-	return translated.Value()
+	return json.RawMessage(python.JSON(translated.Value()))
 }
 
 func property(schema python.Value) python.Value {

@@ -42,16 +42,6 @@ func Given(name string, field respjson.Field) error {
 	return fmt.Errorf("%s is of the wrong kind", name)
 }
 
-// empty says whether there is nothing in a field.
-func empty(raw json.RawMessage) bool {
-	switch string(raw) {
-	case respjson.Omitted, respjson.Null, `""`, "[]", "{}":
-		return true
-	default:
-		return false
-	}
-}
-
 func absent(field respjson.Field) bool {
 	return field.Raw() == respjson.Omitted || field.Raw() == respjson.Null
 }

@@ -22,6 +22,7 @@ func TestFailed(t *testing.T) {
 		{`{"choices":[{"finish_reason":"abort","error":null,` + begun + `}]}`, "finish_reason abort"},
 		{`{"choices":[{"finish_reason":"insufficient_system_resource","message":{"content":""}}]}`, "finish_reason insufficient_system_resource"},
 		{`{"error":{"code":429,"message":"slow down"}}`, "429: slow down"},
+		{`{"choices":[{"error":{"code":402,"message":"inner"}}],"error":{"code":401,"message":"outer"}}`, "401: outer"},
 		{`{"choices":[],"error":{"code":502,"message":"away"}}`, "502: away"},
 	}
 	for _, test := range tests {

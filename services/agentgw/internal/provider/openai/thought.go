@@ -48,7 +48,7 @@ func kept(message *sdk.ChatCompletionMessage) ([]byte, error) {
 
 // field returns a field that the SDK does not know, nil if there is nothing in it.
 func field(message *sdk.ChatCompletionMessage, name string) json.RawMessage {
-	if raw := json.RawMessage(message.JSON.ExtraFields[name].Raw()); !empty(raw) {
+	if raw := json.RawMessage(message.JSON.ExtraFields[name].Raw()); !provider.Empty(raw) {
 		return raw
 	}
 	return nil
@@ -66,7 +66,7 @@ func extras(message *sdk.ChatCompletionMessage) ([]map[string]json.RawMessage, e
 	found := false
 	for _, made := range calls {
 		for name, value := range made {
-			if slices.Contains(ordinary, name) || empty(value) {
+			if slices.Contains(ordinary, name) || provider.Empty(value) {
 				delete(made, name)
 			}
 		}

@@ -29,7 +29,7 @@ const (
 type response struct {
 	Status     sdk.ResponseStatus             `json:"status"`
 	Output     *[]json.RawMessage             `json:"output"`
-	Error      *sdk.ResponseError             `json:"error"`
+	Error      json.RawMessage                `json:"error"`
 	Incomplete *sdk.ResponseIncompleteDetails `json:"incomplete_details"`
 	Usage      *sdk.ResponseUsage             `json:"usage"`
 }
@@ -81,14 +81,11 @@ func decode(body []byte) (*provider.Answer, error) {
 
 // unfinished says why what there is of an answer is not the model's turn, nil if it is.
 func (r *response) unfinished() error {
+	if err := provider.Failed(r.Error, nil, nil); err != nil {
+		return err
+	}
 	switch r.Status {
-	case sdk.ResponseStatusFailed:
-		detail := "no details"
-		if r.Error != nil {
-			detail = strings.TrimSpace(string(r.Error.Code) + " " + r.Error.Message)
-		}
-		return fmt.Errorf("it failed: %s", detail)
-	case sdk.ResponseStatusCancelled, sdk.ResponseStatusInProgress, sdk.ResponseStatusQueued:
+	case sdk.ResponseStatusFailed, sdk.ResponseStatusCancelled, sdk.ResponseStatusInProgress, sdk.ResponseStatusQueued:
 		return fmt.Errorf("it is not complete: %s", r.Status)
 	case sdk.ResponseStatusCompleted, sdk.ResponseStatusIncomplete:
 	}

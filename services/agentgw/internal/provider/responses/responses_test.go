@@ -114,6 +114,7 @@ func TestDecode(t *testing.T) {
 		`{"output":[{"type":"function_call","name":{}}]}`, `{"output":[{"type":"reasoning","encrypted_content":[]}]}`, `{"output":[{"type":5}]}`,
 		`{"output":[` + strings.Repeat("{},", 1<<16) + `{}]}`,
 		`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`,
+		`{"error":{"code":429,"message":"m"},"output":[{"type":"message","content":[{"text":"begun"}]}]}`,
 	} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body[:min(len(body), 99)], got, err)

@@ -65,13 +65,32 @@ func readComplaint(raw []byte) complaint {
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"` // Cohere has it here
+		Choices json.RawMessage `json:"choices"`
 	}
-	if json.Unmarshal(raw, &body) != nil || len(body.Error) == 0 || len(body.Error) > maxErrorBytes {
+	if json.Unmarshal(raw, &body) != nil {
+		said.text = cmp.Or(body.Message, said.text)
+		return said
+	}
+	if provider.Empty(body.Error) {
+		body.Error = within(body.Choices)
+	}
+	if provider.Empty(body.Error) || len(body.Error) > maxErrorBytes {
 		said.text = cmp.Or(body.Message, said.text)
 		return said
 	}
 	said.read(body.Error)
 	return said
+}
+
+// within returns the error of the first choice, where OpenRouter has what befell an answer that had begun; nil if there is none.
+func within(choices json.RawMessage) json.RawMessage {
+	var list []struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if _ = json.Unmarshal(choices, &list); len(list) == 0 { // what is wrong with the others does not count
+		return nil
+	}
+	return list[0].Error
 }
 
 // read reads the error itself: an object, or a text.

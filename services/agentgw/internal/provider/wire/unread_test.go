@@ -32,16 +32,30 @@ func TestUnread(t *testing.T) {
 			`[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"3s"}]}}]`,
 			provider.Failure{Status: 429, Retryable: true, RetryAfter: 3 * time.Second, Detail: "m"},
 		},
-		"a failed response": {`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`, provider.Failure{Status: 500, Retryable: true, Detail: "m"}},
-		"a prompt":          {`{"status":"failed","error":{"code":"invalid_prompt","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
-		"a policy":          {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
-		"an unknown code":   {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
-		"a text":            {`{"error":"m"}`, again("the answer is an error: m")},
-		"no error":          {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
-		"HTML":              {"<html>\n <p>", again(`e: "<html> <p>"`)},
-		"long":              {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
-		"a key at the cut":  {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
-		"empty":             {" ", again("e: it is empty")},
+		"a rate within a choice": {
+			`{"choices":[{"error":{"code":429,"message":"slow down"},"finish_reason":"error","message":{"content":"Turning Wi"}}]}`,
+			provider.Failure{Status: 429, Retryable: true, Detail: "slow down"},
+		},
+		"no credit within a choice": {
+			`{"error":null,"choices":[{"error":{"code":402,"message":"m"}}]}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"},
+		},
+		"flagged within a choice": {`{"error":{},"choices":[{"error":{"code":403,"message":"` + secret + `"}},5]}`, provider.Failure{Status: 403, Detail: "[key]"}},
+		"a gateway in a choice":   {`{"choices":[{"error":{"code":502,"message":"m"}}]}`, provider.Failure{Status: 502, Retryable: true, Detail: "m"}},
+		"a word within a choice":  {`{"choices":[{"error":{"code":"overloaded_error","message":"m"}}]}`, provider.Failure{Status: 529, Retryable: true, Detail: "m"}},
+		"an odd code in a choice": {`{"choices":[{"error":{"code":7,"message":"m"}}]}`, again("the answer is an error: m")},
+		"the whole counts more":   {`{"error":{"code":401,"message":"m"},"choices":[{"error":{"code":429}}]}`, provider.Failure{Status: 401, Detail: "m"}},
+		"of the second choice":    {`{"choices":[{},{"error":{"code":402,"message":"m"}}]}`, again(`e: "{\"choices\":[{},{\"error\":{\"code\":402,\"message\":\"m\"}}]}"`)},
+		"no list of choices":      {`{"choices":{"error":5}}`, again(`e: "{\"choices\":{\"error\":5}}"`)},
+		"a failed response":       {`{"status":"failed","error":{"code":"server_error","message":"m"},"output":[]}`, provider.Failure{Status: 500, Retryable: true, Detail: "m"}},
+		"a prompt":                {`{"status":"failed","error":{"code":"invalid_prompt","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
+		"a policy":                {`{"status":"failed","error":{"code":"bio_policy","message":"m"},"output":[]}`, provider.Failure{Status: 400, Detail: "m"}},
+		"an unknown code":         {`{"error":{"code":1302,"type":"odd","message":"m"}}`, again("the answer is an error: m")},
+		"a text":                  {`{"error":"m"}`, again("the answer is an error: m")},
+		"no error":                {`{"error":null,"x":"` + secret + `"}`, again(`e: "{\"error\":null,\"x\":\"[key]\"}"`)},
+		"HTML":                    {"<html>\n <p>", again(`e: "<html> <p>"`)},
+		"long":                    {strings.Repeat("é", 2000), again(`e: "` + strings.Repeat("é", 100) + `"…`)},
+		"a key at the cut":        {strings.Repeat("x", 96) + secret, again(`e: "` + strings.Repeat("x", 96) + `[key"…`)},
+		"empty":                   {" ", again("e: it is empty")},
 	}
 	for name, test := range tests {
 		if diff := cmp.Diff(&test.want, Unread([]byte(test.body), errors.New("e"), secret)); diff != "" {
@@ -52,6 +66,7 @@ func TestUnread(t *testing.T) {
 
 func FuzzUnread(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "code": 429}}`), "m")
+	f.Add([]byte(`{"choices": [{"error": {"message": "m", "code": 402}}, 5]}`), "m")
 	f.Add([]byte("<html>"), "")
 	f.Fuzz(func(t *testing.T, body []byte, secret string) {
 		got := Unread(body, errors.New("e"), secret)

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// TestFlagsOutOfRange gives numbers and names that cannot be meant: the command ends at once with a line that names the flag.
+func TestFlagsOutOfRange(t *testing.T) {
+	model := []string{"--agent", "openai:m", "--user", "google:m"}
+	for _, test := range []struct {
+		flag, value, want string
+	}{
+		{"temperature", "NaN", "--temperature: NaN given, expected 0 to 2"},
+		{"temperature", "Inf", "--temperature: +Inf given, expected 0 to 2"},
+		{"temperature", "-0.1", "--temperature: -0.1 given, expected 0 to 2"},
+		{"max-tokens", "0", "--max-tokens: 0 given, expected 1 or more"},
+		{"max-tokens", "-1", "--max-tokens: -1 given, expected 1 or more"},
+		{"thinking-budget", "0", "--thinking-budget: 0 given, expected 1 or more tokens"},
+		{"thinking-budget", "-1", "--thinking-budget: -1 given, expected 1 or more tokens"},
+		{"user-thinking-budget", "0", "--user-thinking-budget: 0 given, expected 1 or more tokens"},
+		{"user-thinking-budget", "-1", "--user-thinking-budget: -1 given, expected 1 or more tokens"},
+		{"model-timeout", "-1ns", "--model-timeout: -1ns given, expected 1s to 1h0m0s"},
+		{"spend-tokens", "0", "--spend-tokens: 0 given, expected 1 or more"},
+		{"spend-usd", "NaN", "--spend-usd: NaN given, expected dollars, more than 0 and up to 1e+09"},
+		{"trials", "0", "--trials: 0 given, expected 1 to 100000"},
+		{"parallel", "-1", "--parallel: -1 given, expected 1 to 100000"},
+		{"sweep-id", "a b", `--sweep-id: "a b" given, expected 1 to 100 characters of [A-Za-z0-9_-]`},
+		{"sweep-id", "nightly.17", `--sweep-id: "nightly.17" given, expected 1 to 100 characters of [A-Za-z0-9_-]`},
+		{"sweep-id", "é", `--sweep-id: "é" given, expected 1 to 100 characters of [A-Za-z0-9_-]`},
+		{"sweep-id", "\xff", `--sweep-id: "\xff" given, expected 1 to 100 characters of [A-Za-z0-9_-]`},
+		{"sweep-id", strings.Repeat("a", 101), `a" given, expected 1 to 100 characters of [A-Za-z0-9_-]`},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		args := append([]string{"run", "--out", out}, model...)
+		check := func(how string, args []string) {
+			t.Helper()
+			var stdout, stderr bytes.Buffer
+			code := Main(args, &stdout, &stderr)
+			if _, err := os.Stat(out); code != 2 || !strings.HasSuffix(stderr.String(), test.want+"\n") || strings.Count(stderr.String(), "\n") != 1 || err == nil {
+				t.Errorf("--%s %q %s: got code %d, %q and directory %v, want 2, %q and none", test.flag, test.value, how, code, &stderr, err == nil, test.want)
+			}
+		}
+		check("as a flag", append(args, "--"+test.flag, test.value))
+		t.Run(test.flag, func(t *testing.T) {
+			t.Setenv("TOOLSANDBOX_"+strings.ToUpper(strings.ReplaceAll(test.flag, "-", "_")), test.value)
+			check("in the environment", args)
+		})
+	}
+}
+
+// TestSpendInEnvironment bounds what models spend by the environment. It is no mistake where none plays.
+func TestSpendInEnvironment(t *testing.T) {
+	environment := func(name string) (string, bool) { return "500", name == "TOOLSANDBOX_SPEND_TOKENS" }
+	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
+	for name, test := range map[string]struct {
+		agent *agentgwv1.Player
+		want  *agentgwv1.SpendLimit
+	}{"model": {model, &agentgwv1.SpendLimit{Tokens: 500}}, "no model": {&agentgwv1.Player{}, nil}} {
+		options, flags := &spendOptions{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
+		options.register(flags)
+		if err := launch.Environment(flags, environment); err != nil {
+			t.Fatal(err)
+		}
+		got, err := options.limit(sweep.Spec{Agents: []*agentgwv1.Player{test.agent}})
+		if err != nil || !proto.Equal(got, test.want) {
+			t.Errorf("%s: got a limit of %v, %v, want %v", name, got, err, test.want)
+		}
+	}
+}
+
+// TestSweepID accepts what a request may carry.
+func TestSweepID(t *testing.T) {
+	for _, id := range []string{"", "a", "Nightly_2026-01-31", strings.Repeat("a", 100)} {
+		if err := checkSweepID(id); err != nil {
+			t.Errorf("%q: got %v, want nil", id, err)
+		}
+	}
+}

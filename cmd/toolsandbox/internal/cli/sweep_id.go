@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"buf.build/go/protovalidate"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// checkSweepID says what is wrong with --sweep-id, by the rule of the requests that carry it; empty lets one be derived.
+func checkSweepID(id string) error {
+	if id == "" {
+		return nil
+	}
+	err := protovalidate.Validate(&orchestratorv1.CancelSweepRequest{SweepId: id})
+	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok || len(broken.Violations) == 0:
+		return fmt.Errorf("check --sweep-id: %w", err)
+	}
+	return launch.Usage("--sweep-id: %q given, expected %s", id, characters(broken.Violations[0].RuleValue.String()))
+}
+
+// characters puts a pattern into words that is a set of characters and how many there may be, as ^[a-z]{1,9}$.
+func characters(pattern string) string {
+	set, bounds, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "}$"), "{")
+	least, most, between := strings.Cut(bounds, ",")
+	if !ok || !between {
+		return "a match of " + pattern
+	}
+	return fmt.Sprintf("%s to %s characters of %s", least, most, set)
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+)
+
+// TestVerdict says why rollouts have no score. What a person ended is not broken, whoever else uses their words.
+func TestVerdict(t *testing.T) {
+	row := func(agent string, reason busv1.EndReason, detail string) report.Row {
+		p, err := player.Parse(worldv1.Role_ROLE_AGENT, agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.Row{Result: &busv1.Result{
+			Rollout: &busv1.Rollout{Agent: p, User: &agentgwv1.Player{Name: "scripted"}}, End: &busv1.End{Reason: reason, Detail: detail},
+		}}
+	}
+	const words = "the agent ended the conversation, turn 0: ended by the person at the terminal"
+	scored := row("cli", busv1.EndReason_END_REASON_FINISHED, "")
+	left := row("cli", busv1.EndReason_END_REASON_INFRASTRUCTURE, words)
+	lost := row("cli", busv1.EndReason_END_REASON_INFRASTRUCTURE, "plug-in cannot be reached")
+	other := row("grpc://localhost:1", busv1.EndReason_END_REASON_INFRASTRUCTURE, words)
+	for name, test := range map[string]struct {
+		rows   []report.Row
+		replay string
+		want   string
+	}{
+		"all scored": {[]report.Row{scored, scored}, "", ""},
+		"left":       {[]report.Row{left, scored}, "", "1 of 2 rollouts have no score because the person at the terminal ended them: --out o --resume asks for them again"},
+		"lost":       {[]report.Row{lost, scored}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, mend it, and --out o --resume plays them again"},
+		"no person":  {[]report.Row{other, scored}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, mend it, and --out o --resume plays them again"},
+		"both": {[]report.Row{lost, left}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, mend it, and --out o --resume plays them again\n" +
+			"1 of 2 rollouts have no score because the person at the terminal ended them: --out o --resume asks for them again"},
+		"replayed": {[]report.Row{lost, left}, "p", "1 of 2 rollouts have no score because of the infrastructure: see the table\n" +
+			"1 of 2 rollouts have no score because the person at the terminal ended them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := &runOptions{out: "o", replay: test.replay}
+			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rows: test.rows})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

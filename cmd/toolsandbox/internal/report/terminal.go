@@ -1,0 +1,31 @@
+package report
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// terminal returns w's descriptor if it is a terminal.
+func terminal(w io.Writer) (descriptor int, ok bool) {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	descriptor = int(file.Fd())
+	return descriptor, term.IsTerminal(descriptor)
+}
+
+// width returns the columns of w; 0 if it is no terminal or does not say.
+func width(w io.Writer) int {
+	descriptor, ok := terminal(w)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(descriptor)
+	if err != nil {
+		return 0
+	}
+	return columns
+}

@@ -1,0 +1,65 @@
+package e2e_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// nobody returns an address at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	address, release, err := port.Reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	})
+	return address
+}
+
+// TestServicesMissing runs a sweep on services that are not there: soon it says who is waited for, where, and for how long.
+func TestServicesMissing(t *testing.T) {
+	evaluator := nobody(t)
+	p := sit(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", nobody(t),
+		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.await(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; given up in 57s"`)
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code, shown := p.leave(t); code != 1 {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1", code, shown)
+	}
+}
+
+// TestAgentMissing plays an agent that is late: what is waited for is told, and then it plays.
+func TestAgentMissing(t *testing.T) {
+	address := nobody(t)
+	p := sit(t, "run", "--agent", "grpc://"+address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.await(t, `msg="service cannot answer yet, asking again" peer=agentgw reason="plug-in cannot be reached: `+address+`:`)
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- agent.ServeListener(ctx, listener, agent.Func(switchWifiOff)) }()
+	defer func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, `msg="service answers" peer=agentgw`) {
+		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, shown)
+	}
+}

@@ -1,0 +1,65 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/port"
+)
+
+// TestExplain stops NATS under a service: what fails then says so, and nothing else does.
+func TestExplain(t *testing.T) {
+	address, release, err := port.Reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}()
+	srv, err := StartNATS(NATSConfig{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.NATSURL = "nats://me:secret@" + address
+	m, err := Connect(t.Context(), cfg, Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(errors.Join(err, srv.Close()))
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	call := func(code codes.Code) error {
+		_, err := m.explainUnary(t.Context(), nil, nil, func(context.Context, any) (any, error) { return nil, status.Error(code, "store it") })
+		return err
+	}
+	const plain = "rpc error: code = DeadlineExceeded desc = store it"
+	if err := call(codes.DeadlineExceeded); err == nil || err.Error() != plain {
+		t.Errorf("with NATS: got %v, want %s", err, plain)
+	}
+	lost := m.nats.StatusChanged(nats.RECONNECTING)
+	if err := srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-lost
+	want := plain + ": NATS at nats://" + address + " cannot be reached from there"
+	if err := call(codes.DeadlineExceeded); err == nil || err.Error() != want {
+		t.Errorf("without NATS: got %v, want %s", err, want)
+	}
+	for _, code := range []codes.Code{codes.OK, codes.NotFound, codes.InvalidArgument} {
+		if err := call(code); err != nil && strings.Contains(err.Error(), "NATS") {
+			t.Errorf("without NATS: got %v, want nothing about NATS", err)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// noticeAfter is how long a call waits before that is told: shorter times are restarts.
+	noticeAfter = 3 * time.Second
+	// noticeEvery is how often it is told while it lasts.
+	noticeEvery = time.Minute
+)
+
+// waits tells the log what the calls to one address of a service wait for: for a connection, or for what makes the service say that it is
+// tried again. It is told soon, again and again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
+type waits struct {
+	service Service
+	// address is where the service is reached; empty in this process.
+	address string
+	// client says that nothing but the answer is waited for here, so that a late one is told too.
+	client bool
+	logger *slog.Logger
+
+	waiting atomic.Bool // the log was told, and not of the end
+
+	mu    sync.Mutex
+	last  time.Time // when it was told
+	since time.Time // when what it was told of began
+}
+
+// options are what makes a connection's calls known to w.
+func (w *waits) options() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.unary), grpc.WithChainStreamInterceptor(w.stream), grpc.WithStatsHandler(tries{})}
+}
+
+func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, c := w.begin(ctx, conn)
+	return c.end(invoke(ctx, method, req, reply, conn, opts...))
+}
+
+// stream follows the call until it has a connection: what comes on it may be long in coming.
+func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	ctx, c := w.begin(ctx, conn)
+	s, err := stream(ctx, desc, conn, method, opts...)
+	return s, c.end(err)
+}
+
+// call is one call that may have to wait.
+type call struct {
+	waits    *waits
+	conn     connection
+	began    time.Time
+	deadline time.Time // zero if there is none
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	reason string // why the last try failed
+	ended  bool
+}
+
+// connection is what a call waits for.
+type connection interface{ GetState() connectivity.State }
+
+// callKey is the call's key in its context.
+type callKey struct{}
+
+func (w *waits) begin(ctx context.Context, conn connection) (context.Context, *call) {
+	c := &call{waits: w, conn: conn, began: time.Now()}
+	c.deadline, _ = ctx.Deadline()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = time.AfterFunc(noticeAfter, c.late)
+	return context.WithValue(ctx, callKey{}, c), c
+}
+
+// late tells what the call waits for.
+func (c *call) late() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.timer.Reset(noticeEvery)
+	switch {
+	case c.conn.GetState() != connectivity.Ready:
+		c.waiting("no connection")
+	case c.reason != "":
+		c.tried()
+	case c.waits.client:
+		c.waiting("connected, no answer yet")
+	}
+}
+
+// waiting tells that the service is waited for.
+func (c *call) waiting(reason string) {
+	c.waits.tell(c.began, func(attributes []any) {
+		c.waits.logger.Warn("waiting for service", append(attributes, "reason", reason+c.left())...)
+	})
+}
+
+// tried tells why the call is made again.
+func (c *call) tried() {
+	c.waits.tell(c.began, func(attributes []any) {
+		c.waits.logger.Warn("service cannot answer yet, asking again", append(attributes, "reason", c.reason)...)
+	})
+}
+
+// left says how long the call still waits.
+func (c *call) left() string {
+	if c.deadline.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; given up in %s", time.Until(c.deadline).Round(time.Second))
+}
+
+// failed notes why a try failed, after which there may be another one.
+func (c *call) failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reason = status.Convert(err).Message()
+	if !c.ended && time.Since(c.began) >= noticeAfter {
+		c.tried()
+	}
+}
+
+// end returns what the call is to return: an error for want of a connection says where the service should be.
+func (c *call) end(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.timer.Stop()
+	code := status.Code(err)
+	switch {
+	case err == nil:
+		c.waits.answered()
+	case c.waits.address != "" && (code == codes.Unavailable || code == codes.DeadlineExceeded) && c.conn.GetState() != connectivity.Ready:
+		stated := status.Convert(err).Proto()
+		stated.Message = fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr",
+			c.waits.service, c.waits.address, stated.GetMessage(), c.waits.service)
+		return status.FromProto(stated).Err()
+	}
+	return err
+}
+
+// tell says what is waited for, unless that was said a moment ago. since is when the call began.
+func (w *waits) tell(since time.Time, say func(attributes []any)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if !w.last.IsZero() && now.Sub(w.last) < noticeEvery {
+		return
+	}
+	w.last = now
+	if w.waiting.CompareAndSwap(false, true) {
+		w.since = since
+	}
+	say(w.attributes())
+}
+
+// answered tells that the waiting is over, if the log knows of it.
+func (w *waits) answered() {
+	if !w.waiting.Load() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting.CompareAndSwap(true, false) {
+		w.logger.Warn("service answers", append(w.attributes(), "after", time.Since(w.since).Round(time.Second))...)
+	}
+}
+
+// attributes say which service.
+func (w *waits) attributes() []any {
+	attributes := []any{"peer", string(w.service)}
+	if w.address != "" {
+		attributes = append(attributes, "address", w.address)
+	}
+	return attributes
+}
+
+// tries tells calls that a try has failed, which interceptors do not see.
+type tries struct{}
+
+// TagRPC implements stats.Handler.
+func (tries) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC implements stats.Handler.
+func (tries) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	end, ok := event.(*stats.End)
+	if !ok || status.Code(end.Error) != codes.Unavailable {
+		return
+	}
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.failed(end.Error)
+	}
+}
+
+// TagConn implements stats.Handler.
+func (tries) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (tries) HandleConn(context.Context, stats.ConnStats) {}
