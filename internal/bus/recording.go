@@ -26,22 +26,28 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 	return like
 }
 
-// RecordExchange stores what a gateway and a model provider said to each other about a message of a rollout, in place of what was
-// stored before. Safe to repeat.
-func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error {
-	if _, _, err := b.publish(ctx, exchangeSubject(rolloutID, index), raw); err != nil {
-		return fmt.Errorf("record exchange %d of %s: %w", index, rolloutID, err)
+// RecordExchange stores what a gateway and a model provider said to each other about a message of a rollout, in place of the record with a
+// revision, which is 0 if there is none, and returns the new one's. ErrExists if another one is stored; after a lost acknowledgement that may be
+// this one.
+func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error) {
+	subject := exchangeSubject(rolloutID, index)
+	sequence, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(revision))
+	if isWrongSequence(err) {
+		err = ErrExists
 	}
-	return nil
+	if err != nil {
+		return 0, fmt.Errorf("record exchange %d of %s: %w", index, rolloutID, err)
+	}
+	return sequence, nil
 }
 
-// Exchange returns the recorded exchange about a message, ErrNotFound if there is none.
-func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) ([]byte, error) {
+// Exchange returns the recorded exchange about a message with its revision, ErrNotFound if there is none.
+func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
 	msg, err := b.last(ctx, recordingStream, exchangeSubject(rolloutID, index))
 	if err != nil {
-		return nil, fmt.Errorf("read exchange: %w", err)
+		return nil, 0, fmt.Errorf("read exchange: %w", err)
 	}
-	return msg.Data, nil
+	return msg.Data, msg.Sequence, nil
 }
 
 // PutReply stores a reply that a rollout is to replay. ErrExists if something else is stored; storing the same again succeeds.

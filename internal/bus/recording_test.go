@@ -14,16 +14,22 @@ import (
 func TestExchange(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	if _, err := b.Exchange(ctx, "s.1", 2); !errors.Is(err, bus.ErrNotFound) {
+	if _, _, err := b.Exchange(ctx, "s.1", 2); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("before: got %v, want %v", err, bus.ErrNotFound)
 	}
+	var revision uint64
 	for _, text := range []string{"first", "second"} {
-		if err := b.RecordExchange(ctx, "s.1", 2, []byte(text)); err != nil {
+		before := revision
+		var err error
+		if revision, err = b.RecordExchange(ctx, "s.1", 2, []byte(text), before); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := b.RecordExchange(ctx, "s.1", 2, []byte("other"), before); !errors.Is(err, bus.ErrExists) {
+			t.Errorf("in place of revision %d, which is not stored any more: got %v, want %v", before, err, bus.ErrExists)
+		}
 	}
-	if got, err := b.Exchange(ctx, "s.1", 2); err != nil || string(got) != "second" {
-		t.Errorf("after: got %q and %v, want the last one", got, err)
+	if got, at, err := b.Exchange(ctx, "s.1", 2); err != nil || string(got) != "second" || at != revision {
+		t.Errorf("after: got %q of revision %d and %v, want the last one of %d", got, at, err, revision)
 	}
 }
 

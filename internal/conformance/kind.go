@@ -43,7 +43,7 @@ type line struct {
 type outcome struct {
 	// line is set by whoever played the case.
 	line int
-	// unchecked says that the original's answer is not the one to give, so that nothing was compared.
+	// unchecked says that the original's answer, or a part of it, is not the one to give, so that it was not compared.
 	unchecked bool
 	// missing is a tool that the tool host does not have.
 	missing     string
@@ -114,7 +114,7 @@ func recognise(path string) (kind, error) {
 		return kind{}, err
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(first, &fields); err != nil || fields == nil {
+	if err := json.Unmarshal(quoteNumbers(first), &fields); err != nil || fields == nil {
 		return kind{}, fmt.Errorf("%s: %w: its first line is no JSON object", path, ErrKind)
 	}
 	for _, k := range kinds() {

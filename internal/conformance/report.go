@@ -42,8 +42,8 @@ type MissingTool struct {
 type Report struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"`
-	// Cases is the number of cases; NotCompared of them were run, but the original's answer is not the one to give; Differ of
-	// them failed.
+	// Cases is the number of cases; NotCompared of them were run, but the original's answer, or a part of it, is not the one to
+	// give; Differ of them failed.
 	Cases       int `json:"cases"`
 	NotCompared int `json:"not_compared"`
 	Differ      int `json:"differ"`

@@ -206,21 +206,34 @@ type roleCase struct {
 	Denied        []string
 	Augmentations []string
 	Conversation  []roleRow
-	Earlier       []roleTurn
 	Request       *roleRequest
 	Response      json.RawMessage
 	HTTP          *struct{ Answers []roleAnswer }
-	Result        roleResult
-	Then          *roleResult
+	roleRecord    `json:"-"`
 
 	// rows is the conversation, decoded.
 	rows []*worldv1.Message
 }
 
+// roleRecord is what the original's role and environment did.
+type roleRecord struct {
+	Earlier []roleTurn
+	Result  roleResult
+	Then    *roleResult
+}
+
+// decodeRole reads a case. Of one that is not compared, what the original did need not be readable.
 func decodeRole(raw []byte) (*roleCase, error) {
+	raw = quoteNumbers(raw)
 	c := &roleCase{}
 	if err := json.Unmarshal(raw, c); err != nil {
 		return nil, fmt.Errorf("decode role case: %w", err)
+	}
+	if err := json.Unmarshal(raw, &c.roleRecord); err != nil {
+		if c.Expect != expectFault {
+			return nil, fmt.Errorf("decode role case: %w", err)
+		}
+		c.roleRecord = roleRecord{}
 	}
 	for i := range c.Conversation {
 		m, err := c.Conversation[i].message(int32(i))

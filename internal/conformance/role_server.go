@@ -104,5 +104,5 @@ func (a *roleAnswer) write(w http.ResponseWriter) {
 	if a.Status != 0 {
 		w.WriteHeader(a.Status)
 	}
-	_, _ = w.Write(raw) // a client that is gone reports it itself
+	_, _ = w.Write(plainNumbers(raw)) // a client that is gone reports it itself
 }

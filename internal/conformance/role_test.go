@@ -140,6 +140,36 @@ func TestAligned(t *testing.T) {
 	}
 }
 
+// TestEarlierMessages takes 5 for 5.0 in earlier turns of Gemini's, of which the original made floats, and nothing else.
+func TestEarlierMessages(t *testing.T) {
+	message := func(arguments string) []*worldv1.Message {
+		value, err := python.ParseJSON(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := python.ComposeCall("f", "f", value)
+		return []*worldv1.Message{{Content: &content}}
+	}
+	for _, test := range []struct {
+		want, got string
+		unordered bool
+		same      bool
+	}{
+		{`{"a": 5.0, "b": [{"c": -1.0}]}`, `{"b": [{"c": -1}], "a": 5}`, true, true},
+		{`{"a": 5.0}`, `{"a": 5}`, false, false},
+		{`{"a": 5.0}`, `{"a": 6}`, true, false},
+		{`{"a": 1.0}`, `{"a": true}`, true, false},
+		{`{"a": 1.0}`, `{"a": "1"}`, true, false},
+		{`{"a": 1e300}`, `{"a": 1}`, true, false},
+	} {
+		var c comparison
+		c.earlierMessages(roleKind{unordered: test.unordered}, message(test.want), message(test.got))
+		if (len(c.differences) == 0) != test.same {
+			t.Errorf("want %s, got %s, unordered %t: got %+v, want none: %t", test.want, test.got, test.unordered, c.differences, test.same)
+		}
+	}
+}
+
 // TestRoleServer plays answers in order, the last one again and again, and keeps the requests.
 func TestRoleServer(t *testing.T) {
 	server, err := startRoleServer()

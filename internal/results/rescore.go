@@ -30,7 +30,7 @@ func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *bu
 }
 
 // rollout returns what the entry says about its rollout, as far as the means over categories need it. A failure of the
-// model counts with its turns, one of the infrastructure has none and does not count.
+// model counts with its turns, one of the infrastructure does not count.
 func (s ScenarioResult) rollout() (Rollout, error) {
 	similarity, err := s.Similarity.Float64()
 	if err != nil {
@@ -38,10 +38,10 @@ func (s ScenarioResult) rollout() (Rollout, error) {
 	}
 	end := &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
 	switch {
-	case s.Failed() && s.TurnCount > 0:
-		end.Reason = busv1.EndReason_END_REASON_MODEL_FAILURE
-	case s.Failed():
+	case s.NotScored:
 		end.Reason = busv1.EndReason_END_REASON_INFRASTRUCTURE
+	case s.Failed():
+		end.Reason = busv1.EndReason_END_REASON_MODEL_FAILURE
 	}
 	return Rollout{
 		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}},

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -150,11 +151,13 @@ func TestSummarize(t *testing.T) {
 		return r
 	}
 	finished, infrastructure := busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_INFRASTRUCTURE
+	unreachable := rollout("d", 0.9, 2, infrastructure, "STATE_DEPENDENCY")
+	unreachable.Result.End.FailureClass = agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
 	got := Summarize([]Rollout{
 		rollout("a", 1, 4, finished, "STATE_DEPENDENCY", "THREE_DISTRACTION_TOOLS"),
 		rollout("b", 0.5, 8, finished, "STATE_DEPENDENCY", "THREE_DISTRACTION_TOOLS", "ARG_TYPE_SCRAMBLED"),
 		rollout("c", 0.9, 30, busv1.EndReason_END_REASON_MODEL_FAILURE, "STATE_DEPENDENCY"),
-		rollout("d", 0.9, 2, infrastructure, "STATE_DEPENDENCY"),
+		unreachable,
 		rollout("e", 0.9, 2, busv1.EndReason_END_REASON_CANCELLED, "COREFERENCE"),
 	})
 	want := Categories{
@@ -166,8 +169,11 @@ func TestSummarize(t *testing.T) {
 	if len(got.Scenarios) != 5 {
 		t.Fatalf("got %d scenarios, want 5", len(got.Scenarios))
 	}
-	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Similarity != "0" || !s.NotScored {
-		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE, similarity 0 and that it is not scored", s)
+	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Similarity != "0" || !s.NotScored || s.FailureClass != "network" {
+		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE, similarity 0 and that it is not scored because of the network", s)
+	}
+	if s := got.Scenarios[2]; !s.Failed() || s.NotScored || s.FailureClass != "" {
+		t.Errorf("failure of the model: got %+v, want one that is scored and has no class of its own", s)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -46,6 +47,9 @@ type ScenarioResult struct {
 	ExceptionType *string `json:"exception_type"`
 	// NotScored says that the rollout does not count, see Scored: its similarities of 0 are no score. The original has no such key.
 	NotScored bool `json:"not_scored,omitempty"`
+	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user (the simulated one) or internal. A failure that is
+	// scored is the agent's own. The original has no such key.
+	FailureClass string `json:"failure_class,omitempty"`
 	// MilestoneSimilarity, MinefieldSimilarity and Similarity are from 0 to 1.
 	MilestoneSimilarity json.Number `json:"milestone_similarity"`
 	MinefieldSimilarity json.Number `json:"minefield_similarity"`
@@ -216,6 +220,9 @@ func scenarioResult(r Rollout) ScenarioResult {
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())
 		out.ExceptionType, out.Traceback = &kind, &trace
+		if class := r.Result.GetEnd().GetFailureClass(); out.NotScored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
+			out.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))
+		}
 		return out
 	}
 	evaluation := r.Scenario.GetEvaluation()

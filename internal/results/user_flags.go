@@ -1,7 +1,10 @@
 package results
 
 import (
+	"slices"
+
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // UserFlag is a suspicion that a simulated user broke its contract.
@@ -16,7 +19,7 @@ type UserFlag struct {
 
 // UserContract says how often the simulated users of a run broke their contract.
 type UserContract struct {
-	// Rollouts are those whose user was watched, because it was no script.
+	// Rollouts are those whose user was watched: it was no script and made a turn.
 	Rollouts int `json:"rollouts"`
 	// Flagged are those of them with a flag, and Rate is their share.
 	Flagged int     `json:"flagged"`
@@ -38,7 +41,7 @@ func userFlags(flags []*busv1.Flag) []UserFlag {
 func userContract(rollouts []Rollout) *UserContract {
 	contract := &UserContract{Rules: make(map[string]int)}
 	for _, r := range rollouts {
-		if user := r.Result.GetRollout().GetUser(); user == nil || user.GetScripted() != nil {
+		if !r.watched() {
 			continue
 		}
 		contract.Rollouts++
@@ -54,4 +57,24 @@ func userContract(rollouts []Rollout) *UserContract {
 	}
 	contract.Rate = float64(contract.Flagged) / float64(contract.Rollouts)
 	return contract
+}
+
+// watched says whether the rollout's user is no script and made a turn. Where the messages are not at hand, a model's turns are known by what
+// they cost, and another player counts if anybody has said anything.
+func (r Rollout) watched() bool {
+	user, starting := r.Result.GetRollout().GetUser(), len(r.Scenario.GetSetup().GetMessages())
+	switch {
+	case user == nil || user.GetScripted() != nil:
+		return false
+	case len(r.Flags) > 0:
+		return true
+	case r.Messages != nil:
+		return slices.ContainsFunc(r.Messages[min(starting, len(r.Messages)):], func(m *worldv1.Message) bool { return m.GetSender() == worldv1.Role_ROLE_USER })
+	case user.GetModel() != nil:
+		last := r.Result.GetEnd().GetUsage() // of a turn of which nothing came
+		return slices.ContainsFunc(r.Usage, func(turn *busv1.TurnUsage) bool {
+			return turn.GetRole() == worldv1.Role_ROLE_USER && (last == nil || turn.GetIndex() != last.GetIndex())
+		})
+	}
+	return int(r.Result.GetMessageCount()) > starting
 }

@@ -7,19 +7,52 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
+
+// played is a rollout with a user and flags of these rules, of which the messages are not at hand.
+func played(user *agentgwv1.Player, rules ...string) Rollout {
+	r := Rollout{Result: &busv1.Result{Rollout: &busv1.Rollout{User: user}, MessageCount: 4}}
+	for _, rule := range rules {
+		r.Flags = append(r.Flags, &busv1.Flag{Rule: rule, Index: 3, Evidence: "words"})
+	}
+	return r
+}
+
+// paid adds what turns of these roles cost.
+func paid(r Rollout, roles ...worldv1.Role) Rollout {
+	for i, role := range roles {
+		r.Usage = append(r.Usage, &busv1.TurnUsage{Role: role, Index: int32(i), Usage: &agentgwv1.Usage{}})
+	}
+	return r
+}
+
+// failed lets nothing come of the last turn that cost something.
+func failed(r Rollout) Rollout {
+	r.Result.End = &busv1.End{Usage: r.Usage[len(r.Usage)-1]}
+	return r
+}
+
+// said adds messages of these senders after one that the scenario begins with.
+func said(r Rollout, senders ...worldv1.Role) Rollout {
+	r.Scenario = &scenariov1.Scenario{Setup: &setupv1.Setup{Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER}}}}
+	r.Messages = r.Scenario.GetSetup().GetMessages()
+	for _, sender := range senders {
+		r.Messages = append(r.Messages, &worldv1.Message{Sender: sender})
+	}
+	return r
+}
 
 // TestUserContract counts flags over rollouts with and without a user that is watched, and keeps the count in another scoring.
 func TestUserContract(t *testing.T) {
-	played := func(user *agentgwv1.Player, rules ...string) Rollout {
-		r := Rollout{Result: &busv1.Result{Rollout: &busv1.Rollout{User: user}}}
-		for _, rule := range rules {
-			r.Flags = append(r.Flags, &busv1.Flag{Rule: rule, Index: 3, Evidence: "words"})
-		}
-		return r
-	}
+	const agentRole, userRole = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	scripted := &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{}}}
 	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
+	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
+	silent := played(plugin)
+	silent.Result.MessageCount = 0
 	tests := map[string]struct {
 		rollouts []Rollout
 		want     *UserContract
@@ -29,6 +62,16 @@ func TestUserContract(t *testing.T) {
 		"flags": {
 			[]Rollout{played(plugin, "leak", "leak", "invented"), played(plugin), played(plugin, "leak"), played(plugin), played(scripted)},
 			&UserContract{Rollouts: 4, Flagged: 2, Rate: 0.5, Rules: map[string]int{"leak": 3, "invented": 1}},
+		},
+		"nobody spoke": {
+			[]Rollout{silent, played(model), paid(played(model), agentRole), failed(paid(played(model), agentRole, userRole)), said(played(plugin)), said(played(model), agentRole)}, nil,
+		},
+		"some spoke": {
+			[]Rollout{
+				paid(played(model), agentRole, userRole), failed(paid(played(model), userRole, userRole)), said(played(plugin), agentRole, userRole),
+				played(model, "leak"), failed(paid(played(model), agentRole, userRole)),
+			},
+			&UserContract{Rollouts: 4, Flagged: 1, Rate: 0.25, Rules: map[string]int{"leak": 1}},
 		},
 	}
 	for name, test := range tests {

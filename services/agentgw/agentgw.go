@@ -38,6 +38,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(ctx, server.models.Abort)()
 	attached := make(chan error, 1)
 	go func() {
 		defer cancel()

@@ -202,6 +202,53 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
+// TestModelMistakesCompat shows that with compat nothing is counted which the original takes, and everything else still is.
+func TestModelMistakesCompat(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	const chat, messages, gemini = agentgwv1.Model_PROVIDER_OPENAI, agentgwv1.Model_PROVIDER_ANTHROPIC, agentgwv1.Model_PROVIDER_VERTEX
+	const arguments = `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"setting_9","arguments":"[]"}}]}}]}`
+	tests := map[string]struct {
+		provider agentgwv1.Model_Provider
+		answer   string
+		ends     bool
+	}{
+		"an empty text":                {chat, `{"choices":[{"message":{"content":""},"finish_reason":"error"}]}`, false},
+		"an empty list of calls":       {chat, `{"choices":[{"message":{"content":"","tool_calls":[]}}]}`, true},
+		"null":                         {chat, `{"choices":[{"message":{"content":null}}]}`, true},
+		"arguments that are no object": {chat, arguments, false},
+		"an empty block":               {messages, `{"content":[{"type":"text","text":""}],"stop_reason":"end_turn"}`, false},
+		"no block":                     {messages, `{"content":[],"stop_reason":"end_turn"}`, true},
+		"a call that is cut off":       {messages, `{"content":[{"type":"tool_use","id":"a","name":"setting_9","input":{}}],"stop_reason":"max_tokens"}`, true},
+		"an empty part":                {gemini, `{"candidates":[{"content":{"parts":[{"text":""}]}}]}`, false},
+		"no part":                      {gemini, `{"candidates":[{"content":{"parts":[]}}]}`, true},
+	}
+	for name, test := range tests {
+		f := startFake(t, always(200, test.answer))
+		for _, compat := range []bool{false, true} {
+			if name == "an empty text" && !compat {
+				continue // a failure of the server, which is asked again
+			}
+			request := askModel(test.provider, f.URL)
+			request.Compat = compat
+			request.RolloutId = fmt.Sprintf("compat.%s.%t", strings.ReplaceAll(name, " ", "-"), compat)
+			for range 4 {
+				next := int32(len(request.GetView()))
+				request.View = append(request.View, message(next, agent, user, ""), message(next+1, user, agent, "hello?"))
+			}
+			request.Index = int32(len(request.GetView()))
+			got, err := client.Respond(t.Context(), request)
+			if err != nil {
+				t.Errorf("%s, compat %t: %v", name, compat, err)
+				continue
+			}
+			ended := got.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL
+			if want := test.ends || !compat; ended != want || ended == (len(got.GetMessages()) > 0) {
+				t.Errorf("%s, compat %t, for the fifth time: got %v, want the end: %t", name, compat, got, want)
+			}
+		}
+	}
+}
+
 // TestModelNative shows that providers which want it get their own turns back as they were, whichever replica made them.
 func TestModelNative(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())

@@ -1,9 +1,12 @@
 package agentgw
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,5 +53,50 @@ func TestShortOutageIsShort(t *testing.T) {
 	group.Wait()
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("after an outage of some 2 s: got all turns after %s, want them after some 6 s", took)
+	}
+}
+
+// TestOutageForATime lets a provider fail and ask for an hour, with statuses and errors that are no refusals: nothing is asked under its key for as long as it may
+// ask for. The turn that heard it and the next one are answered then, or held, if that is longer than their time.
+func TestOutageForATime(t *testing.T) {
+	long := http.Header{"Retry-After": {"3600"}}
+	for name, test := range map[string]struct {
+		status        int
+		body          string
+		header        http.Header
+		longest, turn time.Duration
+		asked         int64
+		held          [2]string
+	}{
+		"502":                   {http.StatusBadGateway, "broken", long, time.Second, time.Minute, 3, [2]string{}},
+		"409":                   {http.StatusConflict, "locked", long, time.Second, time.Minute, 3, [2]string{}},
+		"an error in an answer": {http.StatusOK, `{"error": {"message": "m", "details": [{"retryDelay": "3600s"}]}}`, nil, time.Second, time.Minute, 3, [2]string{}},
+		"longer than the turn":  {http.StatusBadGateway, "broken", long, time.Minute, 2 * time.Second, 1, [2]string{"HTTP 502: broken", "budget of openai: provider asks to wait 5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) == 1 {
+					maps.Copy(w.Header(), test.header)
+					w.WriteHeader(test.status)
+					_, _ = io.WriteString(w, test.body)
+					return
+				}
+				_, _ = io.WriteString(w, answer)
+			})
+			server := governed(t, natstest.Start(t), func(c *governor.Config) { c.MaxPause = test.longest })
+			began := time.Now()
+			for n, held := range test.held {
+				ctx, stop := context.WithTimeout(t.Context(), test.turn)
+				got, err := server.Respond(ctx, turnOf(fmt.Sprint("s.", n), address))
+				stop()
+				if err != nil || (got.GetHold() != nil) != (held != "") || !strings.HasPrefix(got.GetHold().GetDetail(), held) {
+					t.Errorf("turn %d: got %v, %v, want it held with %q, if that is something", n, got, err, held)
+				}
+			}
+			if got, took := asked.Load(), time.Since(began); got != test.asked || took < time.Second {
+				t.Errorf("got %d requests in %s, want %d and a wait of a second", got, took, test.asked)
+			}
+		})
 	}
 }

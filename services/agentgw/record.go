@@ -33,12 +33,18 @@ type turnKey struct {
 	index     int32
 }
 
-// recorded returns the recorded reply, or asks for one and records it. Of two that asked at once the first record counts. A failure
+// recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is being asked for waits for that; of two that asked
+// at two gateways the first record counts. A failure
 // of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it is returned and not recorded, so that the rollout can be
 // played again.
 func (s *Server) recorded(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
 ) (*agentgwv1.RespondResponse, error) {
+	end, err := s.turns.begin(ctx, turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, func() { req.Fresh = false })
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	var reply *agentgwv1.Reply
 	if !fresh(ctx, req) {
 		var err error
@@ -119,11 +125,12 @@ func decode(raw []byte, rolloutID string, index int32) (*agentgwv1.Reply, error)
 	return reply, nil
 }
 
-// record is what is known about one turn of a rollout. It implements model.Record.
+// record is what is known about one turn of a rollout. It implements model.Record. One goroutine uses it.
 type record struct {
 	server *Server
 	turnKey
-	fresh bool
+	fresh    bool
+	revision uint64 // of what is known to be stored of the exchange, 0 if nothing is
 }
 
 func (s *Server) recordOf(ctx context.Context, req *agentgwv1.RespondRequest) *record {
@@ -146,13 +153,18 @@ func (r *record) Exchange(ctx context.Context) (*agentgwv1.Exchange, error) {
 	if r.fresh {
 		return nil, nil
 	}
-	raw, err := r.server.said.Exchange(ctx, r.rolloutID, r.index)
+	return r.read(ctx)
+}
+
+func (r *record) read(ctx context.Context) (*agentgwv1.Exchange, error) {
+	raw, revision, err := r.server.said.Exchange(ctx, r.rolloutID, r.index)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
+	r.revision = revision
 	exchange := &agentgwv1.Exchange{}
 	if err := proto.Unmarshal(raw, exchange); err != nil {
 		return nil, fmt.Errorf("decode exchange %d of %s: %w", r.index, r.rolloutID, err)
@@ -160,13 +172,18 @@ func (r *record) Exchange(ctx context.Context) (*agentgwv1.Exchange, error) {
 	return exchange, nil
 }
 
-func (r *record) Keep(ctx context.Context, exchange *agentgwv1.Exchange) error {
+func (r *record) Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other *agentgwv1.Exchange, err error) {
 	raw, err := proto.Marshal(exchange)
 	if err != nil {
-		return fmt.Errorf("encode exchange: %w", err)
+		return nil, fmt.Errorf("encode exchange: %w", err)
 	}
-	if err := r.server.said.RecordExchange(ctx, r.rolloutID, r.index, raw); err != nil {
-		return fmt.Errorf("%w: %w", errRecord, err)
+	revision, err := r.server.said.RecordExchange(ctx, r.rolloutID, r.index, raw, r.revision)
+	switch {
+	case errors.Is(err, bus.ErrExists):
+		return r.read(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	return nil
+	r.revision = revision
+	return nil, nil
 }

@@ -21,7 +21,7 @@ const openaiModel = agentgwv1.Model_PROVIDER_OPENAI
 // exchangeOf reads what is stored about a turn.
 func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *agentgwv1.Exchange {
 	t.Helper()
-	raw, err := b.Exchange(t.Context(), request.GetRolloutId(), request.GetIndex())
+	raw, _, err := b.Exchange(t.Context(), request.GetRolloutId(), request.GetIndex())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestExchangeBefore(t *testing.T) {
 		}
 		request := proto.CloneOf(first)
 		request.RolloutId = fmt.Sprintf("before.%d", i+1)
-		if err := b.RecordExchange(t.Context(), request.GetRolloutId(), request.GetIndex(), raw); err != nil {
+		if _, err := b.RecordExchange(t.Context(), request.GetRolloutId(), request.GetIndex(), raw, 0); err != nil {
 			t.Fatal(err)
 		}
 		response, err := client.Respond(t.Context(), request)

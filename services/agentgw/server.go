@@ -48,10 +48,11 @@ type Recorder interface {
 
 // Exchanger keeps what is said to and by model providers; *bus.Bus is one.
 type Exchanger interface {
-	// Exchange returns what is stored for a message of a rollout, bus.ErrNotFound if nothing is.
-	Exchange(ctx context.Context, rolloutID string, index int32) ([]byte, error)
-	// RecordExchange stores an exchange in place of what is stored.
-	RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error
+	// Exchange returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if nothing is.
+	Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
+	// RecordExchange stores an exchange in place of the one with a revision, 0 if there is none, and returns the new one's; bus.ErrExists if
+	// another one is stored.
+	RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error)
 }
 
 // Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
@@ -73,6 +74,7 @@ type Server struct {
 	tools   *lru.Cache[string, *turn.Tools]
 	natives *lru.Cache[turnKey, *model.Past]
 	views   *views
+	turns   turns
 	tracer  trace.Tracer
 }
 
@@ -147,7 +149,7 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
-		return nil, status.Error(code(err), err.Error())
+		return nil, stated(err)
 	}
 	response.ViewKept = kept
 	if failure := response.GetFailure(); failure != nil {
@@ -248,6 +250,27 @@ func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (cont
 		}
 	}
 	return ctx, span
+}
+
+// stated returns an error with its gRPC code and, where that is known, whose fault it is.
+func stated(err error) error {
+	said := status.New(code(err), err.Error())
+	var class agentgwv1.FailureClass
+	failure, asked := errors.AsType[*provider.Failure](err)
+	switch {
+	case asked:
+		class = failure.Class()
+	case errors.Is(err, plugin.ErrUnavailable):
+		class = agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
+	case errors.Is(err, plugin.ErrTimeout), errors.Is(err, plugin.ErrAgain):
+		class = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
+	default:
+		return said.Err()
+	}
+	if detailed, detailErr := said.WithDetails(&agentgwv1.Failure{Class: class}); detailErr == nil {
+		said = detailed
+	}
+	return said.Err()
 }
 
 // code is the table from errors to gRPC codes. The first row that fits counts.

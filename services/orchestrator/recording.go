@@ -83,8 +83,12 @@ func failedReply(state *rollout.State) *agentgwv1.Reply {
 	default:
 		return nil
 	}
+	class := end.GetFailureClass()
+	if class == agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED { // an earlier version ended it
+		class = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
+	}
 	return &agentgwv1.Reply{Usage: end.GetUsage().GetUsage(), Failure: &agentgwv1.Failure{
-		Class: agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, ExceptionType: end.GetExceptionType(), Detail: end.GetDetail(),
+		Class: class, ExceptionType: end.GetExceptionType(), Detail: end.GetDetail(),
 	}}
 }
 

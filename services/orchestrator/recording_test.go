@@ -131,7 +131,7 @@ func TestGetRecording(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := i.Bus().RecordExchange(t.Context(), test.id, 1, raw); err != nil {
+		if _, err := i.Bus().RecordExchange(t.Context(), test.id, 1, raw, 0); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, i.recording(t, test.id), protocmp.Transform()); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -87,7 +88,7 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	case c.last != role:
 		c.printf("\n─── you are the %s ───\n", roleName(role))
 	}
-	c.show(role, req.GetMessages()[min(seen, len(req.GetMessages())):])
+	c.show(role, req.GetMessages(), seen)
 	if !known {
 		c.printf("(help lists what you can enter)\n")
 	}
@@ -115,7 +116,7 @@ func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.Act
 	case word == "tools" && rest == "":
 		c.showTools(req.GetTools())
 	case word == "history" && rest == "":
-		c.show(role, req.GetMessages())
+		c.show(role, req.GetMessages(), 0)
 	case word == "call" && len(strings.Fields(rest)) < 2:
 		return c.calls(ctx, req.GetTools(), strings.TrimSpace(rest))
 	case word == "end" && rest == "":
@@ -173,29 +174,52 @@ func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 // printf writes to the terminal; one that is gone is noticed when it is read.
 func (c *Console) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
 
-func (c *Console) show(role worldv1.Role, messages []*agentv1.Message) {
-	for _, m := range messages {
-		switch m.GetSpeaker() {
-		case agentv1.Speaker_SPEAKER_SYSTEM:
-			c.block("instructions", m.GetText())
-		case agentv1.Speaker_SPEAKER_USER:
-			c.block(roleName(counterpart(role)), m.GetText())
-		case agentv1.Speaker_SPEAKER_AGENT:
-			if m.GetText() != "" || len(m.GetCalls()) == 0 {
-				c.block("you", m.GetText())
+// show writes the messages from a place on. Those before the instructions of a user are examples of how to play: a heading and the name of each
+// speaker say so.
+func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int) {
+	examples := demonstrations(messages)
+	for i := from; i < len(messages); i++ {
+		if i < examples {
+			if i == from {
+				c.printf("─── examples from other conversations, for how to play the %s ───\n", roleName(role))
 			}
-			for _, call := range m.GetCalls() {
-				c.block("you", call.GetName()+" "+call.GetArgumentsJson())
-			}
-		case agentv1.Speaker_SPEAKER_TOOL:
-			outcome := "tool"
-			if m.GetFailed() {
-				outcome = "tool failed"
-			}
-			c.block(outcome, m.GetToolName()+" → "+m.GetText())
-		case agentv1.Speaker_SPEAKER_UNSPECIFIED:
-		default:
+			c.message("e.g. "+roleName(role), "e.g. "+roleName(counterpart(role)), "e.g. ", messages[i])
+			continue
 		}
+		if i == examples && i > 0 {
+			c.printf("─── end of the examples; from here on it is you ───\n")
+		}
+		c.message("you", roleName(counterpart(role)), "", messages[i])
+	}
+}
+
+// demonstrations returns how many messages stand before the first instructions; none if there are no instructions.
+func demonstrations(messages []*agentv1.Message) int {
+	return max(0, slices.IndexFunc(messages, func(m *agentv1.Message) bool { return m.GetSpeaker() == agentv1.Speaker_SPEAKER_SYSTEM }))
+}
+
+// message writes a message under what the sides are called; mark stands before what a tool says.
+func (c *Console) message(self, other, mark string, m *agentv1.Message) {
+	switch m.GetSpeaker() {
+	case agentv1.Speaker_SPEAKER_SYSTEM:
+		c.block("instructions", m.GetText())
+	case agentv1.Speaker_SPEAKER_USER:
+		c.block(other, m.GetText())
+	case agentv1.Speaker_SPEAKER_AGENT:
+		if m.GetText() != "" || len(m.GetCalls()) == 0 {
+			c.block(self, m.GetText())
+		}
+		for _, call := range m.GetCalls() {
+			c.block(self, call.GetName()+" "+call.GetArgumentsJson())
+		}
+	case agentv1.Speaker_SPEAKER_TOOL:
+		outcome := "tool"
+		if m.GetFailed() {
+			outcome = "tool failed"
+		}
+		c.block(mark+outcome, m.GetToolName()+" → "+m.GetText())
+	case agentv1.Speaker_SPEAKER_UNSPECIFIED:
+	default:
 	}
 }
 

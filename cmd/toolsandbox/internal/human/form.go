@@ -85,19 +85,21 @@ func signature(tool *agentv1.Tool) string {
 	return tool.GetName() + "(" + strings.Join(list, ", ") + ")"
 }
 
-// calls fills in one call after the other. Nothing is answered if the person gives up.
+// calls fills in one call after the other. Nothing is answered if the person gives up the first one; giving up a further one keeps those before it.
 func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.ActResponse, error) {
 	response := &agentv1.ActResponse{}
 	for {
 		tool, err := c.choose(ctx, tools, name)
-		if tool == nil || err != nil {
+		if err != nil || tool == nil && len(response.Calls) == 0 {
 			return nil, err
 		}
-		arguments, err := c.fill(ctx, tool)
-		if err != nil {
-			return nil, err
+		if tool != nil {
+			arguments, err := c.fill(ctx, tool)
+			if err != nil {
+				return nil, err
+			}
+			response.Calls = append(response.Calls, &agentv1.ToolCall{Name: tool.GetName(), ArgumentsJson: arguments})
 		}
-		response.Calls = append(response.Calls, &agentv1.ToolCall{Name: tool.GetName(), ArgumentsJson: arguments})
 		more, err := c.ask(ctx, "  another call at the same time? name, or Enter to send: ")
 		if err != nil {
 			return nil, err
@@ -135,7 +137,7 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 		for _, tool := range fitting {
 			c.paragraph("  ", "      ", signature(tool))
 		}
-		line, err := c.ask(ctx, "  which tool? Enter to give up: ")
+		line, err := c.ask(ctx, "  which tool? Enter to give this call up: ")
 		if err != nil || strings.TrimSpace(line) == "" {
 			return nil, err
 		}

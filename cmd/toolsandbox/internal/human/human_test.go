@@ -96,6 +96,8 @@ func TestTurns(t *testing.T) {
 		"chooses a tool":       {role: agent, input: "call\nla\nlamp_off\n\n", want: call("lamp_off", "{}"), shown: `2 tools begin with "la"`},
 		"gives up a call":      {role: agent, input: "call nothing\n\nok\n", want: &agentv1.ActResponse{Text: "ok"}},
 		"calls two":            {role: agent, input: "call lamp_off\nend_conversation\n\n", want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "lamp_off", ArgumentsJson: "{}"}, {Name: "end_conversation", ArgumentsJson: "{}"}}}},
+		"gives up a further":   {role: agent, input: "call lamp_off\nnothing\n\n\n", want: call("lamp_off", "{}"), shown: "no tool begins with \"nothing\""},
+		"then calls another":   {role: agent, input: "call lamp_off\nla\n\nend_conversation\n\n", want: &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: "lamp_off", ArgumentsJson: "{}"}, {Name: "end_conversation", ArgumentsJson: "{}"}}}},
 		"agent leaves":         {role: agent, input: "end\n", code: codes.Aborted},
 		"input ends":           {role: agent, input: "call lamp\nBo\n", code: codes.Canceled},
 		"user ends":            {role: user, input: "end\n", want: call("end_conversation", "{}")},
@@ -158,6 +160,44 @@ func TestBothRoles(t *testing.T) {
 		if diff := cmp.Diff(turn.want, out.String()); err != nil || diff != "" {
 			t.Errorf("%s in %s: %v, shown (-want +got):\n%s", turn.role, turn.conversation, err, diff)
 		}
+	}
+}
+
+// TestExamples shows a user the demonstrations before its instructions: nothing in them looks like the conversation.
+func TestExamples(t *testing.T) {
+	var out bytes.Buffer
+	served, err := human.Serve(t.Context(), human.NewConsole(strings.NewReader("history\nthe neighbour\nbye\n"), &out, func() {}), worldv1.Role_ROLE_USER, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(served.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(); _ = served.Close() }()
+	messages := []*agentv1.Message{
+		{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Turn the lamp on"},
+		{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "Which one?"},
+		{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "None", ToolName: "lamp"},
+		{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "end_conversation()"},
+		{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "You want Mateo removed."},
+		{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Remove Mateo"},
+		{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "Which Mateo?"},
+	}
+	const shown = "─── examples from other conversations, for how to play the user ───\n" +
+		"   e.g. user │ Turn the lamp on\n  e.g. agent │ Which one?\n   e.g. tool │ lamp → None\n   e.g. user │ end_conversation()\n" +
+		"─── end of the examples; from here on it is you ───\n" +
+		"instructions │ You want Mateo removed.\n         you │ Remove Mateo\n       agent │ Which Mateo?\n"
+	for _, want := range []string{
+		"\n═══ a conversation, you are the user ═══\n" + shown + "(help lists what you can enter)\n> " + shown + "> ",
+		"       agent │ Done.\n> ",
+	} {
+		out.Reset()
+		_, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), &agentv1.ActRequest{ConversationId: "c", Messages: messages})
+		if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
+			t.Errorf("%v, shown (-want +got):\n%s", err, diff)
+		}
+		messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "Done."})
 	}
 }
 

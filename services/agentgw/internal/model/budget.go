@@ -86,7 +86,9 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 		return retry.Outcome{Err: err}
 	}
 	sent, limit := time.Now(), q.limit(ctx)
-	body, err := q.client.Send(ctx, q.to, q.request, limit)
+	sending, cancel := q.sending(ctx)
+	body, err := q.client.Send(sending, q.to, q.request, limit)
+	cancel()
 	unread := err == nil
 	q.answer, err = q.said.add(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)

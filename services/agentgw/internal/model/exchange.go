@@ -27,8 +27,8 @@ type Record interface {
 	Past(ctx context.Context, index int32) (*Past, error)
 	// Exchange returns what was said to and by the provider about this turn, nil if nothing was.
 	Exchange(ctx context.Context) (*agentgwv1.Exchange, error)
-	// Keep stores it.
-	Keep(ctx context.Context, exchange *agentgwv1.Exchange) error
+	// Keep stores it in place of what Exchange or Keep returned last. If something else is stored, that stays and is returned.
+	Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other *agentgwv1.Exchange, err error)
 }
 
 // Past is an earlier turn in the form of the provider that made it. It is not to be changed.
@@ -66,10 +66,13 @@ func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model
 
 // answered returns the answer that came to the same request before, if one did: whoever asked then died before it was recorded as a
 // reply, and it is not paid for twice.
-func (x *exchange) answered() (*provider.Answer, bool) {
-	tries := x.earlier.GetTries()
-	if len(tries) == 0 || x.earlier.GetProvider() != x.now.GetProvider() || x.earlier.GetModel() != x.now.GetModel() ||
-		x.earlier.GetPath() != x.now.GetPath() || !bytes.Equal(x.earlier.GetRequest(), x.now.GetRequest()) {
+func (x *exchange) answered() (*provider.Answer, bool) { return x.usable(x.earlier) }
+
+// usable returns the answer in a record about the same request, if it has one.
+func (x *exchange) usable(said *agentgwv1.Exchange) (*provider.Answer, bool) {
+	tries := said.GetTries()
+	if len(tries) == 0 || said.GetProvider() != x.now.GetProvider() || said.GetModel() != x.now.GetModel() ||
+		said.GetPath() != x.now.GetPath() || said.GetRequestBytes() != x.now.GetRequestBytes() || !bytes.Equal(said.GetRequest(), x.now.GetRequest()) {
 		return nil, false
 	}
 	last := tries[len(tries)-1]
@@ -104,13 +107,31 @@ func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
 	return answer, err
 }
 
-// keep stores what was said, bounded: of an answer that is too long the beginning stays, of the request what room is left.
-func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
-	tries := x.now.GetTries()
-	if len(tries) == 0 {
-		return nil
+// keep stores what was said and returns the answer that counts: the given one, or that of somebody else who asked the same meanwhile and stored it
+// first. The record then is about what is played.
+func (x *exchange) keep(ctx context.Context, answer *provider.Answer) (*provider.Answer, error) {
+	if len(x.now.GetTries()) == 0 {
+		return answer, nil
 	}
-	x.now.Tries = tries[max(len(tries)-maxTries, 0):]
+	x.bound()
+	if answer != nil {
+		x.now.Usage = answer.Usage
+	}
+	for {
+		other, err := x.record.Keep(context.WithoutCancel(ctx), x.now)
+		if other == nil || err != nil {
+			return answer, err
+		}
+		if theirs, ok := x.usable(other); ok {
+			x.now = other
+			return theirs, nil
+		}
+	}
+}
+
+// bound cuts what was said: of an answer that is too long the beginning stays, of the request what room is left.
+func (x *exchange) bound() {
+	x.now.Tries = x.now.GetTries()[max(len(x.now.GetTries())-maxTries, 0):]
 	room := x.limit
 	for i := len(x.now.GetTries()) - 1; i >= 0; i-- {
 		try := x.now.GetTries()[i]
@@ -118,10 +139,6 @@ func (x *exchange) keep(ctx context.Context, answer *provider.Answer) error {
 		room -= len(try.GetAnswer())
 	}
 	x.now.Request = cut(x.now.GetRequest(), room)
-	if answer != nil {
-		x.now.Usage = answer.Usage
-	}
-	return x.record.Keep(context.WithoutCancel(ctx), x.now)
 }
 
 // reject stores that the last answer is of no use as a turn, so that who asks later asks the provider again.
@@ -131,7 +148,8 @@ func (x *exchange) reject(ctx context.Context, answer *provider.Answer, why stri
 		return nil
 	}
 	tries[len(tries)-1].Failure = strings.ToValidUTF8(why, "?")
-	return x.keep(ctx, answer)
+	_, err := x.keep(ctx, answer)
+	return err
 }
 
 func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

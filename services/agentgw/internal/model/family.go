@@ -39,7 +39,9 @@ const (
 
 // family is one provider: its wire format, where it is, and whether it wants its own turns back as they were.
 type family struct {
-	codec    provider.Codec
+	codec provider.Codec
+	// compat is the wire format as the original reads it; nil if that is the same.
+	compat   provider.Codec
 	native   bool
 	endpoint func(ctx context.Context, p *Player, base string) (wire.Endpoint, error)
 }
@@ -47,7 +49,7 @@ type family struct {
 // families is the table of providers. A new wire format gets its line here.
 func families(dialects map[string]dialect.Codec) map[agentgwv1.Model_Provider]family {
 	return map[agentgwv1.Model_Provider]family{
-		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, native: true, endpoint: openaiEndpoint},
+		agentgwv1.Model_PROVIDER_OPENAI:    {codec: openai.Codec{}, compat: openai.Codec{Compat: true}, native: true, endpoint: openaiEndpoint},
 		agentgwv1.Model_PROVIDER_ANTHROPIC: {codec: anthropic.Codec{}, native: true, endpoint: anthropicEndpoint},
 		agentgwv1.Model_PROVIDER_GOOGLE:    {codec: google.Codec{}, native: true, endpoint: studioEndpoint},
 		agentgwv1.Model_PROVIDER_VERTEX:    {codec: google.Codec{Vertex: true}, native: true, endpoint: vertexEndpoint},

@@ -72,15 +72,36 @@ type Player struct {
 	google *tokens
 
 	families map[agentgwv1.Model_Provider]family
+
+	life  context.Context // done when the process ends
+	abort context.CancelFunc
 }
 
 // NewPlayer returns a player without connections.
 func NewPlayer(cfg Config) *Player {
-	return &Player{cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}, families: families(cfg.Dialects)}
+	life, abort := context.WithCancel(context.Background())
+	return &Player{
+		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}, families: families(cfg.Dialects),
+		life: life, abort: abort,
+	}
 }
 
 // Close closes idle connections.
-func (p *Player) Close() { p.client.Close() }
+func (p *Player) Close() {
+	p.abort()
+	p.client.Close()
+}
+
+// Abort breaks off requests for which nobody waits any more, now and later: the process ends.
+func (p *Player) Abort() { p.abort() }
+
+// sending is the context of a request to a provider. One that is under way is paid for, so that it goes on when nobody waits for it any more:
+// whoever asks for the turn next finds its answer.
+func (p *Player) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(p.life, func() { context.AfterFunc(ctx, cancel) })
+	return sending, func() { stop(); cancel() }
+}
 
 // Silent says whether nobody has to speak: the view ends with a message from SYSTEM, which only configures.
 func Silent(view []*worldv1.Message) bool {
@@ -102,6 +123,9 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	fam, known := p.families[model.GetProvider()]
 	if !known {
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, fmt.Sprintf("unknown provider %s", model.GetProvider())), nil
+	}
+	if req.GetCompat() && fam.compat != nil {
+		fam.codec = fam.compat
 	}
 	tools = tools.Closed()
 	query, err := p.query(ctx, req, tools, fam, record)
@@ -203,7 +227,11 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 	}
 	q := &inquiry{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
 	err = q.spare(policy.Do(ctx, q.try))
-	return q.answer, said, errors.Join(err, said.keep(ctx, q.answer))
+	answer, kept := said.keep(ctx, q.answer)
+	if answer != nil {
+		err = nil
+	}
+	return answer, said, errors.Join(err, kept)
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.
@@ -215,11 +243,11 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 	case failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)
 	}
-	return failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
+	return failed(failure.Class(), exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
 }
 
 // compose turns an answer into messages. Calls win over text. A model that has made nothing but mistakes for maxMistakes turns
-// ends its rollout.
+// ends its rollout; with compat that is no mistake which the original takes, up to the rollout's limit of messages.
 func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	reply := &agentgwv1.Reply{Usage: p.charged(req.GetPlayer().GetModel(), answer.Usage)}
@@ -232,13 +260,16 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
 		reply.Messages = composer.Say(answer.Text)
-		if answer.Text == "" {
+		if answer.Text == "" && !(answer.Blank && req.GetCompat()) {
 			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: cmp.Or(answer.Nothing, "the answer is empty")}
 		}
 	} else {
 		var err error
 		if reply.Messages, mistake, err = composer.Stated(stated(answer.Calls), tools); err != nil {
 			return fails(reply, mistake)
+		}
+		if mistake != nil && mistake.Taken() && req.GetCompat() {
+			mistake = nil
 		}
 	}
 	if mistake != nil && mistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {

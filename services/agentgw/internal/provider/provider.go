@@ -80,6 +80,8 @@ type Answer struct {
 	Raised *Raised
 	// Nothing says why the answer holds neither a text nor a call; empty if it does.
 	Nothing string
+	// Blank says that the answer is a text, which is empty, in a form that the original takes.
+	Blank bool
 	// Native is the turn in the provider's own form, if that has to be sent back later.
 	Native []byte
 	// Usage is nil if the provider did not say.
@@ -112,6 +114,14 @@ type Failure struct {
 	RetryAfter time.Duration
 	// Detail says what happened, for people.
 	Detail string
+}
+
+// Class says whose fault the failure is.
+func (f *Failure) Class() agentgwv1.FailureClass {
+	if f.Network && !f.Timeout {
+		return agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
+	}
+	return agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
 }
 
 // Error names the status, if there is one, and what happened.

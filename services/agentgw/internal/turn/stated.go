@@ -86,9 +86,10 @@ func (t *Tools) stated(name string) (execution string, mistake *Mistake) {
 	return t.refused(name), mistake
 }
 
-// IsObject says whether a text is an object and nothing else, in JSON or as a literal of Python. Neither is code, but true, false and
-// null are names that Python does not know.
+// IsObject says whether a text is an object and nothing else but JSON's blanks around it, in JSON or as a literal of Python. Neither is
+// code, but true, false and null are names that Python does not know.
 func IsObject(text string) bool {
+	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
 	}

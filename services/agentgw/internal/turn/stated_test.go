@@ -21,20 +21,21 @@ func TestStated(t *testing.T) {
 		mistake string
 		raised  bool
 	}{
-		"as stated":   {Stated{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), python.ComposeCall("a-1", "add_contact", python.DictOf(python.Item{Key: "x", Value: python.Float(1)})), "", false},
-		"empty id":    {Stated{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false},
-		"no id":       {Stated{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false},
-		"unnamed":     {Stated{Unnamed: true, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
-		"hostile id":  {Stated{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p(hostile), python.ComposeCall(hostile, "add_contact", (&python.Dict{}).Value()), "", false},
-		"unknown":     {Stated{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
-		"keyword":     {Stated{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
-		"no JSON":     {Stated{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
-		"text":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"null":        {Stated{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"cut":         {Stated{ID: p("a"), Name: "contact_0", Arguments: `{}`, Cut: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
-		"spelled":     {Stated{ID: p("a"), Name: "contact_0", Arguments: `{"x": true}`, Spelled: true}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"no spelling": {Stated{ID: p("a"), Name: "contact_0", Arguments: `{} or x()`, Spelled: true}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
-		"no own name": {Stated{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
+		"as stated":           {Stated{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), python.ComposeCall("a-1", "add_contact", python.DictOf(python.Item{Key: "x", Value: python.Float(1)})), "", false},
+		"empty id":            {Stated{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false},
+		"no id":               {Stated{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false},
+		"unnamed":             {Stated{Unnamed: true, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
+		"hostile id":          {Stated{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p(hostile), python.ComposeCall(hostile, "add_contact", (&python.Dict{}).Value()), "", false},
+		"unknown":             {Stated{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
+		"keyword":             {Stated{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
+		"no JSON":             {Stated{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
+		"text":                {Stated{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
+		"null":                {Stated{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
+		"cut":                 {Stated{ID: p("a"), Name: "contact_0", Arguments: `{}`, Cut: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
+		"spelled":             {Stated{ID: p("a"), Name: "contact_0", Arguments: `{"x": true}`, Spelled: true}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"spelled with blanks": {Stated{ID: p("a"), Name: "contact_0", Arguments: "\t {\"x\": 1}\n", Spelled: true}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"no spelling":         {Stated{ID: p("a"), Name: "contact_0", Arguments: `{} or x()`, Spelled: true}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
+		"no own name":         {Stated{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 	}
 	for name, test := range tests {
 		for _, compat := range []bool{false, true} {

@@ -105,7 +105,9 @@ func (t *Tools) unknown(name string) error {
 }
 
 // refused turns a name that is no tool of the role into an identifier that is no tool at all, e.g. the real name of a
-// tool that the role knows under a scrambled one.
+// tool that the role knows under a scrambled one. Where a scenario restricts nothing, the environment lets everybody call every tool: the
+// agent the one that ends the conversation, and the user, which has only that one there, all of the agent's. No tool's name ends with an
+// underscore.
 func (t *Tools) refused(name string) string {
 	identifier := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -115,6 +117,9 @@ func (t *Tools) refused(name string) string {
 	}, name)
 	if identifier == "" || unicode.IsDigit([]rune(identifier)[0]) {
 		identifier = "_" + identifier
+	}
+	if !t.open && (identifier == endTool || !t.Hands()) {
+		identifier += "_"
 	}
 	for t.byExecution[identifier] != nil || python.IsKeyword(identifier) {
 		identifier += "_"

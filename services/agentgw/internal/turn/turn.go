@@ -37,6 +37,9 @@ type Mistake struct {
 	raised bool
 }
 
+// Taken says that the original takes what was stated all the same: arguments that are JSON but no object, which its environment answers.
+func (m *Mistake) Taken() bool { return m.Exception == exceptionType && !m.raised }
+
 // Error returns type and detail.
 func (m *Mistake) Error() string { return m.Exception + ": " + m.Detail }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -42,6 +44,43 @@ func TestByName(t *testing.T) {
 	}
 	if got, err := AnyTools().ByName("id", "add_contact", "{}", true); err != nil || got.ExecutionName != "add_contact" {
 		t.Errorf("ByName without a tool set: got %v, %v, want add_contact", got, err)
+	}
+}
+
+// TestForeignName checks that no role reaches a tool that it was not given, where the environment lets everybody call every tool: in a scenario
+// without a choice of tools.
+func TestForeignName(t *testing.T) {
+	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool}
+	wifi := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status"}
+	for _, test := range []struct {
+		who   string
+		tools *Tools
+		name  string
+		want  string
+	}{
+		{"an agent", NewTools([]*worldv1.Tool{wifi}), endTool, "end_conversation_"},
+		{"an agent", NewTools([]*worldv1.Tool{wifi}), "end.conversation", "end_conversation_"},
+		{"an agent", NewTools([]*worldv1.Tool{wifi}), "fly", "fly"},
+		{"an agent", renamed(), endTool, "end_conversation_"},
+		{"a user", NewTools([]*worldv1.Tool{end}), endTool, endTool},
+		{"a user", NewTools([]*worldv1.Tool{end}), "get_wifi_status", "get_wifi_status_"},
+		{"a user", NewTools([]*worldv1.Tool{end}), "get wifi status", "get_wifi_status_"},
+		{"a user with tools", NewTools([]*worldv1.Tool{wifi, end}), "set_wifi_status", "set_wifi_status"},
+		{"a model without tools", AnyTools().Closed(), "get_wifi_status", "get_wifi_status_"},
+		{"a model without tools", AnyTools().Closed(), endTool, "end_conversation_"},
+		{"anybody", AnyTools(), endTool, endTool},
+	} {
+		call, err := test.tools.ByName("id", test.name, "{}", false)
+		if err != nil || call.ExecutionName != test.want {
+			t.Errorf("%s calls %s: got %s and %v, want %s", test.who, test.name, call.ExecutionName, err, test.want)
+		}
+		messages, _, err := Composer{}.Stated([]Stated{{Name: test.name, Arguments: "{}"}}, test.tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _, _ := python.ParseCall(messages[0].GetContent()); got != test.want {
+			t.Errorf("the model of %s calls %s: got %s, want %s", test.who, test.name, got, test.want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
 )
@@ -78,7 +79,7 @@ func TestCheck(t *testing.T) {
 			said := message(user, recipient, test.said)
 			said.Index = 9
 			var got []string
-			for _, flag := range contract.Check(view(test.agent...), []*worldv1.Message{said}) {
+			for _, flag := range contract.Check(view(test.agent...), []*worldv1.Message{said}, contract.Tools{}) {
 				if flag.GetIndex() != 9 {
 					t.Errorf("index: got %d, want 9", flag.GetIndex())
 				}
@@ -91,9 +92,33 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestEarlyEndCountsOnce lets a user try to end early several times, in one go and again when that came to nothing. What was fine does not count.
+func TestEarlyEndCountsOnce(t *testing.T) {
+	end, failed := message(user, environment, ends), message(environment, user, "TypeError: no such argument")
+	for name, test := range map[string]struct {
+		view []*worldv1.Message
+		said []*worldv1.Message
+		want []string
+	}{
+		"three times in one go":             {view("Who?"), []*worldv1.Message{end, end, end}, []string{"early_end: Who?"}},
+		"again after it failed":             {append(view("Who?"), end, failed), []*worldv1.Message{end}, nil},
+		"again when the agent went on":      {append(view("Who?"), end, failed, message(agent, user, "Which number?")), []*worldv1.Message{end}, nil},
+		"early after it failed at its time": {append(view("Done."), end, failed, message(agent, user, "Which number?")), []*worldv1.Message{end}, []string{"early_end: Which number?"}},
+		"three times at its time":           {view("Done."), []*worldv1.Message{end, end, end}, nil},
+	} {
+		var got []string
+		for _, flag := range contract.Check(test.view, test.said, contract.Tools{}) {
+			got = append(got, flag.GetRule()+": "+flag.GetEvidence())
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestEvidenceIsBounded(t *testing.T) {
 	asked := strings.Repeat("ä", 500) + "?"
-	flags := contract.Check(view(asked), []*worldv1.Message{message(user, environment, ends)})
+	flags := contract.Check(view(asked), []*worldv1.Message{message(user, environment, ends)}, contract.Tools{})
 	if len(flags) != 1 || len(flags[0].GetEvidence()) > 210 {
 		t.Errorf("Check: got %v, want one flag with at most 210 bytes of evidence", flags)
 	}
@@ -104,14 +129,29 @@ func TestHuge(t *testing.T) {
 	for name, text := range map[string]string{
 		"numbers": strings.Repeat("at 1 ", 1<<18), "names": strings.Repeat("a Emil ", 1<<18), "words": strings.Repeat("the new number is ", 1<<16), "blanks": strings.Repeat(" ", 1<<20),
 		"digits": strings.Repeat("1 ", 1<<19), "questions": strings.Repeat("one? ", 1<<18),
+		"times": strings.Repeat("five to ", 1<<17), "letters": strings.Repeat("Zürich ", 1<<17), "doubles": strings.Repeat("double ", 1<<17), "amounts": strings.Repeat("about 12.5 ", 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
-			contract.Check(view(text, text), []*worldv1.Message{message(user, agent, text), message(user, environment, ends)})
+			contract.Check(view(text, text), []*worldv1.Message{message(user, agent, text), message(user, environment, ends)}, contract.Tools{})
 			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
 			}
 		})
+	}
+}
+
+// TestHugeCall checks a call with very many arguments.
+func TestHugeCall(t *testing.T) {
+	list := make([]python.Value, 1<<16)
+	for i := range list {
+		list[i] = python.DictOf(python.Item{Key: "name", Value: python.Str("Emil")}, python.Item{Key: "at", Value: python.Int(int64(i % 10))})
+	}
+	source := python.ComposeCall("call_1", "send_message", python.DictOf(python.Item{Key: "to", Value: python.List(list...)}))
+	begun := time.Now()
+	flags := contract.Check(view("Done."), []*worldv1.Message{message(user, environment, source)}, contract.Tools{})
+	if took := time.Since(begun); took > 10*time.Second || len(flags) > 0 {
+		t.Errorf("Check: got %v and %v for %d MB, want no flag in less than 10 s", flags, took, len(source)>>20)
 	}
 }
 
@@ -121,7 +161,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, asked, text string) {
 		for _, recipient := range []worldv1.Role{agent, environment} {
 			said := []*worldv1.Message{message(user, recipient, text)}
-			first := contract.Check(view(asked), said)
+			first := contract.Check(view(asked), said, contract.Tools{})
 			seen := make(map[string]bool)
 			for _, flag := range first {
 				if seen[flag.GetRule()] {

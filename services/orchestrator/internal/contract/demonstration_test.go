@@ -47,7 +47,7 @@ func TestDemonstratedCalls(t *testing.T) {
 				recipient = environment
 			}
 			var got []string
-			for _, flag := range contract.Check(demonstrated(test.agent...), []*worldv1.Message{message(user, recipient, test.said)}) {
+			for _, flag := range contract.Check(demonstrated(test.agent...), []*worldv1.Message{message(user, recipient, test.said)}, contract.Tools{}) {
 				got = append(got, flag.GetRule()+": "+flag.GetEvidence())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

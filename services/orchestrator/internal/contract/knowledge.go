@@ -1,12 +1,11 @@
 package contract
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // knowledge is the facts that a user may state: those of its instructions, and those that were said or answered to it.
@@ -15,6 +14,7 @@ type knowledge struct {
 	values map[string]bool // numbers without leading zeros
 	digits string          // all digits, number by number, each between blanks
 	clocks map[int]bool    // times of day, in minutes of the half day
+	exact  []float64       // numbers that may be told rounded
 }
 
 const (
@@ -24,6 +24,8 @@ const (
 	partDigits = 3
 	// shortestName is the shortest word that counts as a name.
 	shortestName = 3
+	// maxExact bounds the numbers that may be told rounded.
+	maxExact = 256
 	// dozen is the largest number in words that people say without meaning a fact.
 	dozen = 12
 )
@@ -36,7 +38,10 @@ func newKnowledge() knowledge {
 func (k *knowledge) learn(text string) {
 	list := tokens(text)
 	for _, t := range list {
-		k.words[t.word] = true
+		plain := folded(t.word)
+		if k.words[plain] = true; plain != t.word {
+			k.words[transcribed(t.word)] = true
+		}
 		if month := slices.Index(months(), t.word); month >= 0 {
 			k.values[strconv.Itoa(month+1)] = true
 		}
@@ -44,7 +49,11 @@ func (k *knowledge) learn(text string) {
 	for _, m := range mentions(list) {
 		if m.clock {
 			k.clocks[m.minute] = true
-			k.values[m.hour] = true
+			k.values[m.hour], k.values[m.minutes] = true, true
+			if m.vague {
+				k.number(m.hour)
+				k.number(m.minutes)
+			}
 			continue
 		}
 		if strings.Contains(m.digits, ".") {
@@ -66,11 +75,39 @@ func (k *knowledge) learn(text string) {
 			if canonical, ok := fraction(text[piece.start:piece.end]); ok {
 				k.values[canonical] = true
 			}
-			if minute, ok := clock(text[piece.start:piece.end], text[piece.end:]); ok {
+			if minute, _, ok := clock(text[piece.start:piece.end], text[piece.end:]); ok {
 				k.clocks[minute] = true
 			}
 		}
 	}
+}
+
+// learnAmounts adds the numbers of a text that may be told rounded.
+func (k *knowledge) learnAmounts(text string) {
+	for _, written := range amountForm.FindAllString(text, maxExact-len(k.exact)) {
+		if value, err := strconv.ParseFloat(strings.ReplaceAll(written, ",", ""), 64); err == nil {
+			k.exact = append(k.exact, value)
+		}
+	}
+}
+
+// rounds says whether a number is one that was heard, told with fewer decimals or, where it says so, about as much.
+func (k *knowledge) rounds(digits string, about bool) bool {
+	value, err := strconv.ParseFloat(digits, 64)
+	if err != nil || value == 0 {
+		return false
+	}
+	step := 1.0
+	if _, decimals, ok := strings.Cut(digits, "."); ok {
+		step = math.Pow10(-len(decimals))
+	}
+	for whole := value; about && math.Mod(whole, 10) == 0; whole /= 10 {
+		step *= 10
+	}
+	return slices.ContainsFunc(k.exact, func(exact float64) bool {
+		off := math.Abs(exact - value)
+		return (about || exact != math.Trunc(exact)) && off < step && off <= exact/10
+	})
 }
 
 // number adds a number. One that can be an hour is one.
@@ -107,11 +144,11 @@ func (k *knowledge) invented(text string, asked bool) string {
 	}
 	keep(k.inventedNumber(text))
 	for _, at := range mail.FindAllStringIndex(text, -1) {
-		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[part] })
+		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[folded(part)] })
 		keep(span{at[0], at[1]}, !known)
 	}
 	for _, at := range names(text, asked) {
-		keep(at, !k.knowsName(strings.ToLower(text[at.start:at.end])))
+		keep(at, !k.knowsName(folded(strings.ToLower(text[at.start:at.end]))))
 	}
 	return text[first.start:first.end]
 }
@@ -138,16 +175,26 @@ func (k *knowledge) inventedNumber(text string) (first span, found bool) {
 
 // knowsMention says whether a number in words is known. A small one is, unless it is an hour.
 func (k *knowledge) knowsMention(text string, m mention) bool {
-	hours := atHour.MatchString(before(text, m.start)) && afterHour.MatchString(text[m.end:]) || ofDay.MatchString(text[m.end:])
+	earlier, rest := before(text, m.start), text[m.end:]
+	at := atHour.MatchString(earlier)
+	hours := at && afterHour.MatchString(rest) || ofDay.MatchString(rest)
 	switch {
+	case m.clock && m.vague && !at && !k.clocks[m.minute]:
+		return k.knowsSmall(m.minutes) && k.knowsSmall(m.hour)
 	case m.clock:
 		return k.clocks[m.minute]
 	case m.value < 0 || m.value > dozen:
-		return k.knowsNumber(m.digits, "")
+		return k.knowsNumber(m.digits, "") || k.rounds(m.digits, roughly.MatchString(earlier))
 	case hours && m.value > 1:
 		return k.clocks[m.value*hour%halfDay]
 	}
 	return true
+}
+
+// knowsSmall says whether a number is known or so small that people say it without meaning a fact.
+func (k *knowledge) knowsSmall(digits string) bool {
+	value, err := strconv.Atoi(digits)
+	return err == nil && value <= dozen || k.values[digits]
 }
 
 // unknown returns what of a numeral at a place in a text is not known, however it is written.
@@ -163,8 +210,15 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		if len(digitsOf(written)) == 1 {
 			short++
 		}
-		hours := atHour.MatchString(before(text, piece.start)) && afterHour.MatchString(text[piece.end:])
-		known := k.knowsNumber(written, text[piece.end:])
+		earlier, rest := before(text, piece.start), text[piece.end:]
+		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
+		about := roughly.MatchString(earlier)
+		known := k.knowsNumber(written, rest) || k.rounds(written, about)
+		if amount, ok := fraction(written); ok && measure.MatchString(rest) {
+			known = k.values[amount] || k.rounds(amount, about)
+		} else if len(written) == 1 && money.MatchString(earlier) {
+			known = k.values[written]
+		}
 		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= dozen {
 			known = k.clocks[value*hour%halfDay]
 		}
@@ -186,10 +240,10 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 // knowsNumber says whether a number is known, however it is written. A single digit always is unless it is an hour: people count.
 func (k *knowledge) knowsNumber(written, rest string) bool {
 	digits := digitsOf(written)
-	minute, isClock := clock(written, rest)
+	minute, seconds, isClock := clock(written, rest)
 	switch {
 	case isClock && k.clocks[minute]:
-		return true
+		return seconds == "" || trimZeros(seconds) == "0" || k.values[trimZeros(seconds)]
 	case isClock && !strings.ContainsAny(written, ":."):
 		return false
 	case len(digits) <= 1 || k.values[trimZeros(digits)]:
@@ -211,93 +265,12 @@ func (k *knowledge) knowsNumber(written, rest string) bool {
 	return len(split) > 1 && !slices.ContainsFunc(split, func(part string) bool { return len(part) > 1 && !k.values[part] })
 }
 
-// knowsName says whether a name is known, as it stands, shortened or with an ending.
-func (k *knowledge) knowsName(name string) bool {
-	if k.words[name] || slices.Contains(ordinary(), name) {
-		return true
-	}
-	if month := slices.Index(months(), name); month >= 0 && k.values[strconv.Itoa(month+1)] {
-		return true
-	}
-	const stem, ending = 4, 2
-	for word := range k.words {
-		long := len(word) >= stem && len(name)-len(word) <= ending
-		if utf8.RuneCountInString(name) >= shortestName && strings.HasPrefix(word, name) || long && strings.HasPrefix(name, word) {
-			return true
-		}
-	}
-	return false
-}
-
 var (
 	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
-	// label stands before a name that is written after a colon.
-	label = regexp.MustCompile(`(?i)\b(name|contact|person|sender|recipient|place|street|city|address):\s*$`)
+	// amountForm is a number as it is counted in, roughly what stands before one that is rounded.
+	amountForm = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+	roughly    = regexp.MustCompile(`(?i)\b(about|around|roughly|approximately|nearly|almost|some|close to|over|under|(more|less) than)\s+[$€£¥]?\s*$`)
+	// money stands before an amount, measure after one.
+	money   = regexp.MustCompile(`[$€£¥]\s*$`)
+	measure = regexp.MustCompile(`(?i)^\s*(%|percent\b|lbs?\b|pounds?\b|kg\b|kilo|grams?\b|ounces?\b|dollars?\b|euros?\b|francs?\b|miles?\b|km\b|met(er|re)s?\b|degrees?\b)`)
 )
-
-func months() []string {
-	return []string{
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-	}
-}
-
-func weekdays() []string {
-	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-}
-
-// ordinary returns words that are written with a capital and name nobody.
-func ordinary() []string {
-	return []string{
-		"alexa", "assistant", "bluetooth", "celsius", "cheers", "dad", "fahrenheit", "god", "grandma", "grandpa", "hello", "hey", "hmm", "internet",
-		"mama", "miss", "mom", "mrs", "mum", "okay", "papa", "please", "siri", "sorry", "thank", "thanks", "wifi", "yeah", "yes", "you",
-	}
-}
-
-// openers returns words with which an answer begins that is no name.
-func openers() []string {
-	return []string{
-		"about", "actually", "ah", "all", "and", "any", "anybody", "anyone", "both", "but", "can", "check", "could", "don't", "either", "exactly",
-		"forget", "from", "good", "great", "her", "here", "his", "how", "i'm", "isn't", "it's", "its", "just", "let", "look", "maybe", "mine", "neither",
-		"never", "nobody", "none", "nope", "not", "nothing", "only", "really", "same", "she", "she's", "he's", "some", "somebody", "someone", "sure",
-		"that", "that's", "the", "their", "them", "then", "there", "they", "this", "those", "true", "unknown", "wait", "well", "what", "whatever",
-		"which", "whichever", "who", "whoever", "why", "with", "wrong", "yep",
-	}
-}
-
-// names returns the words that name somebody or something: those that are capital though no sentence begins with them, weekdays
-// and months, and a short answer to one who asked for a name.
-func names(text string, asked bool) []span {
-	var list []span
-	for i, t := range tokens(text) {
-		found := []rune(text[t.start:t.end])
-		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
-		begins := beginsSentence(text[:t.start])
-		day := slices.Contains(weekdays(), strings.TrimSuffix(t.word, "s"))
-		month := capital && slices.Contains(months(), t.word) && t.word != "may" && t.word != "march"
-		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers(), t.word)
-		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
-			list = append(list, span{t.start, t.start + len(bare(text[t.start:t.end]))})
-		}
-	}
-	return list
-}
-
-// shortAnswer says whether little or a pause follows the first word.
-func shortAnswer(rest string) bool {
-	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2
-}
-
-// beginsSentence says whether a sentence, a quotation or an item begins after a text: its first word is capital whatever it is.
-func beginsSentence(before string) bool {
-	trimmed := strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' })
-	last, _ := utf8.DecodeLastRuneInString(trimmed)
-	switch {
-	case trimmed == "" || last == '\n':
-		return true
-	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(",;'’/&%)@+_", last):
-		return false
-	case last == '-':
-		return trimmed != before // a dash, not a hyphen
-	}
-	return true
-}

@@ -22,7 +22,7 @@ type judged struct {
 	line int
 	view []*worldv1.Message
 	said *worldv1.Message
-	// broken has the words that break each rule, as they stand in the message or before it.
+	// broken has the words that break each rule, as they stand in the message or before it; none if it is not said which they are.
 	broken map[string]string
 }
 
@@ -96,7 +96,8 @@ func labelled(t *testing.T, name string) (list []judged, scenarios int) {
 			view, used[name] = messages, true
 			continue
 		}
-		speaker, content, _ := strings.Cut(line, ": ")
+		speaker, content, _ := strings.Cut(line, ":")
+		content = strings.TrimPrefix(content, " ")
 		if rule, ok := strings.CutPrefix(speaker, " "); ok && len(list) > 0 {
 			list[len(list)-1].broken[rule] = content
 			continue
@@ -146,7 +147,7 @@ func measure(t *testing.T, name string) (table string) {
 	tallies := make(map[string]tally)
 	for _, j := range list {
 		found := make(map[string]bool)
-		for _, flag := range contract.Check(j.view, []*worldv1.Message{j.said}) {
+		for _, flag := range contract.Check(j.view, []*worldv1.Message{j.said}, contract.Tools{}) {
 			rule, evidence := flag.GetRule(), flag.GetEvidence()
 			found[rule] = true
 			count := tallies[rule]
@@ -155,7 +156,7 @@ func measure(t *testing.T, name string) (table string) {
 				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, j.said.GetContent(), rule, evidence)
 			} else {
 				count.right++
-				if evidence != want {
+				if want != "" && evidence != want {
 					t.Errorf("%s:%d: %s: got the evidence %q, want %q", name, j.line, rule, evidence, want)
 				}
 			}
@@ -186,7 +187,7 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"labelled.txt", "fresh.txt"} {
+	for _, name := range []string{"labelled.txt", "fresh.txt", "audited.txt", "unseen.txt"} {
 		table := measure(t, name)
 		t.Logf("%s: %s", name, table)
 		if !strings.Contains(string(page), table) {
@@ -230,7 +231,7 @@ func TestCatalogue(t *testing.T) {
 		setup := one.Scenario.GetSetup()
 		play(setup, start(setup), func(view, said []*worldv1.Message) {
 			turns++
-			for _, flag := range contract.Check(view, said) {
+			for _, flag := range contract.Check(view, said, contract.Tools{}) {
 				got = append(got, setup.GetName()+": "+flag.GetRule()+": "+flag.GetEvidence())
 			}
 		})
@@ -245,6 +246,6 @@ func TestCatalogue(t *testing.T) {
 func BenchmarkCheck(b *testing.B) {
 	said := []*worldv1.Message{message(user, agent, "Her name is Hanna Voss, and remind me on Friday at half past nine to call +49 30 23125042, please.")}
 	for b.Loop() {
-		contract.Check(view("What is her name?", "And what is the number?"), said)
+		contract.Check(view("What is her name?", "And what is the number?"), said, contract.Tools{})
 	}
 }

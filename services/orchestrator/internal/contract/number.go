@@ -2,7 +2,6 @@ package contract
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,8 +23,10 @@ type mention struct {
 	// minute of the half day, for a time.
 	minute int
 	clock  bool
-	// hour is what an hour is called in a time that is told by it: ten, in half past ten.
-	hour string
+	// hour is what an hour is called in a time that is told by it: ten, in half past ten. minutes is the same of the minutes, if a number is.
+	hour, minutes string
+	// vague says that it may mean two numbers: two to four, ten minutes before three.
+	vague bool
 }
 
 // mentions returns what stands in words. Nothing is part of two.
@@ -50,49 +51,103 @@ func mentions(list []token) []mention {
 	return found
 }
 
-// timeOfDay reads half past ten, quarter to 9, ten past four, noon. n is how many words that are.
+// timeOfDay reads half past ten, thirteen minutes to 7, ten past four, noon. n is how many words that are.
 func timeOfDay(list []token) (m mention, n int) {
-	if list[0].word == "noon" || list[0].word == "midday" || list[0].word == "midnight" {
-		return mention{clock: true, hour: "12"}, 1
+	if at, ok := middle(list[0].word); ok {
+		return mention{clock: true, minute: at % halfDay, hour: "12"}, 1
 	}
-	if len(list) < 3 {
+	minutes, n := minutesOf(list)
+	if n == 0 || n+1 >= len(list) {
 		return mention{}, 0
 	}
-	minutes, ok := map[string]int{"half": 30, "quarter": 15}[list[0].word]
-	if value, isNumber := numberWord(list[0].word); isNumber && list[1].word == "past" {
-		minutes, ok = value, true
+	named := list[n-1].word == "minutes" || list[n-1].word == "minute"
+	if list[0].word != "half" && list[0].word != "quarter" {
+		m.minutes = strconv.Itoa(minutes)
 	}
-	at, isHour := numberWord(list[2].word)
-	if value, err := strconv.Atoi(list[2].word); err == nil {
-		at, isHour = value, true
-	}
-	if !ok || !isHour || at > lastDay {
+	at, ok := hourWord(list[n+1].word)
+	if !ok {
 		return mention{}, 0
 	}
-	switch list[1].word {
-	case "past", "after":
-	case "to":
-		minutes = halfDay - minutes
+	switch list[n].word {
+	case "past":
+	case "after":
+		m.vague = named
+	case "to", "till":
+		m.vague, minutes = m.minutes != "" && !named, halfDay-minutes
+	case "before":
+		if !named {
+			return mention{}, 0
+		}
+		m.vague, minutes = true, halfDay-minutes
 	default:
 		return mention{}, 0
 	}
-	return mention{clock: true, minute: (at*hour + minutes) % halfDay, hour: strconv.Itoa(at)}, 3
+	m.clock, m.minute, m.hour = true, (at*hour+minutes)%halfDay, strconv.Itoa(at)
+	return m, n + 2
 }
 
-// spelled reads a number digit by digit: four one five.
+// minutesOf reads the minutes with which a time begins: half, quarter, thirteen minutes, 20.
+func minutesOf(list []token) (minutes, n int) {
+	switch list[0].word {
+	case "half":
+		return 30, 1
+	case "quarter":
+		return 15, 1
+	}
+	minutes, n = amount(list)
+	if value, err := strconv.Atoi(list[0].word); err == nil {
+		minutes, n = value, 1
+	}
+	if n == 0 || minutes < 1 || minutes >= hour {
+		return 0, 0
+	}
+	if n < len(list) && (list[n].word == "minutes" || list[n].word == "minute") {
+		n++
+	}
+	return minutes, n
+}
+
+// hourWord reads an hour as a word or in digits.
+func hourWord(word string) (at int, ok bool) {
+	if at, ok = middle(word); ok {
+		return at / hour, true
+	}
+	if value, err := strconv.Atoi(word); err == nil {
+		return value, value <= lastDay
+	}
+	at, ok = numberWord(word)
+	return at, ok && at <= lastDay
+}
+
+// middle returns the minute at which the day or the night is half over.
+func middle(word string) (minute int, ok bool) {
+	return halfDay, word == "noon" || word == "midday" || word == "midnight"
+}
+
+// spelled reads a number digit by digit: four one five, oh, triple five.
 func spelled(list []token) (m mention, n int) {
-	for _, t := range list {
-		value, ok := numberWord(t.word)
-		if t.word == "oh" {
+	for n < len(list) {
+		times, at := 1, n
+		switch list[n].word {
+		case "double":
+			times, at = 2, n+1
+		case "triple", "treble":
+			times, at = 3, n+1
+		}
+		if at == len(list) {
+			break
+		}
+		value, ok := numberWord(list[at].word)
+		if list[at].word == "oh" {
 			value, ok = 0, true
 		}
 		if !ok || value > 9 {
 			break
 		}
-		m.digits += strconv.Itoa(value)
-		n++
+		m.digits += strings.Repeat(strconv.Itoa(value), times)
+		n = at + 1
 	}
-	if n < digitRun {
+	if len(m.digits) < digitRun {
 		return mention{}, 0
 	}
 	m.value = -1
@@ -146,36 +201,94 @@ func amount(list []token) (value, n int) {
 
 // numberWord returns what a word for a number means.
 func numberWord(word string) (value int, ok bool) {
-	for _, list := range [][]string{
-		{
-			"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-			"fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-		},
-		{
-			"zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-			"thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth",
-		},
-	} {
-		if i := slices.Index(list, word); i >= 0 {
-			return i, true
-		}
+	if small, ok := smallWord(word); ok {
+		return small, true
 	}
-	value, ok = map[string]int{
-		"thirty": 30, "thirtieth": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000,
-	}[word]
-	return value, ok
+	switch word {
+	case "thirteen", "thirteenth":
+		return 13, true
+	case "fourteen", "fourteenth":
+		return 14, true
+	case "fifteen", "fifteenth":
+		return 15, true
+	case "sixteen", "sixteenth":
+		return 16, true
+	case "seventeen", "seventeenth":
+		return 17, true
+	case "eighteen", "eighteenth":
+		return 18, true
+	case "nineteen", "nineteenth":
+		return 19, true
+	case "twenty", "twentieth":
+		return 20, true
+	case "thirty", "thirtieth":
+		return 30, true
+	case "forty":
+		return 40, true
+	case "fifty":
+		return 50, true
+	case "sixty":
+		return 60, true
+	case "seventy":
+		return 70, true
+	case "eighty":
+		return 80, true
+	case "ninety":
+		return 90, true
+	case "hundred":
+		return 100, true
+	case "thousand":
+		return 1000, true
+	}
+	return 0, false
+}
+
+// smallWord is numberWord for what people say without meaning a fact.
+func smallWord(word string) (value int, ok bool) {
+	switch word {
+	case "zero", "zeroth":
+		return 0, true
+	case "one", "first":
+		return 1, true
+	case "two", "second":
+		return 2, true
+	case "three", "third":
+		return 3, true
+	case "four", "fourth":
+		return 4, true
+	case "five", "fifth":
+		return 5, true
+	case "six", "sixth":
+		return 6, true
+	case "seven", "seventh":
+		return 7, true
+	case "eight", "eighth":
+		return 8, true
+	case "nine", "ninth":
+		return 9, true
+	case "ten", "tenth":
+		return 10, true
+	case "eleven", "eleventh":
+		return 11, true
+	case "twelve", "twelfth":
+		return 12, true
+	}
+	return 0, false
 }
 
 // lengths returns what spans of time in a text are in other numbers, as half an hour is 30 minutes.
 func lengths(text string) []string {
 	var list []string
+	lower := strings.ToLower(text)
 	for _, length := range []struct {
+		unit   string
 		said   *regexp.Regexp
 		number string
 	}{
-		{halfHour, "30"}, {quarterHour, "15"}, {quarterHours, "45"}, {hourAndHalf, "90"}, {oneHour, "60"}, {oneDay, "24"}, {twoWeeks, "14"}, {twelve, "12"},
+		{"hour", halfHour, "30"}, {"hour", quarterHour, "15"}, {"hour", quarterHours, "45"}, {"hour", hourAndHalf, "90"}, {"hour", oneHour, "60"},
+		{"day", oneDay, "24"}, {"week", twoWeeks, "14"}, {"fortnight", twoWeeks, "14"}, {"dozen", twelve, "12"},
 	} {
-		if length.said.MatchString(text) {
+		if strings.Contains(lower, length.unit) && length.said.MatchString(text) {
 			list = append(list, length.number)
 		}
 	}
@@ -204,27 +317,27 @@ var (
 	decimal = regexp.MustCompile(`^(\d+)[.,](\d*?)0*$`)
 	// ofDay is what follows the hour of a time.
 	ofDay = regexp.MustCompile(`(?i)^\s*([ap]\.?m\b|o['’]clock|uhr\b|h\b)`)
-	// clockTime is a time of day with minutes.
-	clockTime = regexp.MustCompile(`^(\d{1,2})[:.](\d{2})$`)
+	// clockTime is a time of day with minutes, and with seconds if they are there.
+	clockTime = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2})|:(\d{2}):(\d{2}))$`)
 	// atHour and afterHour stand around an hour that nothing else follows.
 	atHour    = regexp.MustCompile(`(?i)\bat\s+$`)
 	afterHour = regexp.MustCompile(`(?i)^\s*([.,;!?)]|$|(tomorrow|today|tonight|sharp|please|then|instead)\b|(on|in the)\s)`)
 )
 
-// clock reads a time of day as minutes of the half day; rest follows what is written.
-func clock(written, rest string) (minute int, ok bool) {
+// clock reads a time of day as minutes of the half day, and its seconds if it tells any; rest follows what is written.
+func clock(written, rest string) (minute int, seconds string, ok bool) {
 	hours, minutes := written, "0"
 	if found := clockTime.FindStringSubmatch(written); found != nil {
-		hours, minutes = found[1], found[2]
+		hours, minutes, seconds = found[1], found[2]+found[3], found[4]
 	} else if !ofDay.MatchString(rest) {
-		return 0, false
+		return 0, "", false
 	}
 	h, err := strconv.Atoi(hours)
 	m, wrong := strconv.Atoi(minutes)
 	if err != nil || wrong != nil || h > lastDay || m >= hour {
-		return 0, false
+		return 0, "", false
 	}
-	return (h*hour + m) % halfDay, true
+	return (h*hour + m) % halfDay, seconds, true
 }
 
 // fraction returns a number with decimals as every way to write it has it: 12.50 and 12,5 are 12.5, and 12.00 is 12.

@@ -3,6 +3,7 @@ package contract
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // span is a part of a text, in bytes.
@@ -73,9 +74,42 @@ func sentences(text string) []span {
 var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
 
 // before returns what stands shortly before a place in a text.
-func before(text string, at int) string {
+func before(text string, at int) string { return tail(text[:at]) }
+
+// tail returns the end of a text.
+func tail(text string) string {
 	const enough = 40
-	return text[max(0, at-enough):at]
+	return text[max(0, len(text)-enough):]
+}
+
+// folded returns a word in lower case with plain letters: zurich for zürich.
+func folded(word string) string {
+	if !strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return word
+	}
+	return strings.ReplaceAll(strings.Map(plainLetter, word), "ß", "ss")
+}
+
+// transcribed is folded for those who write zuerich.
+func transcribed(word string) string {
+	return folded(strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "æ", "ae").Replace(word))
+}
+
+// plainLetter takes the mark off a letter.
+func plainLetter(letter rune) rune {
+	if letter <= unicode.MaxASCII {
+		return letter
+	}
+	for _, marked := range []string{
+		"aáàâãäåāăą", "cçćč", "dďđ", "eéèêëēėęě", "gğ",
+		"iíìîïīįı", "lł", "nñńň", "oóòôõöøōő", "rř",
+		"sśšşș", "tťţț", "uúùûüūůűų", "yýÿ", "zźžż",
+	} {
+		if strings.ContainsRune(marked, letter) {
+			return rune(marked[0])
+		}
+	}
+	return letter
 }
 
 // head returns the part of a text that is looked at.

@@ -65,7 +65,8 @@ func TestTranscripts(t *testing.T) {
 			}
 			t.Run(file+"/"+name, func(t *testing.T) {
 				var got, want []string
-				for _, found := range contract.Check(transcript(t, text)) {
+				told, said := transcript(t, text)
+				for _, found := range contract.Check(told, said, contract.Tools{}) {
 					got = append(got, found.GetRule()+": "+found.GetEvidence())
 				}
 				if flagged {

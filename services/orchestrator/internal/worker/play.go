@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -194,10 +195,6 @@ func (g *game) hopeless(cause error) bool {
 	}
 }
 
-func infrastructure(cause error) *busv1.End {
-	return &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: status.Convert(cause).Message()}
-}
-
 // turn lets the next speaker speak, or ends the rollout.
 func (g *game) turn(ctx context.Context) error {
 	if g.isCancelled(g.rollout.GetSweepId(), g.delivery.Round) {
@@ -217,7 +214,7 @@ func (g *game) turn(ctx context.Context) error {
 	case speaker == worldv1.Role_ROLE_USER:
 		turn, failure, err = g.respond(ctx, speaker, g.rollout.GetUser(), g.setup.GetUserScript())
 	default:
-		failure = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: fmt.Sprintf("nobody can answer as %s", speaker)}
+		failure = infrastructure(fmt.Errorf("nobody can answer as %s", world.RoleText(speaker)))
 	}
 	switch {
 	case errors.Is(err, errHeld):
@@ -263,7 +260,7 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		err = g.goOn(ctx)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("respond as %s: %w", role, err)
+		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleText(role), err)
 	}
 	if hold := response.GetHold(); hold != nil {
 		return nil, nil, g.held(ctx, hold)
@@ -276,22 +273,14 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		return nil, end, nil
 	}
 	if len(response.GetMessages()) == 0 {
-		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", role)
+		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleText(role))
 	}
 	turn := g.state.Turn(response.GetMessages(), nil, nil)
 	turn.Usage = response.GetUsage()
 	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
-		turn.Flags = contract.Check(view, turn.GetMessages())
+		turn.Flags = contract.Check(view, turn.GetMessages(), contract.Tools{User: g.tools[role].tools, Agent: g.tools[worldv1.Role_ROLE_AGENT].tools})
 	}
 	return turn, nil, nil
-}
-
-func failed(failure *agentgwv1.Failure) *busv1.End {
-	reason := busv1.EndReason_END_REASON_INFRASTRUCTURE
-	if failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
-		reason = busv1.EndReason_END_REASON_MODEL_FAILURE
-	}
-	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail()}
 }
 
 // execute lets the tool host answer the trailing calls.
@@ -308,19 +297,9 @@ func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
 		return nil, nil, fmt.Errorf("execute: %w", err)
 	}
 	if text := response.GetException(); text != "" {
-		return nil, &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: exceptionType(text), Detail: text}, nil
+		return nil, raised(text), nil
 	}
 	return g.state.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated), nil, nil
-}
-
-// exceptionType returns what stands before the colon of `Type: text`.
-func exceptionType(text string) string {
-	for i := range len(text) {
-		if text[i] == ':' {
-			return text[:i]
-		}
-	}
-	return text
 }
 
 func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {

@@ -141,6 +141,11 @@ func TestEnds(t *testing.T) {
 			return nil, status.Error(code, "no session")
 		}
 	}
+	const internal = agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL
+	unreachable, err := status.New(codes.Aborted, "no route").WithDetails(&agentgwv1.Failure{Class: agentgwv1.FailureClass_FAILURE_CLASS_NETWORK})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name     string
 		attempts int
@@ -150,19 +155,20 @@ func TestEnds(t *testing.T) {
 		want     *busv1.End
 		entries  int
 	}{
-		{"model failure", 5, fails(agentgwv1.FailureClass_FAILURE_CLASS_MODEL), nil, nil, &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "'x'"}, 2},
-		{"provider failure", 5, fails(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER), nil, nil, &busv1.End{Reason: infrastructure, ExceptionType: "KeyError", Detail: "'x'"}, 2},
-		{"environment failure", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "ValueError: no: such"}, nil), &busv1.End{Reason: model, ExceptionType: "ValueError", Detail: "ValueError: no: such"}, 2},
-		{"environment failure without text", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "KeyError"}, nil), &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "KeyError"}, 2},
-		{"budget", 5, answers(nil, status.Error(codes.ResourceExhausted, "no budget")), nil, nil, &busv1.End{Reason: infrastructure, Detail: "respond as ROLE_AGENT: rpc error: code = ResourceExhausted desc = no budget"}, 2},
-		{"quota", 5, nil, nil, executes(nil, status.Error(codes.ResourceExhausted, "too many calls")), &busv1.End{Reason: infrastructure, Detail: "execute: rpc error: code = ResourceExhausted desc = too many calls"}, 2},
-		{"last attempt", 1, answers(nil, status.Error(codes.Unavailable, "down")), nil, nil, &busv1.End{Reason: infrastructure, Detail: "respond as ROLE_AGENT: rpc error: code = Unavailable desc = down"}, 2},
-		{"setup refused", 5, nil, refuses(codes.InvalidArgument), nil, &busv1.End{Reason: infrastructure, Detail: "create session: rpc error: code = InvalidArgument desc = no session"}, 1},
-		{"tool host down at the last attempt", 1, nil, refuses(codes.Unavailable), nil, &busv1.End{Reason: infrastructure, Detail: "create session: rpc error: code = Unavailable desc = no session"}, 1},
-		{"nothing said", 1, says(), nil, nil, &busv1.End{Reason: infrastructure, Detail: "respond as ROLE_AGENT: no message in the answer"}, 2},
-		{"wrong index", 1, says(line(5, agent, user, "", true)), nil, nil, &busv1.End{Reason: infrastructure, Detail: "rollout s.0: broken rollout log: message index 5, expected 1"}, 2},
-		{"wrong index of an answer", 1, nil, nil, executes(&toolhostv1.ExecuteResponse{Answers: []*worldv1.Message{line(9, env, agent, "", true)}}, nil), &busv1.End{Reason: infrastructure, Detail: "rollout s.0: broken rollout log: message index 9, expected 3"}, 2},
-		{"to somebody whom nobody plays", 5, says(line(1, agent, worldv1.Role_ROLE_SYSTEM, "", true)), nil, nil, &busv1.End{Reason: infrastructure, Detail: "nobody can answer as ROLE_SYSTEM"}, 3},
+		{"model failure", 5, fails(agentgwv1.FailureClass_FAILURE_CLASS_MODEL), nil, nil, &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "KeyError", Detail: "'x'"}, 2},
+		{"provider failure", 5, fails(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, ExceptionType: "KeyError", Detail: "'x'"}, 2},
+		{"environment failure", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "ValueError: no: such"}, nil), &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "ValueError", Detail: "ValueError: no: such"}, 2},
+		{"environment failure without text", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "KeyError"}, nil), &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "KeyError", Detail: "KeyError"}, 2},
+		{"budget", 5, answers(nil, status.Error(codes.ResourceExhausted, "no budget")), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "respond as AGENT: no budget"}, 2},
+		{"quota", 5, nil, nil, executes(nil, status.Error(codes.ResourceExhausted, "too many calls")), &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "execute: too many calls"}, 2},
+		{"last attempt", 1, answers(nil, status.Error(codes.Unavailable, "down")), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "respond as AGENT: down"}, 2},
+		{"network", 1, answers(nil, unreachable.Err()), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_NETWORK, Detail: "respond as AGENT: no route"}, 2},
+		{"setup refused", 5, nil, refuses(codes.InvalidArgument), nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "create session: no session"}, 1},
+		{"tool host down at the last attempt", 1, nil, refuses(codes.Unavailable), nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "create session: no session"}, 1},
+		{"nothing said", 1, says(), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "respond as AGENT: no message in the answer"}, 2},
+		{"wrong index", 1, says(line(5, agent, user, "", true)), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "rollout s.0: broken rollout log: message index 5, expected 1"}, 2},
+		{"wrong index of an answer", 1, nil, nil, executes(&toolhostv1.ExecuteResponse{Answers: []*worldv1.Message{line(9, env, agent, "", true)}}, nil), &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "rollout s.0: broken rollout log: message index 9, expected 3"}, 2},
+		{"to somebody whom nobody plays", 5, says(line(1, agent, worldv1.Role_ROLE_SYSTEM, "", true)), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "nobody can answer as SYSTEM"}, 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -39,6 +39,8 @@ const (
 	FailureClass_FAILURE_CLASS_INTERNAL FailureClass = 3
 	// Who plays the user said something that cannot be used. That says nothing about the agent: the rollout has no score and may be played on.
 	FailureClass_FAILURE_CLASS_USER FailureClass = 4
+	// Whoever plays could not be reached, or the connection broke.
+	FailureClass_FAILURE_CLASS_NETWORK FailureClass = 5
 )
 
 // Enum value maps for FailureClass.
@@ -49,6 +51,7 @@ var (
 		2: "FAILURE_CLASS_PROVIDER",
 		3: "FAILURE_CLASS_INTERNAL",
 		4: "FAILURE_CLASS_USER",
+		5: "FAILURE_CLASS_NETWORK",
 	}
 	FailureClass_value = map[string]int32{
 		"FAILURE_CLASS_UNSPECIFIED": 0,
@@ -56,6 +59,7 @@ var (
 		"FAILURE_CLASS_PROVIDER":    2,
 		"FAILURE_CLASS_INTERNAL":    3,
 		"FAILURE_CLASS_USER":        4,
+		"FAILURE_CLASS_NETWORK":     5,
 	}
 )
 
@@ -391,7 +395,7 @@ func (x *Hold) GetDetail() string {
 	return ""
 }
 
-// Failure ends a rollout.
+// Failure ends a rollout. As a detail of an error of Respond it says whose fault that is.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whose fault.
@@ -827,13 +831,14 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x120\n" +
 	"\x05roles\x18\x03 \x03(\x0e2\x1a.toolsandbox.world.v1.RoleR\x05roles\"O\n" +
 	"\x12ListAgentsResponse\x129\n" +
-	"\x06agents\x18\x01 \x03(\v2!.toolsandbox.agentgw.v1.AgentInfoR\x06agents*\x96\x01\n" +
+	"\x06agents\x18\x01 \x03(\v2!.toolsandbox.agentgw.v1.AgentInfoR\x06agents*\xb1\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +
 	"\x16FAILURE_CLASS_PROVIDER\x10\x02\x12\x1a\n" +
 	"\x16FAILURE_CLASS_INTERNAL\x10\x03\x12\x16\n" +
-	"\x12FAILURE_CLASS_USER\x10\x042\xd6\x01\n" +
+	"\x12FAILURE_CLASS_USER\x10\x04\x12\x19\n" +
+	"\x15FAILURE_CLASS_NETWORK\x10\x052\xd6\x01\n" +
 	"\x13AgentGatewayService\x12Z\n" +
 	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponse\x12c\n" +
 	"\n" +

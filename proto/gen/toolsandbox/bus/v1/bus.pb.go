@@ -1147,7 +1147,9 @@ type End struct {
 	// What happened, for people.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// What the turn cost that ended the rollout without a message. Unset if no model spoke.
-	Usage         *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	Usage *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Whose fault it is, for MODEL_FAILURE and INFRASTRUCTURE. Ends that earlier versions wrote do not have it.
+	FailureClass  v1.FailureClass `protobuf:"varint,5,opt,name=failure_class,json=failureClass,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"failure_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1208,6 +1210,13 @@ func (x *End) GetUsage() *TurnUsage {
 		return x.Usage
 	}
 	return nil
+}
+
+func (x *End) GetFailureClass() v1.FailureClass {
+	if x != nil {
+		return x.FailureClass
+	}
+	return v1.FailureClass(0)
 }
 
 // Snapshot holds the table versions that one execution stored; the starting versions stand in the setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>.
@@ -1546,12 +1555,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x04Flag\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xb0\x01\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xfb\x01\n" +
 	"\x03End\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.EndReasonR\x06reason\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x123\n" +
-	"\x05usage\x18\x04 \x01(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\"^\n" +
+	"\x05usage\x18\x04 \x01(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12I\n" +
+	"\rfailure_class\x18\x05 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\ffailureClass\"^\n" +
 	"\bSnapshot\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x123\n" +
@@ -1632,7 +1642,8 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
 	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
 	(v12.Role)(0),             // 25: toolsandbox.world.v1.Role
-	(*v12.Table)(nil),         // 26: toolsandbox.world.v1.Table
+	(v1.FailureClass)(0),      // 26: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),         // 27: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	6,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
@@ -1661,16 +1672,17 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	24, // 23: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 24: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
 	13, // 25: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	26, // 26: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 27: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	15, // 28: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	17, // 29: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	17, // 30: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	26, // 26: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	27, // 27: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 28: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	15, // 29: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	17, // 30: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	17, // 31: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }

@@ -45,6 +45,54 @@ func TestEncodeNative(t *testing.T) {
 	}
 }
 
+// TestEncodeSystem tells an empty system text from none, and does not join results that one parts; Anthropic itself gets neither.
+func TestEncodeSystem(t *testing.T) {
+	const results = `{"tool_use_id":"a","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"}`
+	const others = `{"tool_use_id":"b","is_error":false,"content":[{"text":"2","type":"text"}],"type":"tool_result"}`
+	const calls = `{"content":[{"id":"a","input":{},"name":"f","type":"tool_use"},{"id":"b","input":{},"name":"f","type":"tool_use"}],"role":"assistant"}`
+	nothing := []conversation.Entry{{Kind: conversation.User, Text: "u"}}
+	blank := []conversation.Entry{{Kind: conversation.System}, {Kind: conversation.User, Text: "u"}}
+	parted := []conversation.Entry{
+		{Kind: conversation.User, Text: "u"},
+		{Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"}, {Kind: conversation.Calling, Index: 2, RowID: id("b"), Name: "f"},
+		{Kind: conversation.Result, Index: 3, RowID: id("a"), Text: "1"}, {Kind: conversation.System, Index: 4, Text: "s"},
+		{Kind: conversation.Result, Index: 5, RowID: id("b"), Text: "2"},
+	}
+	const user = `{"content":"u","role":"user"}`
+	two := user + "," + calls + `,{"content":[` + results + `],"role":"user"},{"content":[` + others + `],"role":"user"}`
+	one := user + "," + calls + `,{"content":[` + results + "," + others + `],"role":"user"}`
+	for name, test := range map[string]struct {
+		transcript  []conversation.Entry
+		own, compat bool
+		system      any
+		messages    string
+	}{
+		"none":                     {nothing, false, false, nil, user},
+		"empty":                    {blank, false, false, "", user},
+		"empty, compat":            {blank, true, true, "", user},
+		"empty, Anthropic":         {blank, true, false, nil, user},
+		"between results":          {parted, false, false, "s", two},
+		"between results, compat":  {parted, true, true, "s", two},
+		"between results, its own": {parted, true, false, "s", one},
+	} {
+		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: test.transcript, Own: test.own, Compat: test.compat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body, want struct{ System, Messages any }
+		if err := json.Unmarshal(got.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(`{"messages":[`+test.messages+`]}`), &want); err != nil {
+			t.Fatal(err)
+		}
+		want.System = test.system
+		if diff := cmp.Diff(want, body); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestEncodeFlipped begins with a user's message, which the interface wants.
 func TestEncodeFlipped(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
@@ -157,6 +205,25 @@ func TestDecode(t *testing.T) {
 		}
 		if diff := cmp.Diff(&test.want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
+func TestDecodeBlank(t *testing.T) {
+	const block = `{"type":"text","text":""}`
+	for body, want := range map[string]bool{
+		`{"content":[` + block + `],"stop_reason":"end_turn"}`:                       true,
+		`{"content":[` + block + `],"stop_reason":"max_tokens"}`:                     true,
+		`{"content":[` + block + `],"stop_reason":"tool_use"}`:                       false,
+		`{"content":[` + block + `],"stop_reason":null}`:                             false,
+		`{"content":[` + block + `,` + block + `],"stop_reason":"end_turn"}`:         false,
+		`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"end_turn"}`: false,
+		`{"content":[],"stop_reason":"end_turn"}`:                                    false,
+		`{"content":[{"type":"text","text":"x"}],"stop_reason":"end_turn"}`:          false,
+	} {
+		if got, err := (Codec{}).Decode([]byte(body)); err != nil || got.Blank != want {
+			t.Errorf("Decode(%s): got %+v and %v, want a blank: %t", body, got, err, want)
 		}
 	}
 }

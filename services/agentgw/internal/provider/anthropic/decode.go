@@ -91,6 +91,7 @@ func (r *reader) content(message *sdk.Message) {
 	if len(r.answer.Calls) == 0 {
 		if r.answer.Text = text.String(); r.answer.Text == "" {
 			r.answer.Nothing = nothing(stop)
+			r.answer.Blank = stop != "" && stop != sdk.StopReasonToolUse && len(message.Content) == 1 && r.empty(message.Content[0])
 			return
 		}
 	}

@@ -42,7 +42,7 @@ type (
 type request struct {
 	requestFields
 	// System is a text, of which the SDK makes a list of blocks; the original and other servers have a text.
-	System   string           `json:"system,omitempty"`
+	System   *string          `json:"system,omitempty"`
 	Messages []message        `json:"messages"`
 	Tools    provider.Written `json:"tools,omitempty"`
 }
@@ -137,15 +137,19 @@ func strict(q *provider.Query) bool { return q.Own && !q.Compat }
 // blank says whether a text is refused as empty.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// system joins the system texts.
-func system(q *provider.Query) string {
+// system joins the system texts; nil if there are none.
+func system(q *provider.Query) *string {
 	var texts []string
 	for _, entry := range q.Transcript {
 		if entry.Kind == conversation.System && !(strict(q) && blank(entry.Text)) {
 			texts = append(texts, entry.Text)
 		}
 	}
-	return strings.Join(texts, "\n\n")
+	if len(texts) == 0 {
+		return nil
+	}
+	joined := strings.Join(texts, "\n\n")
+	return &joined
 }
 
 // tools translates tools; nil stays nil and is left out.

@@ -52,6 +52,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	native := false
 	for _, entry := range transcript {
 		if entry.Kind == conversation.System {
+			end() // what stands on either side of it is not consecutive
 			continue
 		}
 		if native && entry.Kind == conversation.Calling {

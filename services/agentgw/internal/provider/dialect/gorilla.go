@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect/expression"
 )
@@ -17,10 +17,10 @@ const gorillaMarker = "<<function>>"
 // write leaves nothing of the answer, as in the original.
 func parseGorilla(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
-	names := map[string]python.Value{"FN_CALL_DELIMITER": python.Str(gorillaMarker)}
+	names := map[string]string{"FN_CALL_DELIMITER": gorillaMarker}
 	lost := false
 	for piece := range strings.SplitSeq(said, gorillaMarker) {
-		if piece = strings.TrimSpace(piece); piece == "" {
+		if piece = strings.TrimFunc(piece, blank); piece == "" {
 			continue
 		}
 		call, err := expression.Parse(piece, names)
@@ -42,3 +42,6 @@ func parseGorilla(said string) *provider.Answer {
 		return &r.answer
 	}
 }
+
+// blank says whether Python takes a character off the ends of a text.
+func blank(r rune) bool { return unicode.IsSpace(r) || r >= '\x1c' && r <= '\x1f' }

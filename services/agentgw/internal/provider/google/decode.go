@@ -126,6 +126,7 @@ func collect(answer *provider.Answer, parts []part) {
 	case len(answer.Calls) > 0:
 	case said:
 		answer.Text = text.String()
+		answer.Blank = answer.Text == "" && len(parts) == 1
 	default:
 		answer.Nothing = "the answer's candidate has neither text nor calls"
 	}

@@ -177,6 +177,17 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
+func TestDecodeBlank(t *testing.T) {
+	for parts, want := range map[string]bool{
+		`[{"text":""}]`: true, `[{"text":""},{"text":""}]`: false, `[]`: false, `[{"text":"x"}]`: false, `[{"text":"","thought":true}]`: false,
+	} {
+		if got, err := (Codec{}).Decode([]byte(`{"candidates":[{"content":{"parts":` + parts + `}}]}`)); err != nil || got.Blank != want {
+			t.Errorf("Decode of %s: got %+v and %v, want a blank: %t", parts, got, err, want)
+		}
+	}
+}
+
 // FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"id":"i","name":"f","args":{"a":1}}}]}}]}`))

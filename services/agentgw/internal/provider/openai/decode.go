@@ -18,8 +18,8 @@ import (
 const legacyID = "call_1"
 
 // Decode implements provider.Codec. Only the first choice counts.
-func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	answer, err := decode(body)
+func (c Codec) Decode(body []byte) (*provider.Answer, error) {
+	answer, err := c.decode(body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: chat completion: %w", provider.ErrAnswer, err)
 	}
@@ -39,12 +39,12 @@ type choice struct {
 	Error        json.RawMessage `json:"error"`
 }
 
-func decode(body []byte) (*provider.Answer, error) {
+func (c Codec) decode(body []byte) (*provider.Answer, error) {
 	var read completion
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, err
 	}
-	if err := read.failed(); err != nil {
+	if err := read.failed(c.Compat); err != nil {
 		return nil, err
 	}
 	if read.Choices == nil {
@@ -109,11 +109,12 @@ func choose(answer *provider.Answer, choices []choice) error {
 	}
 	if answer.Text == "" {
 		answer.Nothing = first.ended("the answer has neither text nor calls")
+		answer.Blank = message.JSON.Content.Raw() == `""` && absent(message.JSON.ToolCalls)
 	}
 	return nil
 }
 
-// calls reads the calls of a message, in today's form or in the one of before.
+// calls reads the calls of a message, in today's form or else, where there is no text, in the one of before.
 func calls(message *sdk.ChatCompletionMessage) ([]provider.Call, error) {
 	if err := Given("tool_calls", message.JSON.ToolCalls); err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func calls(message *sdk.ChatCompletionMessage) ([]provider.Call, error) {
 		}
 		list = append(list, call)
 	}
-	if len(list) > 0 || absent(message.JSON.FunctionCall) {
+	if len(list) > 0 || !absent(message.JSON.Content) || absent(message.JSON.FunctionCall) {
 		return list, nil
 	}
 	id, old := legacyID, &message.FunctionCall.JSON //nolint:staticcheck // deprecated at OpenAI, in use at servers of that age

@@ -41,7 +41,10 @@ type definition struct {
 }
 
 // Codec implements provider.Codec.
-type Codec struct{}
+type Codec struct {
+	// Compat takes an answer as it is, whatever it says of why it ends, as the original does.
+	Compat bool
+}
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {

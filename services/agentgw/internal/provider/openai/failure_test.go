@@ -37,6 +37,21 @@ func TestFailed(t *testing.T) {
 	}
 }
 
+// TestFailedCompat takes what the original takes: an answer whatever its end, unless the server says what went wrong.
+func TestFailedCompat(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"choices":[{"finish_reason":"error","message":{"content":"x"}}]}`:                            "x",
+		`{"choices":[{"finish_reason":"abort","error":null,"message":{"content":"x"}}]}`:               "x",
+		`{"choices":[{"finish_reason":"error","error":{"message":"lost"},"message":{"content":"x"}}]}`: "",
+		`{"choices":[{"finish_reason":"error","message":{"content":"x"}}],"error":{"message":"lost"}}`: "",
+	} {
+		got, err := Codec{Compat: true}.Decode([]byte(body))
+		if (err != nil) != (want == "") || err == nil && got.Text != want {
+			t.Errorf("Decode(%s): got %+v and %v, want the text %q", body, got, err, want)
+		}
+	}
+}
+
 // TestFinished takes every answer for the model's turn whose end is not known to be a failure.
 func TestFinished(t *testing.T) {
 	for _, end := range []string{

@@ -96,6 +96,10 @@ func TestDecode(t *testing.T) {
 		"parts":        {message(`{"content":[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]}`), provider.Answer{Text: "ab"}},
 		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no"}},
 		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
+		"old and text": {message(`{"content":"hi","function_call":{"name":"f"}}`), provider.Answer{Text: "hi"}},
+		"old and null": {message(`{"content":null,"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
+		"old and none": {message(`{"content":"","function_call":{"name":"f"}}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
+		"blank":        {message(`{"content":"","tool_calls":null}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
 		"object":       {message(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":{"a": 1.0}}}]}`), provider.Answer{Calls: []provider.Call{{ID: id(""), Name: "f", Arguments: `{"a": 1.0}`}}}},
 		"no id":        {message(`{"content":"x","tool_calls":[{"function":{"name":"f","arguments":null}}]}`), provider.Answer{Calls: []provider.Call{{Name: "f", Arguments: "{}"}}}},
 		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []provider.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
@@ -144,7 +148,8 @@ func TestDecodeNothing(t *testing.T) {
 			t.Errorf("%s: %v", test.choice, err)
 			continue
 		}
-		if diff := cmp.Diff(&provider.Answer{Text: test.text, Nothing: test.nothing}, got, protocmp.Transform()); diff != "" {
+		blank := test.nothing != "" && strings.Contains(test.choice, `"content":""`)
+		if diff := cmp.Diff(&provider.Answer{Text: test.text, Nothing: test.nothing, Blank: blank}, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.choice, diff)
 		}
 	}

@@ -1,324 +1,291 @@
 package expression
 
 import (
-	"math"
 	"math/big"
-	"slices"
 	"strings"
-
-	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 const (
-	// maxBits bounds integers: what Python prints is at most 4,300 digits.
-	maxBits = 14_000
+	// maxBits bounds the integers that operators make.
+	maxBits = 1 << 17
 	// maxBytes bounds what all operators of one call make, in about the bytes that it takes to print it.
 	maxBytes = 1 << 20
 )
 
-// evaluator computes values.
+// evaluator computes values. It has failed where Python raises an exception, where it would run code, and where a value would become too
+// large; what it returns then counts for nothing.
 type evaluator struct {
-	names map[string]python.Value
-	// noJSON says that a value came up that JSON cannot write. It stands as None then.
-	noJSON bool
+	names  map[string]string
+	failed bool
 	// made counts the bytes that operators made.
 	made int64
 }
 
-// spend says whether a value may still be made.
+func (e *evaluator) fail() object {
+	e.failed = true
+	return object{}
+}
+
+// spend says whether a value of so many bytes may still be made.
 func (e *evaluator) spend(bytes int64) bool {
-	if bytes > maxBytes {
-		return false
-	}
-	e.made += bytes
-	return e.made <= maxBytes
+	e.made += min(bytes, maxBytes+1)
+	e.failed = e.failed || e.made > maxBytes
+	return !e.failed
 }
 
-// size returns about how many bytes a value takes in print.
-func size(v python.Value) int64 {
-	total := int64(2)
-	if text, ok := v.AsStr(); ok {
-		return total + int64(len(text))
+// value computes an expression.
+func (e *evaluator) value(n *node) object {
+	if e.failed {
+		return object{}
 	}
-	if i, ok := v.AsBigInt(); ok {
-		return total + int64(i.BitLen()/3)
-	}
-	list, _ := v.AsList()
-	for _, item := range list {
-		total += size(item)
-	}
-	dict, _ := v.AsDict()
-	for _, item := range dict.Items() {
-		total += int64(len(item.Key)) + size(item.Value)
-	}
-	return total
-}
-
-// value computes an expression. ok is false where Python raises an exception, and where it would run code.
-func (e *evaluator) value(n *node) (v python.Value, ok bool) {
 	switch n.kind {
 	case nodeName:
 		return e.name(n.text)
-	case nodeNumber:
-		value, err := python.ParseLiteral(n.text)
-		return value, err == nil
-	case nodeText:
-		return e.text(n.texts)
-	case nodeEllipsis:
-		e.noJSON = true
-		return python.None(), true
-	case nodeList, nodeTuple, nodeSet:
-		e.noJSON = e.noJSON || n.kind == nodeSet
-		items := make([]python.Value, len(n.items))
-		for i, item := range n.items {
-			if items[i], ok = e.value(item.value); !ok {
-				return python.Value{}, false
-			}
-		}
-		return python.List(items...), true
+	case nodeConstant:
+		return n.value
+	case nodeJoined:
+		return e.joined(n)
+	case nodeList:
+		return sequence(kindList, e.items(n))
+	case nodeTuple:
+		return sequence(kindTuple, e.items(n))
+	case nodeSet:
+		return e.set(e.items(n))
 	case nodeDict:
 		return e.dict(n)
 	case nodeUnary:
-		operand, ok := e.value(n.items[0].value)
-		if !ok {
-			return python.Value{}, false
-		}
-		return e.binary(n.text, python.Int(0), operand, true)
+		return e.unary(n.text, e.value(n.child(0)))
 	case nodeBinary:
-		left, ok := e.value(n.items[0].value)
-		if !ok {
-			return python.Value{}, false
+		left := e.value(n.child(0))
+		return e.binary(n.text, left, e.value(n.child(1)))
+	case nodeBoolean:
+		return e.boolean(n)
+	case nodeCompare:
+		return e.comparison(n)
+	case nodeConditional:
+		if e.truth(e.value(n.child(1))) {
+			return e.value(n.child(0))
 		}
-		right, ok := e.value(n.items[1].value)
-		if !ok {
-			return python.Value{}, false
-		}
-		return e.binary(n.text, left, right, false)
-	case nodeAttribute, nodeSubscript, nodeCall:
+		return e.value(n.child(2))
+	case nodeLambda:
+		return e.lambda(n)
+	case nodeNamed:
+		return e.value(n.child(1))
+	case nodeAttribute:
+		return e.attribute(e.value(n.child(0)), n.text)
+	case nodeSubscript:
+		return e.subscript(e.value(n.child(0)), n.child(1))
+	case nodeCall:
+		return e.call(n)
+	case nodeFormatted, nodeComprehension, nodeStarred, nodeAwait, nodeYield, nodeSlice:
 	}
-	return python.Value{}, false
+	return e.fail()
 }
 
-// name returns a constant, or a variable that the source may use.
-func (e *evaluator) name(name string) (python.Value, bool) {
-	switch name {
-	case "None":
-		return python.None(), true
-	case "True", "False":
-		return python.Bool(name == "True"), true
-	case "json", "ast", "bool", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type": // modules and types
-		e.noJSON = true
-		return python.None(), true
-	}
-	v, ok := e.names[name]
-	return v, ok
-}
-
-// text joins adjacent literals. Bytes are no JSON; formatted texts may not format anything.
-func (e *evaluator) text(texts []string) (python.Value, bool) {
-	for _, text := range texts {
-		if prefix := strings.ToLower(text[:strings.IndexAny(text, `'"`)]); strings.Contains(prefix, "b") {
-			e.noJSON = true
-			return python.None(), true
+// items computes those of a list, a tuple or a set.
+func (e *evaluator) items(n *node) []object {
+	items := make([]object, 0, len(n.items))
+	for _, item := range n.items {
+		if item.value.kind == nodeStarred {
+			items = append(items, e.iterated(e.value(item.value.child(0)))...)
+		} else {
+			items = append(items, e.value(item.value))
 		}
 	}
-	return textOf(texts)
+	return items
 }
 
-// textOf reads adjacent text literals.
-func textOf(texts []string) (python.Value, bool) {
-	var b strings.Builder
-	for _, text := range texts {
-		quote := strings.IndexAny(text, `'"`)
-		prefix := strings.ToLower(text[:quote])
-		if strings.Contains(prefix, "f") {
-			if strings.ContainsAny(text, "{}") {
-				return python.Value{}, false
-			}
-			text = strings.Replace(prefix, "f", "", 1) + text[quote:]
-		}
-		value, err := python.ParseLiteral(text)
-		if err != nil {
-			return python.Value{}, false
-		}
-		s, _ := value.AsStr()
-		b.WriteString(s)
+// iterated returns what a loop would go through. A set has no order.
+func (e *evaluator) iterated(o object) []object {
+	if !e.spend(o.size()) {
+		return nil
 	}
-	return python.Str(b.String()), true
-}
-
-// dict computes a dict; its keys become texts as in JSON.
-func (e *evaluator) dict(n *node) (python.Value, bool) {
-	dict := &python.Dict{}
-	for i := 0; i < len(n.items); i += 2 {
-		key, ok := e.value(n.items[i].value)
-		if !ok {
-			return python.Value{}, false
+	var items []object
+	switch o.kind {
+	case kindList, kindTuple:
+		return o.items
+	case kindDict:
+		return o.table.keys
+	case kindText:
+		for _, c := range characters(o.text) {
+			items = append(items, text(c))
 		}
-		value, ok := e.value(n.items[i+1].value)
-		if !ok {
-			return python.Value{}, false
+	case kindBytes:
+		for i := range len(o.text) {
+			items = append(items, integer(big.NewInt(int64(o.text[i]))))
 		}
-		switch key.Kind() {
-		case python.KindStr:
-			text, _ := key.AsStr()
-			dict.Set(text, value)
-		case python.KindNone, python.KindBool, python.KindInt, python.KindFloat:
-			dict.Set(python.JSON(key), value)
-		case python.KindList, python.KindDict:
-			if n.items[i].value.kind != nodeTuple {
-				return python.Value{}, false // not hashable
-			}
-			e.noJSON = true
-		}
-	}
-	return dict.Value(), true
-}
-
-// binary computes an operator, or a sign if there is only the right side.
-func (e *evaluator) binary(operator string, left, right python.Value, sign bool) (python.Value, bool) {
-	if a, b, ok := integers(left, right); ok {
-		return e.integer(operator, a, b)
-	}
-	if a, b, ok := floats(left, right); ok {
-		if sign && operator == "-" {
-			return python.Float(-b), true
-		}
-		return float(operator, a, b)
-	}
-	if sign {
-		return python.Value{}, false
-	}
-	return e.sequence(operator, left, right)
-}
-
-// integers returns two ints or bools.
-func integers(left, right python.Value) (a, b *big.Int, ok bool) {
-	a, okA := whole(left)
-	b, okB := whole(right)
-	return a, b, okA && okB
-}
-
-func whole(v python.Value) (*big.Int, bool) {
-	if b, ok := v.AsBool(); ok {
-		if b {
-			return big.NewInt(1), true
-		}
-		return new(big.Int), true
-	}
-	return v.AsBigInt()
-}
-
-func floats(left, right python.Value) (a, b float64, ok bool) {
-	a, okA := left.Number()
-	b, okB := right.Number()
-	return a, b, okA && okB
-}
-
-func (e *evaluator) integer(operator string, a, b *big.Int) (python.Value, bool) {
-	result := new(big.Int)
-	switch operator {
-	case "+":
-		result.Add(a, b)
-	case "-":
-		result.Sub(a, b)
-	case "*":
-		result.Mul(a, b)
-	case "/":
-		x, _ := new(big.Float).SetInt(a).Float64()
-		y, _ := new(big.Float).SetInt(b).Float64()
-		return float(operator, x, y)
-	case "//", "%":
-		if b.Sign() == 0 {
-			return python.Value{}, false
-		}
-		quotient, rest := new(big.Int).QuoRem(a, b, new(big.Int))
-		if rest.Sign() != 0 && rest.Sign() != b.Sign() { // Python rounds down
-			quotient.Sub(quotient, big.NewInt(1))
-			rest.Add(rest, b)
-		}
-		result = quotient
-		if operator == "%" {
-			result = rest
-		}
-	case "**":
-		if b.Sign() < 0 {
-			x, _ := new(big.Float).SetInt(a).Float64()
-			y, _ := new(big.Float).SetInt(b).Float64()
-			return float(operator, x, y)
-		}
-		if !b.IsInt64() || int64(a.BitLen())*b.Int64() > maxBits || b.Int64() > maxBits {
-			return python.Value{}, false
-		}
-		result.Exp(a, b, nil)
-	}
-	return python.BigInt(result), result.BitLen() <= maxBits && e.spend(int64(result.BitLen()/3))
-}
-
-func float(operator string, a, b float64) (python.Value, bool) {
-	var result float64
-	switch operator {
-	case "+":
-		result = a + b
-	case "-":
-		result = a - b
-	case "*":
-		result = a * b
 	default:
-		if b == 0 && operator != "**" {
-			return python.Value{}, false
-		}
-		switch operator {
-		case "/":
-			result = a / b
-		case "//":
-			result = math.Floor(a / b)
-		case "%":
-			if result = math.Mod(a, b); result != 0 && (result < 0) != (b < 0) {
-				result += b
-			}
-		case "**":
-			result = math.Pow(a, b)
-			if a == 0 && b < 0 || math.IsNaN(result) && !math.IsNaN(a) && !math.IsNaN(b) || math.IsInf(result, 0) && !math.IsInf(a, 0) {
-				return python.Value{}, false
-			}
-		}
+		e.fail()
 	}
-	return python.Float(result), true
+	return items
 }
 
-// sequence adds and repeats texts and lists.
-func (e *evaluator) sequence(operator string, left, right python.Value) (python.Value, bool) {
-	if operator == "*" {
-		if _, number := whole(left); number {
-			left, right = right, left
-		}
-		times, number := right.AsInt()
-		if !number {
-			return python.Value{}, false
-		}
-		return e.repeated(left, max(times, 0))
+func (e *evaluator) set(items []object) object {
+	o := object{kind: kindSet, table: &table{}}
+	for _, item := range items {
+		o.table.set(e.hash(item), item, object{})
 	}
-	if operator != "+" || !e.spend(size(left)) || !e.spend(size(right)) {
-		return python.Value{}, false
-	}
-	a, okA := left.AsStr()
-	b, okB := right.AsStr()
-	if okA && okB {
-		return python.Str(a + b), true
-	}
-	x, okX := left.AsList()
-	y, okY := right.AsList()
-	return python.List(slices.Concat(x, y)...), okX && okY
+	return o
 }
 
-func (e *evaluator) repeated(v python.Value, times int64) (python.Value, bool) {
-	if times > maxBytes || !e.spend(size(v)*times) {
-		return python.Value{}, false
+func (e *evaluator) hash(key object) string {
+	hash, ok := key.hash()
+	if !ok {
+		e.fail()
 	}
-	if text, ok := v.AsStr(); ok {
-		return python.Str(strings.Repeat(text, int(times))), true
+	return hash
+}
+
+func (e *evaluator) dict(n *node) object {
+	o := object{kind: kindDict, table: &table{}}
+	for i := 0; i < len(n.items) && !e.failed; i++ {
+		if n.items[i].form != formUnpacked {
+			key := e.value(n.child(i))
+			i++
+			o.table.set(e.hash(key), key, e.value(n.child(i)))
+			continue
+		}
+		other := e.value(n.child(i))
+		if other.kind != kindDict || !e.spend(other.size()) {
+			return e.fail()
+		}
+		o.table.add(other.table)
 	}
-	list, ok := v.AsList()
-	return python.List(slices.Repeat(list, int(times))...), ok
+	return o
+}
+
+// boolean computes and, or: the value of the last operand that counts.
+func (e *evaluator) boolean(n *node) object {
+	var last object
+	for i, item := range n.items {
+		last = e.value(item.value)
+		if i < len(n.items)-1 && e.truth(last) == (n.text == "or") {
+			break
+		}
+	}
+	return last
+}
+
+// truth says whether a value counts as true.
+func (e *evaluator) truth(o object) bool {
+	switch o.kind {
+	case kindBool, kindInt:
+		return o.whole.Sign() != 0
+	case kindFloat, kindComplex:
+		return o.real != 0 || o.imag != 0
+	case kindText, kindBytes:
+		return o.text != ""
+	case kindList, kindTuple:
+		return len(o.items) > 0
+	case kindDict, kindSet:
+		return o.table.len() > 0
+	case kindThing:
+		if o.text == "" {
+			e.fail()
+		}
+		return true
+	case kindNone:
+	}
+	return false
+}
+
+// lambda is a thing, if the defaults of its parameters have values.
+func (e *evaluator) lambda(n *node) object {
+	for _, parameter := range n.items[:len(n.items)-1] {
+		if parameter.value != nil {
+			e.value(parameter.value)
+		}
+	}
+	return thing("")
+}
+
+// call computes the few calls of Python's own functions whose result depends on nothing else, and which JSON cannot write.
+func (e *evaluator) call(n *node) object {
+	var arguments []object
+	for _, argument := range n.items[1:] {
+		if argument.form != formPlain {
+			return e.fail()
+		}
+		arguments = append(arguments, e.value(argument.value))
+	}
+	if n.child(0).kind != nodeName || e.failed {
+		return e.fail()
+	}
+	name := n.child(0).text
+	switch {
+	case (name == "set" || name == "frozenset") && len(arguments) == 0:
+		return e.set(nil)
+	case (name == "set" || name == "frozenset") && len(arguments) == 1 && arguments[0].kind == kindSet:
+		return arguments[0]
+	case (name == "set" || name == "frozenset") && len(arguments) == 1:
+		return e.set(e.iterated(arguments[0]))
+	case (name == "bytes" || name == "bytearray" || name == "object") && len(arguments) == 0:
+		return thing("")
+	case name == "range" && len(arguments) > 0 && len(arguments) < 4:
+		for i, argument := range arguments {
+			if argument.whole == nil || i == 2 && argument.whole.Sign() == 0 {
+				return e.fail()
+			}
+		}
+		return thing("")
+	default:
+		return e.fail()
+	}
+}
+
+// joined computes a formatted text. How values are formatted beyond their conversion is not understood.
+func (e *evaluator) joined(n *node) object {
+	if _, ok := n.source(bindTest); !ok {
+		return e.fail() // as the original evaluates what it has written
+	}
+	var b strings.Builder
+	for _, item := range n.items {
+		part := item.value
+		if part.kind == nodeConstant {
+			b.WriteString(part.value.text)
+			continue
+		}
+		if len(part.items) > 1 && len(part.child(1).items) > 0 {
+			return e.fail()
+		}
+		e.print(&b, e.value(part.child(0)), part.text)
+	}
+	e.spend(int64(b.Len()))
+	return text(b.String())
+}
+
+// print writes a value: as itself, or converted with r or a.
+func (e *evaluator) print(b *strings.Builder, o object, conversion string) {
+	switch {
+	case e.failed || !e.spend(o.size()):
+	case o.kind == kindText && (conversion == "" || conversion == "s"):
+		b.WriteString(o.text)
+	case conversion == "a":
+		var repr strings.Builder
+		if !o.repr(&repr) {
+			e.fail()
+		}
+		for _, c := range characters(repr.String()) {
+			b.WriteString(asciiText(c))
+		}
+	case !o.repr(b):
+		e.fail()
+	}
+}
+
+// name returns a variable that the source may use, or something of Python's own.
+func (e *evaluator) name(name string) object {
+	if value, ok := e.names[name]; ok {
+		return text(value)
+	}
+	switch {
+	case name == "__debug__":
+		return truth(true)
+	case name == "EnvironmentError" || name == "IOError":
+		return thing("OSError")
+	case strings.Contains(builtins, " "+name+" "):
+		return thing(name)
+	default:
+		return e.fail()
+	}
 }

@@ -1,5 +1,5 @@
 // Package expression reads Python source in which a model calls tools, and computes the arguments: literals, operators on them,
-// nothing else. It runs no code, knows no names but those that it is given, and bounds what a value can grow to.
+// nothing else. It runs no code, knows no names but those that it is given and Python's own, and bounds what a value can grow to.
 package expression
 
 import (
@@ -29,44 +29,55 @@ type Call struct {
 	Arguments python.Value
 }
 
-// Parse reads source whose first statement is a call, assigns one or returns one; what follows has to look like Python and counts for
-// nothing. Names are variables that arguments may use. The error is ErrNoCall, or ErrNoJSON where everything else is fine.
-func Parse(source string, names map[string]python.Value) (Call, error) {
+// Parse reads source whose first statement is a call, assigns one or returns one; what follows has to be Python and counts for nothing. The
+// source has no blanks around it. Names are variables that arguments may use, which are texts. The error is ErrNoCall, or ErrNoJSON where
+// everything else is fine.
+func Parse(source string, names map[string]string) (Call, error) {
 	tokens, ok := scan(source)
 	if !ok {
 		return Call{}, ErrNoCall
 	}
 	p := parser{tokens: tokens}
-	first, ok := p.first()
-	if !ok || first == nil || first.kind != nodeCall || !p.rest() {
+	first := p.module()
+	if first == nil || p.failed {
 		return Call{}, ErrNoCall
 	}
-	call := Call{Tool: first.tool()}
 	e := evaluator{names: names}
 	arguments := &python.Dict{}
 	var list []python.Value
+	writable := true
 	for _, argument := range first.items[1:] {
-		var value python.Value
-		if argument.value.kind == nodeCall {
-			value = python.Str(argument.value.source(0))
-		} else if value, ok = e.value(argument.value); !ok {
-			return Call{}, ErrNoCall
-		}
+		value, ok := e.argument(argument.value)
+		writable = writable && ok
 		switch argument.form {
-		case formPositional:
-			list = append(list, value)
 		case formNamed:
 			arguments.Set(argument.name, value)
 		case formUnpacked:
 			arguments.Set(unpacked, value)
+		default:
+			list = append(list, value)
 		}
 	}
-	if e.noJSON {
-		return call, ErrNoJSON
+	tool, ok := first.child(0).source(bindAtom)
+	switch {
+	case e.failed || !ok:
+		return Call{}, ErrNoCall
+	case !writable:
+		return Call{Tool: tool}, ErrNoJSON
 	}
 	if len(list) > 0 {
 		arguments.Set(positional, python.List(list...))
 	}
-	call.Arguments = arguments.Value()
-	return call, nil
+	return Call{Tool: tool, Arguments: arguments.Value()}, nil
+}
+
+// argument computes an argument, or writes the source of one that is a call. ok is false for what JSON cannot write.
+func (e *evaluator) argument(n *node) (v python.Value, ok bool) {
+	if n.kind == nodeCall {
+		source, ok := n.source(bindTest)
+		e.failed = e.failed || !ok
+		return python.Str(source), true
+	}
+	e.failed = e.failed || !n.compiles(false)
+	return e.value(n).json()
 }

@@ -2,385 +2,264 @@ package expression
 
 import "slices"
 
-// maxDepth is how deep expressions may nest.
-const maxDepth = 100
-
-// nodeKind is what a node is.
-type nodeKind uint8
-
 const (
-	nodeName nodeKind = iota + 1
-	nodeNumber
-	nodeText
-	nodeEllipsis
-	nodeList
-	nodeTuple
-	nodeSet
-	nodeDict // keys and values in turn
-	nodeUnary
-	nodeBinary
-	nodeAttribute
-	nodeSubscript // the value, then what stands between the brackets
-	nodeCall      // the function, then the arguments
+	// maxDepth is how deep brackets and blocks may nest.
+	maxDepth = 100
+	// maxNesting is how deep expressions may nest.
+	maxNesting = 4 * maxDepth
+	// maxChain bounds what follows one another and nests thereby: operators that bind to the left, calls of what a call returns.
+	maxChain = 2 * maxDepth
 )
 
-// argumentForm is how an argument is given.
-type argumentForm uint8
-
-const (
-	formPositional argumentForm = iota
-	formNamed
-	formUnpacked
-)
-
-// argument is one item of a node; only those of calls have a form.
-type argument struct {
-	form  argumentForm
-	name  string
-	value *node
-}
-
-// node is an expression.
-type node struct {
-	kind nodeKind
-	// text is a name, an operator, or the source of a number or of one text.
-	text string
-	// texts are adjacent text literals.
-	texts []string
-	items []argument
-}
-
-func (n *node) add(items ...*node) *node {
-	for _, item := range items {
-		n.items = append(n.items, argument{value: item})
-	}
-	return n
-}
-
-// parser reads tokens.
+// parser reads tokens. Once it has failed there are no tokens left, so that everything comes to its end.
 type parser struct {
 	tokens []token
 	pos    int
 	depth  int
+	failed bool
 }
 
-// take passes a mark.
-func (p *parser) take(mark string) bool {
-	if t := p.next(); t.kind != tokenMark || t.text != mark {
-		return false
-	}
-	p.pos++
-	return true
+func (p *parser) fail() *node {
+	p.failed, p.pos = true, len(p.tokens)
+	return &node{}
 }
 
 // next returns the token that comes next, an empty one if there is none.
-func (p *parser) next() token {
-	if p.pos == len(p.tokens) {
+func (p *parser) next() token { return p.after(0) }
+
+// after returns the token that comes so many tokens later.
+func (p *parser) after(n int) token {
+	if p.pos+n >= len(p.tokens) {
 		return token{}
 	}
-	return p.tokens[p.pos]
+	return p.tokens[p.pos+n]
 }
 
 func (p *parser) at(kind tokenKind) bool { return p.next().kind == kind }
 
-// pass passes a token of a kind.
-func (p *parser) pass(kind tokenKind) bool {
-	if !p.at(kind) {
+func (p *parser) sees(mark string) bool { return p.next() == token{tokenMark, mark} }
+
+func (p *parser) pass(t token) bool {
+	if p.next() != t {
 		return false
 	}
 	p.pos++
 	return true
 }
 
-// first reads the first statement and returns its value: what stands there, what is assigned or what is returned. It is nil for a
-// declaration without one, and if there is no statement. Statements of other kinds have none and are not ok.
-func (p *parser) first() (value *node, ok bool) {
-	for p.pass(tokenEnd) {
+// take passes a mark, word a word of the language.
+func (p *parser) take(mark string) bool { return p.pass(token{tokenMark, mark}) }
+func (p *parser) word(word string) bool { return p.pass(token{tokenName, word}) }
+
+// expect passes a mark that has to come.
+func (p *parser) expect(mark string) {
+	if !p.take(mark) {
+		p.fail()
 	}
-	if p.pos == len(p.tokens) {
-		return nil, true
+}
+
+// atName says whether a name comes that is no word of the language.
+func (p *parser) atName() bool { return p.at(tokenName) && !keyword(p.next().text) }
+
+// name passes a name.
+func (p *parser) name() string {
+	if !p.atName() {
+		p.fail()
+		return ""
 	}
-	if p.word("return") {
-		if p.at(tokenEnd) {
-			return nil, true
-		}
-		value, ok = p.expressions()
-		return value, ok && p.at(tokenEnd)
+	p.pos++
+	return p.tokens[p.pos-1].text
+}
+
+// enter counts how deep expressions nest.
+func (p *parser) enter() (leave func()) {
+	if p.depth++; p.depth > maxNesting {
+		p.fail()
 	}
-	value, ok = p.expressions()
-	switch next := p.next(); {
-	case !ok:
-		return nil, false
-	case p.take(":"):
-		if !single(value) || !p.loose(true) {
-			return nil, false
-		}
-		if value = nil; p.take("=") {
-			value, ok = p.expressions()
-		}
-	case next.kind == tokenMark && augmented(next.text):
-		if !single(value) {
-			return nil, false
-		}
-		p.pos++
-		value, ok = p.expressions()
+	return func() { p.depth-- }
+}
+
+// begins says whether an expression can come next.
+func (p *parser) begins() bool {
+	switch t := p.next(); t.kind {
+	case tokenNumber, tokenText:
+		return true
+	case tokenName:
+		return !keyword(t.text) || constant(t.text) || slices.Contains([]string{"not", "lambda", "await"}, t.text)
+	case tokenMark:
+		return slices.Contains([]string{"(", "[", "{", "-", "+", "~", "*", "..."}, t.text)
 	default:
-		for ok && p.take("=") {
-			if !target(value) {
-				return nil, false
-			}
-			value, ok = p.expressions()
-		}
+		return false
 	}
-	return value, ok && p.at(tokenEnd)
 }
 
-// target says whether something can be assigned to.
-func target(n *node) bool {
-	if n.kind == nodeTuple || n.kind == nodeList {
-		return !slices.ContainsFunc(n.items, func(a argument) bool { return !target(a.value) })
-	}
-	return single(n)
-}
-
-// single says whether one value can be assigned to something.
-func single(n *node) bool {
-	return n.kind == nodeName && !keyword(n.text) || n.kind == nodeAttribute || n.kind == nodeSubscript
-}
-
-// expressions reads one expression, or a tuple without brackets.
-func (p *parser) expressions() (*node, bool) {
-	first, ok := p.sum()
-	if !ok || !p.take(",") {
-		return first, ok
+// list reads one thing, or a tuple of what stands between commas.
+func (p *parser) list(one func() *node) *node {
+	first := one()
+	if !p.sees(",") {
+		return first
 	}
 	tuple := (&node{kind: nodeTuple}).add(first)
-	for !p.at(tokenEnd) && p.next() != (token{tokenMark, "="}) && p.next() != (token{tokenMark, "]"}) {
-		next, ok := p.sum()
-		if !ok {
-			return nil, false
-		}
-		tuple.add(next)
-		if !p.take(",") {
+	for p.take(",") && p.begins() {
+		tuple.add(one())
+	}
+	return tuple
+}
+
+// several reads expressions between commas, which may have stars.
+func (p *parser) several() *node {
+	return p.list(func() *node { return p.starred(p.expression) })
+}
+
+// starred reads something that may have a star.
+func (p *parser) starred(plain func() *node) *node {
+	if p.take("*") {
+		return (&node{kind: nodeStarred}).add(p.operand())
+	}
+	return plain()
+}
+
+// yielded reads what may be assigned: several, or a yield.
+func (p *parser) yielded() *node {
+	switch {
+	case !p.word("yield"):
+		return p.several()
+	case p.word("from"):
+		return (&node{kind: nodeYield, text: "yield from"}).add(p.expression())
+	case !p.begins():
+		return &node{kind: nodeYield, text: "yield"}
+	default:
+		return (&node{kind: nodeYield, text: "yield"}).add(p.several())
+	}
+}
+
+// named reads an expression that may be given a name.
+func (p *parser) named() *node {
+	if p.atName() && p.after(1) == (token{tokenMark, ":="}) {
+		name := &node{kind: nodeName, text: p.name()}
+		p.pos++
+		return (&node{kind: nodeNamed}).add(name, p.expression())
+	}
+	return p.expression()
+}
+
+// expression reads a condition and what binds closer, or a lambda.
+func (p *parser) expression() *node {
+	defer p.enter()()
+	if p.word("lambda") {
+		n := &node{kind: nodeLambda, items: p.parameters(":", false)}
+		p.expect(":")
+		return n.add(p.expression())
+	}
+	n := p.either()
+	if !p.word("if") {
+		return n
+	}
+	condition := p.either()
+	if !p.word("else") {
+		return p.fail()
+	}
+	return (&node{kind: nodeConditional}).add(n, condition, p.expression())
+}
+
+// either reads operands of or, both those of and.
+func (p *parser) either() *node { return p.boolean("or", p.both) }
+func (p *parser) both() *node   { return p.boolean("and", p.negation) }
+
+func (p *parser) boolean(word string, operand func() *node) *node {
+	first := operand()
+	if p.next() != (token{tokenName, word}) {
+		return first
+	}
+	n := (&node{kind: nodeBoolean, text: word}).add(first)
+	for p.word(word) {
+		n.add(operand())
+	}
+	return n
+}
+
+func (p *parser) negation() *node {
+	if !p.word("not") {
+		return p.comparison()
+	}
+	defer p.enter()()
+	return (&node{kind: nodeUnary, text: "not"}).add(p.negation())
+}
+
+func (p *parser) comparison() *node {
+	first := p.operand()
+	n := (&node{kind: nodeCompare}).add(first)
+	for {
+		operator := p.comparator()
+		if operator == "" {
 			break
 		}
+		n.items = append(n.items, item{name: operator, value: p.operand()})
 	}
-	return tuple, true
+	if len(n.items) == 1 {
+		return first
+	}
+	return n
 }
 
-// sum reads additions and what binds closer.
-func (p *parser) sum() (*node, bool) { return p.binary(p.product, "+", "-") }
-
-func (p *parser) product() (*node, bool) { return p.binary(p.unary, "*", "/", "//", "%") }
-
-// binary reads operands between operators that bind to the left.
-func (p *parser) binary(operand func() (*node, bool), operators ...string) (*node, bool) {
-	if p.depth++; p.depth > 4*maxDepth {
-		return nil, false
-	}
-	defer func() { p.depth-- }()
-	left, ok := operand()
-	for chain := 0; ok; chain++ {
-		i := slices.IndexFunc(operators, p.take)
-		if i < 0 {
-			return left, true
-		}
-		if chain > maxDepth {
-			return nil, false
-		}
-		var right *node
-		if right, ok = operand(); ok {
-			left = (&node{kind: nodeBinary, text: operators[i]}).add(left, right)
-		}
-	}
-	return nil, false
-}
-
-func (p *parser) unary() (*node, bool) {
-	for _, sign := range []string{"-", "+"} {
-		if !p.take(sign) {
-			continue
-		}
-		if p.depth++; p.depth > 4*maxDepth {
-			return nil, false
-		}
-		defer func() { p.depth-- }()
-		operand, ok := p.unary()
-		if !ok {
-			return nil, false
-		}
-		return (&node{kind: nodeUnary, text: sign}).add(operand), true
-	}
-	return p.power()
-}
-
-func (p *parser) power() (*node, bool) {
-	base, ok := p.postfix()
-	if !ok || !p.take("**") {
-		return base, ok
-	}
-	exponent, ok := p.unary()
-	if !ok {
-		return nil, false
-	}
-	return (&node{kind: nodeBinary, text: "**"}).add(base, exponent), true
-}
-
-// postfix reads attributes, subscripts and calls.
-func (p *parser) postfix() (*node, bool) {
-	n, ok := p.atom()
-	for chain := 0; ok && chain <= maxDepth; chain++ {
-		switch {
-		case p.take("."):
-			if !p.at(tokenName) || keyword(p.tokens[p.pos].text) {
-				return nil, false
-			}
-			n = (&node{kind: nodeAttribute, text: p.tokens[p.pos].text}).add(n)
-			p.pos++
-		case p.take("["):
-			n, ok = p.subscript(n)
-		case p.take("("):
-			call := (&node{kind: nodeCall}).add(n)
-			n, ok = call, p.arguments(call)
-		default:
-			return n, true
-		}
-	}
-	return nil, false
-}
-
-// subscript reads what stands in square brackets behind a value; slices are not understood.
-func (p *parser) subscript(of *node) (*node, bool) {
-	index, ok := p.expressions()
-	if !ok || !p.take("]") {
-		return nil, false
-	}
-	return (&node{kind: nodeSubscript}).add(of, index), true
-}
-
-// arguments reads the arguments of a call up to its bracket. Positional ones come first, as Python wants it.
-func (p *parser) arguments(call *node) bool {
-	named := false
-	for !p.take(")") {
-		a := argument{}
-		switch {
-		case p.take("**"):
-			a.form = formUnpacked
-		case p.at(tokenName) && p.tokens[p.pos+1] == token{tokenMark, "="}:
-			a.form, a.name = formNamed, p.tokens[p.pos].text
-			p.pos += 2
-			if keyword(a.name) {
-				return false
-			}
-		}
-		if a.form == formPositional && named {
-			return false
-		}
-		named = named || a.form != formPositional
-		var ok bool
-		if a.value, ok = p.sum(); !ok {
-			return false
-		}
-		call.items = append(call.items, a)
-		if !p.take(",") {
-			return p.take(")")
-		}
-	}
-	return true
-}
-
-// atom reads a literal, a name or something in brackets.
-func (p *parser) atom() (*node, bool) {
-	t := p.next()
-	switch {
-	case t.kind == tokenNumber:
+// comparator passes an operator that compares.
+func (p *parser) comparator() string {
+	switch t := p.next(); {
+	case t.kind == tokenMark && slices.Contains([]string{"==", "!=", "<", ">", "<=", ">="}, t.text):
 		p.pos++
-		return &node{kind: nodeNumber, text: t.text}, true
-	case t.kind == tokenName:
-		p.pos++
-		return &node{kind: nodeName, text: t.text}, !keyword(t.text) || constant(t.text)
-	case t.kind == tokenText:
-		n := &node{kind: nodeText}
-		for p.at(tokenText) {
-			n.texts = append(n.texts, p.tokens[p.pos].text)
-			p.pos++
-		}
-		return n, true
-	case p.take("..."):
-		return &node{kind: nodeEllipsis}, true
-	case p.take("["):
-		n := &node{kind: nodeList}
-		return n, p.items(n, "]")
-	case p.take("("):
-		return p.group()
-	case p.take("{"):
-		return p.braces()
+		return t.text
+	case p.word("in"):
+		return "in"
+	case t == token{tokenName, "not"} && p.after(1) == token{tokenName, "in"}:
+		p.pos += 2
+		return "not in"
+	case !p.word("is"):
+		return ""
+	case p.word("not"):
+		return "is not"
 	default:
-		return nil, false
+		return "is"
 	}
 }
 
-// items reads expressions up to a bracket; trailing says whether a comma stood before it.
-func (p *parser) items(n *node, closing string) bool {
-	for !p.take(closing) {
-		item, ok := p.sum()
-		if !ok {
-			return false
+// operand reads arithmetic.
+func (p *parser) operand() *node { return p.binary(bindBitOr) }
+
+// binary reads operators that bind at least so close, all to the left.
+func (p *parser) binary(least bind) *node {
+	defer p.enter()()
+	left := p.sign()
+	for range maxChain {
+		operator := p.next()
+		own := binds(operator.text)
+		if operator.kind != tokenMark || own < least {
+			return left
 		}
-		n.add(item)
-		if !p.take(",") {
-			return p.take(closing)
-		}
+		p.pos++
+		left = (&node{kind: nodeBinary, text: operator.text}).add(left, p.binary(own+1))
 	}
-	return true
+	return p.fail()
 }
 
-// group reads what stands in round brackets: one expression, or a tuple.
-func (p *parser) group() (*node, bool) {
-	tuple := &node{kind: nodeTuple}
-	if p.take(")") {
-		return tuple, true
-	}
-	first, ok := p.sum()
-	switch {
-	case !ok:
-		return nil, false
-	case p.take(")"):
-		return first, true
-	case !p.take(","):
-		return nil, false
-	}
-	tuple.add(first)
-	return tuple, p.items(tuple, ")")
-}
-
-// braces reads a dict or a set.
-func (p *parser) braces() (*node, bool) {
-	dict := &node{kind: nodeDict}
-	if p.take("}") {
-		return dict, true
-	}
-	first, ok := p.sum()
-	if !ok {
-		return nil, false
-	}
-	if !p.take(":") {
-		set := (&node{kind: nodeSet}).add(first)
-		return set, p.take("}") || p.take(",") && p.items(set, "}")
-	}
-	for key := first; ; {
-		value, ok := p.sum()
-		if !ok {
-			return nil, false
-		}
-		dict.add(key, value)
-		if !p.take(",") || p.next() == (token{tokenMark, "}"}) {
-			return dict, p.take("}")
-		}
-		if key, ok = p.sum(); !ok || !p.take(":") {
-			return nil, false
+// sign reads signs, and powers, which bind closer.
+func (p *parser) sign() *node {
+	for _, sign := range []string{"-", "+", "~"} {
+		if p.take(sign) {
+			defer p.enter()()
+			return (&node{kind: nodeUnary, text: sign}).add(p.sign())
 		}
 	}
+	var base *node
+	if p.word("await") {
+		base = (&node{kind: nodeAwait, text: "await"}).add(p.primary())
+	} else {
+		base = p.primary()
+	}
+	if !p.take("**") {
+		return base
+	}
+	defer p.enter()()
+	return (&node{kind: nodeBinary, text: "**"}).add(base, p.sign())
 }
 
 // constant says whether a word is a value.

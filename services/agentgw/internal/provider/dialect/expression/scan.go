@@ -1,9 +1,12 @@
 package expression
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // tokenKind is what a token is.
@@ -40,12 +43,15 @@ type scanner struct {
 	tokens []token
 }
 
-// scan splits source into tokens; ok is false for source that Python would not read either. The source is trimmed.
+// lineBreaks makes all ends of lines those that Python reads, within texts too.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// scan splits source into tokens; ok is false for source that Python would not read either.
 func scan(source string) (tokens []token, ok bool) {
 	if !utf8.ValidString(source) || strings.IndexByte(source, 0) >= 0 {
 		return nil, false
 	}
-	s := scanner{s: strings.TrimSpace(source)}
+	s := scanner{s: lineBreaks.Replace(source)}
 	for s.pos < len(s.s) {
 		if !s.next() || len(s.tokens) > maxTokens {
 			return nil, false
@@ -70,7 +76,6 @@ func (s *scanner) emit(kind tokenKind, length int) bool {
 // next passes one token or blank.
 func (s *scanner) next() bool {
 	rest := s.s[s.pos:]
-	r, _ := utf8.DecodeRuneInString(rest)
 	switch c := rest[0]; {
 	case c == ' ' || c == '\t' || c == '\f':
 		s.pos++
@@ -79,21 +84,19 @@ func (s *scanner) next() bool {
 		s.pos += 2
 		return true
 	case c == '#':
-		if end := strings.IndexAny(rest, "\r\n"); end >= 0 {
-			s.pos += end
-		} else {
-			s.pos = len(s.s)
-		}
+		comment, _, _ := strings.Cut(rest, "\n")
+		s.pos += len(comment)
 		return true
-	case c == '\n' || c == '\r':
+	case c == '\n':
 		return s.lineBreak()
 	case textLength(rest) != 0:
 		length := textLength(rest)
 		return length > 0 && s.emit(tokenText, length)
 	case isDigit(c) || c == '.' && len(rest) > 1 && isDigit(rest[1]):
-		return s.emit(tokenNumber, numberLength(rest))
-	case c == '_' || unicode.IsLetter(r):
-		return s.emit(tokenName, nameLength(rest))
+		length := len(numberForm.FindString(rest))
+		return (wordLength(rest[length:]) == 0 || followsNumber.MatchString(rest[length:])) && s.emit(tokenNumber, length)
+	case wordLength(rest) != 0:
+		return s.name(rest[:wordLength(rest)])
 	default:
 		return s.mark(rest)
 	}
@@ -106,10 +109,7 @@ func (s *scanner) lineBreak() bool {
 		return true
 	}
 	s.end(lineEnd)
-	line := s.s[s.pos:]
-	if end := strings.IndexAny(line, "\r\n"); end >= 0 {
-		line = line[:end]
-	}
+	line, _, _ := strings.Cut(s.s[s.pos:], "\n")
 	text := strings.TrimLeft(line, " \t\f")
 	return text == "" || text[0] == '#' || s.indent(line[:len(line)-len(text)])
 }
@@ -191,11 +191,8 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // textLength returns the length of a text literal with its prefix, 0 if there is none, -1 if it does not end.
 func textLength(s string) int {
-	start := 0
-	for start < len(s) && start < 2 && strings.IndexByte("rRbBuUfF", s[start]) >= 0 {
-		start++
-	}
-	if start == len(s) || s[start] != '\'' && s[start] != '"' {
+	start := strings.IndexAny(s[:min(len(s), 3)], `'"`)
+	if start < 0 || !textPrefix(s[:start]) {
 		return 0
 	}
 	quote := s[start : start+1]
@@ -208,32 +205,54 @@ func textLength(s string) int {
 			i++
 		case strings.HasPrefix(s[i:], quote):
 			return i + len(quote)
-		case len(quote) == 1 && (s[i] == '\n' || s[i] == '\r'):
+		case len(quote) == 1 && s[i] == '\n':
 			return -1
 		}
 	}
 	return -1
 }
 
-// numberLength returns the length of what looks like a number; whether it is one shows later.
-func numberLength(s string) int {
-	i := 0
-	for i < len(s) {
-		c := s[i]
-		exponent := i > 0 && (c == '+' || c == '-') && s[i-1]|0x20 == 'e' && !strings.HasPrefix(strings.ToLower(s), "0x")
-		if !isDigit(c) && c != '.' && c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && !exponent {
-			break
-		}
-		i++
+func textPrefix(s string) bool {
+	switch strings.ToLower(s) {
+	case "", "r", "u", "b", "br", "rb", "f", "fr", "rf":
+		return true
+	default:
+		return false
 	}
-	return i
 }
 
-func nameLength(s string) int {
-	if end := strings.IndexFunc(s, func(r rune) bool {
-		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	}); end >= 0 {
-		return end
+var (
+	// numberForm is a number, but for zeros before it.
+	numberForm = regexp.MustCompile(`^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|` +
+		`(?:[0-9](?:_?[0-9])*(?:\.(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?[jJ]?)`)
+	// followsNumber are the words that may stand behind a number without a blank.
+	followsNumber = regexp.MustCompile(`^(?:and|else|for|i[fns]|or|not)`)
+)
+
+// wordLength returns the length of what would have to be a name.
+func wordLength(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && c < utf8.RuneSelf && !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return i
+		}
 	}
 	return len(s)
+}
+
+// name passes a name, in the form in which Python compares it.
+func (s *scanner) name(word string) bool {
+	name := norm.NFKC.String(word)
+	s.tokens = append(s.tokens, token{kind: tokenName, text: name})
+	s.pos += len(word)
+	return identifier(word) && identifier(name)
+}
+
+func identifier(s string) bool {
+	for i, r := range s {
+		begins := r == '_' || unicode.In(r, unicode.L, unicode.Nl, unicode.Other_ID_Start)
+		if !begins && (i == 0 || !unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue)) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,122 +1,316 @@
 package expression
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-)
+// overflow is how infinity is written: as a number that is too large.
+const overflow = "1e309"
 
-// How close operators bind, as Python has it.
-const (
-	bindSum = iota + 1
-	bindProduct
-	bindUnary
-	bindPower
-	bindAtom
-)
-
-// tool returns the name of the function that a call calls.
-func (n *node) tool() string { return n.items[0].value.source(bindAtom) }
-
-// source writes an expression as Python's ast.unparse does, in brackets where it binds less close than it has to.
-func (n *node) source(bind int) string {
-	own, text := n.written()
-	if own < bind {
-		return "(" + text + ")"
-	}
-	return text
+// source writes an expression as Python's ast.unparse does, in brackets where it binds less close than it has to; ok is false where that
+// fails.
+func (n *node) source(least bind) (text string, ok bool) {
+	w := writer{}
+	w.node(n, least)
+	return w.String(), !w.failed
 }
 
-// written returns the source without brackets around it, and how close it binds.
-func (n *node) written() (bind int, text string) {
+// writer writes expressions.
+type writer struct {
+	strings.Builder
+	// inside says that this stands in a formatted text, where no backslash may stand.
+	inside bool
+	failed bool
+}
+
+// node writes an expression, in brackets where it binds less close than it has to.
+func (w *writer) node(n *node, least bind) {
+	own := n.binds()
+	if own < least {
+		w.WriteString("(")
+		defer w.WriteString(")")
+	}
 	switch n.kind {
-	case nodeText:
-		if value, ok := textOf(n.texts); ok {
-			return bindAtom, python.Repr(value)
-		}
-		return bindAtom, strings.Join(n.texts, " ")
-	case nodeNumber:
-		if value, err := python.ParseLiteral(n.text); err == nil {
-			return bindAtom, python.Repr(value)
-		}
-		return bindAtom, n.text
-	case nodeEllipsis:
-		return bindAtom, "..."
-	case nodeList:
-		return bindAtom, "[" + n.joined() + "]"
-	case nodeTuple:
-		if len(n.items) == 1 {
-			return bindAtom, "(" + n.joined() + ",)"
-		}
-		return bindAtom, "(" + n.joined() + ")"
-	case nodeSet:
-		return bindAtom, "{" + n.joined() + "}"
-	case nodeDict:
-		return bindAtom, n.dictSource()
-	case nodeUnary:
-		return bindUnary, n.text + n.items[0].value.source(bindUnary)
-	case nodeBinary:
-		return n.binarySource()
-	case nodeAttribute:
-		return bindAtom, n.items[0].value.source(bindAtom) + "." + n.text
-	case nodeSubscript:
-		return bindAtom, n.subscriptSource()
-	case nodeCall:
-		return bindAtom, n.callSource()
 	case nodeName:
-	}
-	return bindAtom, n.text
-}
-
-func (n *node) joined() string {
-	items := make([]string, len(n.items))
-	for i, item := range n.items {
-		items[i] = item.value.source(0)
-	}
-	return strings.Join(items, ", ")
-}
-
-func (n *node) dictSource() string {
-	var pairs []string
-	for i := 0; i < len(n.items); i += 2 {
-		pairs = append(pairs, n.items[i].value.source(0)+": "+n.items[i+1].value.source(0))
-	}
-	return "{" + strings.Join(pairs, ", ") + "}"
-}
-
-func (n *node) binarySource() (bind int, text string) {
-	left, right := n.items[0].value, n.items[1].value
-	switch n.text {
-	case "+", "-":
-		return bindSum, left.source(bindSum) + " " + n.text + " " + right.source(bindProduct)
-	case "**":
-		return bindPower, left.source(bindAtom) + " ** " + right.source(bindUnary)
-	default:
-		return bindProduct, left.source(bindProduct) + " " + n.text + " " + right.source(bindUnary)
-	}
-}
-
-func (n *node) subscriptSource() string {
-	index := n.items[1].value
-	text := index.source(0)
-	if index.kind == nodeTuple && len(index.items) > 0 {
-		text = strings.TrimSuffix(strings.TrimPrefix(text, "("), ")")
-	}
-	return n.items[0].value.source(bindAtom) + "[" + text + "]"
-}
-
-func (n *node) callSource() string {
-	arguments := make([]string, 0, len(n.items)-1)
-	for _, a := range n.items[1:] {
-		text := a.value.source(0)
-		switch a.form {
-		case formNamed:
-			text = a.name + "=" + text
-		case formUnpacked:
-			text = "**" + text
-		case formPositional:
+		w.WriteString(n.text)
+	case nodeConstant:
+		w.constant(n)
+	case nodeJoined:
+		w.joined(n)
+	case nodeList, nodeTuple, nodeSet:
+		w.display(n, own < least)
+	case nodeDict:
+		w.dict(n)
+	case nodeUnary:
+		if w.WriteString(n.text); own == bindNot {
+			w.WriteString(" ")
 		}
-		arguments = append(arguments, text)
+		w.node(n.child(0), own)
+	case nodeBinary, nodeBoolean, nodeCompare, nodeConditional:
+		w.operands(n, own)
+	case nodeLambda:
+		w.lambda(n)
+	case nodeComprehension:
+		w.comprehension(n)
+	case nodeNamed:
+		w.node(n.child(0), bindAtom)
+		w.WriteString(" := ")
+		w.node(n.child(1), bindAtom)
+	case nodeStarred:
+		w.WriteString("*")
+		w.node(n.child(0), bindBitOr)
+	case nodeAwait, nodeYield:
+		w.WriteString(n.text)
+		for _, item := range n.items {
+			w.WriteString(" ")
+			w.node(item.value, bindAtom)
+		}
+	case nodeAttribute:
+		w.node(n.child(0), bindAtom)
+		if of := n.child(0); of.kind == nodeConstant && of.value.whole != nil {
+			w.WriteString(" ") // a dot behind it would be part of the number
+		}
+		w.WriteString("." + n.text)
+	case nodeSubscript:
+		w.subscript(n)
+	case nodeSlice:
+		w.slice(n)
+	case nodeCall:
+		w.call(n)
+	case nodeFormatted:
 	}
-	return n.tool() + "(" + strings.Join(arguments, ", ") + ")"
+}
+
+// binds says how close an expression binds.
+func (n *node) binds() bind {
+	switch n.kind {
+	case nodeNamed:
+		return bindNamed
+	case nodeTuple:
+		if len(n.items) > 0 {
+			return bindTuple
+		}
+	case nodeYield:
+		return bindYield
+	case nodeConditional, nodeLambda:
+		return bindTest
+	case nodeBoolean:
+		if n.text == "or" {
+			return bindOr
+		}
+		return bindAnd
+	case nodeUnary:
+		if n.text == "not" {
+			return bindNot
+		}
+		return bindUnary
+	case nodeCompare:
+		return bindCompare
+	case nodeBinary:
+		if n.text == "**" {
+			return bindPower
+		}
+		return binds(n.text)
+	case nodeAwait:
+		return bindAwait
+	case nodeName, nodeConstant, nodeJoined, nodeFormatted, nodeList, nodeSet, nodeDict, nodeComprehension, nodeStarred, nodeAttribute,
+		nodeSubscript, nodeSlice, nodeCall:
+	}
+	return bindAtom
+}
+
+func (w *writer) constant(n *node) {
+	w.WriteString(n.text) // u, if anything
+	switch v := n.value; {
+	case v.kind == kindThing:
+		w.WriteString("...")
+	case v.kind == kindText && w.inside:
+		escaped, quotes := quoted(v.text, allQuotes, false)
+		w.WriteString(quotes[0] + escaped + quotes[0])
+	default:
+		var b strings.Builder
+		if !v.repr(&b) {
+			w.failed = true
+		}
+		if v.kind == kindFloat || v.kind == kindComplex {
+			w.WriteString(strings.ReplaceAll(b.String(), "inf", overflow))
+		} else {
+			w.WriteString(b.String())
+		}
+	}
+}
+
+// items writes expressions between commas; with a comma behind a single one where single says so.
+func (w *writer) items(n *node, single bool) {
+	for i, item := range n.items {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		w.node(item.value, bindTest)
+	}
+	if single && len(n.items) == 1 {
+		w.WriteString(",")
+	}
+}
+
+// display writes a list, a tuple or a set.
+func (w *writer) display(n *node, bracketed bool) {
+	opening, closing := "(", ")"
+	switch {
+	case n.kind == nodeList:
+		opening, closing = "[", "]"
+	case n.kind == nodeSet:
+		opening, closing = "{", "}"
+	case bracketed || len(n.items) > 0:
+		opening, closing = "", ""
+	}
+	w.WriteString(opening)
+	w.items(n, n.kind == nodeTuple)
+	w.WriteString(closing)
+}
+
+func (w *writer) dict(n *node) {
+	w.WriteString("{")
+	key := true
+	for i, item := range n.items {
+		if i > 0 && key {
+			w.WriteString(", ")
+		}
+		switch {
+		case item.form == formUnpacked:
+			w.WriteString("**")
+			w.node(item.value, bindBitOr)
+			continue
+		case key:
+			w.node(item.value, bindTest)
+			w.WriteString(": ")
+		default:
+			w.node(item.value, bindTest)
+		}
+		key = !key
+	}
+	w.WriteString("}")
+}
+
+// operands writes what stands around operators.
+func (w *writer) operands(n *node, own bind) {
+	if n.kind == nodeConditional {
+		w.node(n.child(0), bindTest+1)
+		w.WriteString(" if ")
+		w.node(n.child(1), bindTest+1)
+		w.WriteString(" else ")
+		w.node(n.child(2), bindTest)
+		return
+	}
+	for i, item := range n.items {
+		operator, least := n.text, own
+		switch {
+		case n.kind == nodeCompare:
+			operator, least = item.name, own+1
+		case n.kind == nodeBoolean:
+			least = min(own+bind(min(i, int(bindAtom)))+1, bindAtom) // as in the original, each binds closer than the one before
+		case (n.text == "**") == (i == 0):
+			least++
+		}
+		if i > 0 {
+			w.WriteString(" " + operator + " ")
+		}
+		w.node(item.value, least)
+	}
+}
+
+func (w *writer) lambda(n *node) {
+	last := len(n.items) - 1
+	w.WriteString("lambda")
+	for i, item := range n.items[:last] {
+		w.WriteString(" ")
+		switch item.form {
+		case formSlash:
+			w.WriteString("/")
+		case formStar:
+			w.WriteString("*")
+		case formUnpacked:
+			w.WriteString("**")
+		}
+		if w.WriteString(item.name); item.value != nil {
+			w.WriteString("=")
+			w.node(item.value, bindTest)
+		}
+		if i < last-1 {
+			w.WriteString(",")
+		}
+	}
+	w.WriteString(": ")
+	w.node(n.child(last), bindTest)
+}
+
+func (w *writer) comprehension(n *node) {
+	closing := map[string]string{"(": ")", "[": "]", "{": "}"}[n.text]
+	w.WriteString(n.text)
+	for i, item := range n.items {
+		switch item.form {
+		case formPlain:
+			if i > 0 {
+				w.WriteString(": ")
+			}
+			w.node(item.value, bindTest)
+		case formFor:
+			w.WriteString(" for ")
+			w.node(item.value, bindTuple)
+		case formAsync:
+			w.WriteString(" async for ")
+			w.node(item.value, bindTuple)
+		case formIn:
+			w.WriteString(" in ")
+			w.node(item.value, bindTest+1)
+		case formIf:
+			w.WriteString(" if ")
+			w.node(item.value, bindTest+1)
+		}
+	}
+	w.WriteString(closing)
+}
+
+func (w *writer) subscript(n *node) {
+	w.node(n.child(0), bindAtom)
+	w.WriteString("[")
+	if index := n.child(1); index.kind == nodeTuple && len(index.items) > 0 {
+		w.items(index, true)
+	} else {
+		w.node(index, bindTest)
+	}
+	w.WriteString("]")
+}
+
+func (w *writer) slice(n *node) {
+	for i, part := range n.items {
+		if i == 1 || i == 2 && part.value != nil {
+			w.WriteString(":")
+		}
+		if part.value != nil {
+			w.node(part.value, bindTest)
+		}
+	}
+}
+
+// call writes a call: first the arguments without names, as Python's tree has them.
+func (w *writer) call(n *node) {
+	w.node(n.child(0), bindAtom)
+	w.WriteString("(")
+	separator := ""
+	for _, named := range []bool{false, true} {
+		for _, a := range n.items[1:] {
+			if (a.form != formPlain) != named {
+				continue
+			}
+			w.WriteString(separator)
+			separator = ", "
+			switch a.form {
+			case formNamed:
+				w.WriteString(a.name + "=")
+			case formUnpacked:
+				w.WriteString("**")
+			}
+			w.node(a.value, bindTest)
+		}
+	}
+	w.WriteString(")")
 }

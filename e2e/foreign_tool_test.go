@@ -1,0 +1,78 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// openScenario gives the agent all tools, for it does not say which, so that the environment lets everybody call every tool.
+const openScenario = `name: wifi_off
+world: flat
+categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+user:
+  goal: Have the wifi of your phone turned off.
+  says: Turn the wifi off, please.
+oracle:
+  - calls: [{tool: set_wifi_status, arguments: {on: false}}]
+  - say: Wifi is now off.
+milestones:
+  - name: wifi_off
+    table: SETTING
+    expect: {wifi: false, cellular: true, location_service: true, low_battery_mode: false}
+`
+
+const openWorld = `clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+tables:
+  SETTING:
+    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
+`
+
+// TestForeignTool lets models call tools that they were not given in a scenario that restricts nothing: a user the agent's, by which it would solve
+// the task itself, and an agent the one that ends the conversation. Neither runs.
+func TestForeignTool(t *testing.T) {
+	pack := t.TempDir()
+	for name, text := range map[string]string{"wifi_off.yaml": openScenario, "worlds/flat.yaml": openWorld} {
+		path := filepath.Join(pack, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	play := func(t *testing.T, args ...string) (out string) {
+		t.Helper()
+		out = filepath.Join(t.TempDir(), "out")
+		toolsandbox(t, append([]string{"run", "--pack", pack, "--out", out}, append(args, "wifi_off")...)...)
+		return out
+	}
+	end := userTurn{tool: "end_conversation", arguments: "{}"}
+	for _, m := range userModels() {
+		t.Run("user "+m.player, func(t *testing.T) {
+			address, requests := m.start(t, []userTurn{{tool: "set_wifi_status", arguments: `{"on": false}`}, {text: "Well?"}, end})
+			got, err := entry(t, play(t, "--agent", "unhelpful", "--user", m.player, "--user-base-url", address)).Similarity.Float64()
+			if err != nil || got != 0 || len(requests()) != 3 {
+				t.Errorf("got a score of %g and %v after %d requests, want 0 after 3", got, err, len(requests()))
+			}
+		})
+	}
+	for _, m := range userModels() {
+		if strings.HasPrefix(m.player, "plain:") {
+			continue // plays the user only
+		}
+		t.Run("agent "+m.player, func(t *testing.T) {
+			address, requests := m.start(t, []userTurn{end, {text: "I am still here."}})
+			out := play(t, "--agent", m.player, "--base-url", address)
+			raw, err := os.ReadFile(filepath.Join(out, "trajectories", "wifi_off", "conversation.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const refused = "NameError: name 'end_conversation_' is not defined"
+			if got := string(raw); !strings.Contains(got, refused) || !strings.Contains(got, "I am still here.") {
+				t.Errorf("got after %d requests\n%s\nwant a call that is refused, and then the conversation going on", len(requests()), got)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package agentgw_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// slowModel is a provider that says when it is asked and answers when it is let; its n-th answer is "answer n".
+type slowModel struct {
+	address string
+	asked   chan struct{}
+	answer  chan struct{}
+}
+
+func startSlow(t *testing.T) *slowModel {
+	t.Helper()
+	m := &slowModel{asked: make(chan struct{}, 10), answer: make(chan struct{}, 10)}
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the caller has gone
+		n := requests.Add(1)
+		m.asked <- struct{}{}
+		select {
+		case <-m.answer:
+			_, _ = io.WriteString(w, says(openaiModel, fmt.Sprint("answer ", n)))
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	m.address = server.URL
+	return m
+}
+
+// answered is how a call ended.
+type answered struct {
+	response *agentgwv1.RespondResponse
+	err      error
+}
+
+func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, request *agentgwv1.RespondRequest) <-chan answered {
+	done := make(chan answered, 1)
+	go func() {
+		response, err := client.Respond(ctx, request)
+		done <- answered{response, err}
+	}()
+	return done
+}
+
+// TestTurnAskedTwice gives a rollout to another worker while its turn is being asked for: both get the one answer that is paid for.
+func TestTurnAskedTwice(t *testing.T) {
+	m := startSlow(t)
+	client := serve(t, withKeys(nil), natstest.Start(t))
+	request := askModel(openaiModel, m.address)
+	request.Fresh = true
+	first := respond(t.Context(), client, request)
+	<-m.asked
+	request = proto.CloneOf(request)
+	request.Fresh = false // it is not the first who plays the rollout
+	second := respond(t.Context(), client, request)
+	leaving, leave := context.WithCancel(t.Context())
+	third := respond(leaving, client, request)
+	leave()
+	if got := <-third; status.Code(got.err) != codes.Canceled {
+		t.Errorf("who leaves: got %v, want %s", got.err, codes.Canceled)
+	}
+	m.answer <- struct{}{}
+	for name, done := range map[string]<-chan answered{"first": first, "second": second} {
+		if got := <-done; got.err != nil || got.response.GetMessages()[0].GetContent() != "answer 1" {
+			t.Errorf("%s: got %v and %v, want the first answer", name, got.response, got.err)
+		}
+	}
+	if len(m.asked) > 0 {
+		t.Error("the provider was asked twice")
+	}
+}
+
+// TestTurnLeft leaves a turn while its request is under way, as a worker does that is killed: what it brings is there for the next one.
+func TestTurnLeft(t *testing.T) {
+	m := startSlow(t)
+	client := serve(t, withKeys(nil), natstest.Start(t))
+	request := askModel(openaiModel, m.address)
+	request.Fresh = true
+	ctx, leave := context.WithCancel(t.Context())
+	first := respond(ctx, client, request)
+	<-m.asked
+	leave()
+	if got := <-first; status.Code(got.err) != codes.Canceled {
+		t.Errorf("who leaves: got %v, want %s", got.err, codes.Canceled)
+	}
+	request = proto.CloneOf(request)
+	request.Fresh = false
+	second := respond(t.Context(), client, request)
+	m.answer <- struct{}{}
+	if got := <-second; got.err != nil || got.response.GetMessages()[0].GetContent() != "answer 1" {
+		t.Errorf("got %v and %v, want the answer to the request of who left", got.response, got.err)
+	}
+	if len(m.asked) > 0 {
+		t.Error("the provider was asked twice")
+	}
+}
+
+// TestTurnAtTwoGateways asks two gateways at once: both play the same answer, and it is what the record holds.
+func TestTurnAtTwoGateways(t *testing.T) {
+	m, b := startSlow(t), natstest.Start(t)
+	request := askModel(openaiModel, m.address)
+	request.Fresh = true
+	first := respond(t.Context(), serve(t, withKeys(nil), b), request)
+	second := respond(t.Context(), serve(t, withKeys(nil), b), request)
+	<-m.asked
+	<-m.asked
+	m.answer <- struct{}{}
+	m.answer <- struct{}{}
+	one, two := <-first, <-second
+	if err := errors.Join(one.err, two.err); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(one.response, two.response, protocmp.Transform()); diff != "" {
+		t.Errorf("the answers of two gateways differ:\n%s", diff)
+	}
+	text := one.response.GetMessages()[0].GetContent()
+	tries := exchangeOf(t, b, request).GetTries()
+	if len(tries) != 1 || string(tries[0].GetAnswer()) != says(openaiModel, text) {
+		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)
+	}
+}
