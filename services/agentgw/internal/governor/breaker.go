@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -39,6 +40,7 @@ type breaker struct {
 	failures  int       // in a row
 	opened    int       // times in a row
 	until     time.Time // of being open
+	said      string    // by the last failure
 	probing   bool      // a request is on its way to find out
 }
 
@@ -51,7 +53,7 @@ func (b *breaker) admit(now time.Time, waits bool) (probe bool, err error) {
 	case now.Before(b.until):
 		return false, b.reason(now, waits)
 	case b.probing:
-		return false, &away{fmt.Errorf("%w, one request is finding out whether it is back", b.refusal(waits)), probing}
+		return false, &away{fmt.Errorf("%w, one request is finding out whether it is back%s", b.refusal(waits), lastly(b.said)), probing}
 	}
 	b.probing = true
 	return true, nil
@@ -60,7 +62,17 @@ func (b *breaker) admit(now time.Time, waits bool) (probe bool, err error) {
 // reason says why nothing may begin.
 func (b *breaker) reason(now time.Time, waits bool) error {
 	after := b.until.Sub(now)
-	return &away{fmt.Errorf("%w after %d failures in a row, tried again in %s", b.refusal(waits), b.failures, after.Round(time.Millisecond)), after}
+	return &away{
+		fmt.Errorf("%w after %d failures in a row, tried again in %s%s", b.refusal(waits), b.failures, after.Round(time.Millisecond), lastly(b.said)), after,
+	}
+}
+
+// lastly ends an error with what a provider or the network said last, if that is known.
+func lastly(said string) string {
+	if said == "" {
+		return ""
+	}
+	return "; the last reason was: " + said
 }
 
 // refusal returns ErrAway where a provider that has worked is waited for, so that an outage costs time and no rollouts, else ErrOpen.
@@ -72,23 +84,24 @@ func (b *breaker) refusal(waits bool) error {
 }
 
 // note takes in how a request ended; opens says that it made the breaker open.
-func (b *breaker) note(now time.Time, class Class, probe bool) (opens bool) {
+func (b *breaker) note(now time.Time, o Outcome, probe bool) (opens bool) {
 	if probe {
 		b.probing = false
 	}
 	switch {
-	case class == Abandoned || class == Unsent:
+	case o.Class == Abandoned || o.Class == Unsent:
 		return false
-	case class != Failed:
-		b.worked = b.worked || class == Succeeded
+	case o.Class != Failed:
+		b.worked = b.worked || o.Class == Succeeded
 		if b.opened == 0 || probe {
-			b.failures, b.opened = 0, 0
+			b.failures, b.opened, b.said = 0, 0, ""
 		}
 		return false
 	case b.opened > 0 && !probe:
 		return false // began before it opened
 	}
 	b.failures++
+	b.said = cmp.Or(bounded(o.Reason), b.said)
 	if b.failures < b.threshold {
 		return false
 	}

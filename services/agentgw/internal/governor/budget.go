@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -38,6 +39,8 @@ type budget struct {
 	leased  time.Time // until when
 	chunks  []chunk
 	paused  time.Time // until when
+	pause   pause     // worth telling, which is a part of that time
+	held    time.Time // when a request last had to wait for that
 	cut     time.Time // when a request was last refused anywhere
 	streak  int
 	allowed int // requests at once of all replicas
@@ -176,6 +179,7 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 			b.tally.surplus -= spare
 		}
 	}
+	opens := b.breaker.note(now, o, gr.w.probe)
 	switch o.Class {
 	case Unsent:
 		b.tally.refunds = append(b.tally.refunds, refund{second: gr.second, requests: 1, tokens: gr.w.tokens})
@@ -186,14 +190,15 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 			b.tally.successes++
 		}
 	case Throttled, Overloaded:
-		b.refused(now, gr, o.RetryAfter)
+		b.refused(now, gr, o)
 	}
 	if o.Class == Throttled || o.Class == Overloaded || o.Class == Failed {
 		b.dries(now, gr.w.party, o)
 	}
-	if b.breaker.note(now, o.Class, gr.w.probe) {
+	if opens {
 		reason := b.breaker.reason(now, true)
 		b.g.logger.Warn("provider is left alone", "provider", b.key.Provider, "reason", reason)
+		b.notice.begin(b.drought.began)
 		b.fail(anyone, reason)
 	}
 	b.dispatch(now)
@@ -201,9 +206,10 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 
 // refused lets the budget rest, here at once and everywhere with the next report. Of requests that had begun before the last
 // refusal only what the provider asks for counts.
-func (b *budget) refused(now time.Time, gr *Grant, after time.Duration) {
+func (b *budget) refused(now time.Time, gr *Grant, o Outcome) {
 	b.tally.refused++
 	b.tally.began = max(b.tally.began, gr.began.UnixMilli())
+	after := o.RetryAfter
 	if after <= 0 && gr.began.Before(b.cut) {
 		return
 	}
@@ -212,12 +218,27 @@ func (b *budget) refused(now time.Time, gr *Grant, after time.Duration) {
 		after = backoff(b.streak, pauseFirst, pauseMax, b.g.cfg.Jitter())
 	}
 	after = min(after, b.g.cfg.MaxPause)
-	b.tally.pause = max(b.tally.pause, after.Milliseconds())
-	if until := now.Add(after); until.After(b.paused) {
-		b.paused = until
+	if ms := after.Milliseconds(); ms > b.tally.pause {
+		b.tally.pause, b.tally.why = ms, bounded(o.Reason)
 	}
+	b.rests(now, now.Add(after), o.Reason, after >= noticeEvery)
 	b.retry = time.Time{}
 	b.ask()
+}
+
+// rests lets nothing begin until a time, because of what the provider said. Told are long pauses, and those that were asked for elsewhere, of which nothing is
+// known here.
+func (b *budget) rests(now, until time.Time, why string, tell bool) {
+	if !until.After(b.paused) {
+		return
+	}
+	if !now.Before(b.paused) {
+		b.pause = pause{}
+	}
+	if longer := min(until.Sub(now), until.Sub(b.paused)); tell && longer > noticeAfter {
+		b.pause = pause{since: cmp.Or(b.pause.since, now), why: bounded(why)}
+	}
+	b.paused = until
 }
 
 // expire gives up what was taken in advance for too long.
@@ -267,7 +288,8 @@ func (b *budget) report(now time.Time, last bool) change {
 		b.tally, b.sentAt = tally{}, now
 	}
 	r := b.sent
-	r.lease, r.last, r.running, r.more, r.requests, r.tokens, r.need = b.g.cfg.Lease.Milliseconds(), last, b.running, 0, 0, 0, 0
+	r.lease, r.longest = b.g.cfg.Lease.Milliseconds(), b.g.cfg.MaxPause.Milliseconds()
+	r.last, r.running, r.more, r.requests, r.tokens, r.need = last, b.running, 0, 0, 0, 0
 	if !last && b.queue.n+b.recent > 0 {
 		ahead := b.ahead()
 		requests, tokens := b.spare()
@@ -291,12 +313,12 @@ func (b *budget) report(now time.Time, last bool) change {
 		}
 		got := l.settle(now, limit, told)
 		next, err := encode(l)
-		return next, func() { b.accept(time.Now(), booked, told, got) }, err
+		return next, func() { b.accept(time.Now(), booked, told, got, l.Why) }, err
 	}
 }
 
-// accept takes what a report got, and may keep it for a while from when it was booked.
-func (b *budget) accept(now, booked time.Time, told report, got allotment) {
+// accept takes what a report got, and may keep it for a while from when it was booked; why is what the provider said that asked for a pause.
+func (b *budget) accept(now, booked time.Time, told report, got allotment, why string) {
 	b.sent = nil
 	b.slots, b.leased = got.Slots, booked.Add(b.g.cfg.Lease)
 	if got.Streak > b.streak {
@@ -312,8 +334,8 @@ func (b *budget) accept(now, booked time.Time, told report, got allotment) {
 	if got.Requests > 0 || got.Tokens > 0 {
 		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, booked.Add(hold)})
 	}
-	if until := now.Add(time.Duration(got.Pause) * time.Millisecond); got.Pause > 0 && until.After(b.paused) {
-		b.paused = until
+	if got.Pause > 0 {
+		b.rests(now, now.Add(time.Duration(got.Pause)*time.Millisecond), why, true)
 	}
 	short := got.Slots < told.running+told.more || b.limit.Requests > 0 && got.Requests < told.requests || b.limit.Tokens > 0 && got.Tokens < told.tokens
 	b.retry = time.Time{}

@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -41,9 +42,12 @@ func (d *drought) note(now time.Time, p party, o Outcome) {
 	} else {
 		d.refused++
 	}
-	if o.Reason != "" {
-		d.reason = strings.ToValidUTF8(o.Reason[:min(len(o.Reason), maxReason)], "")
-	}
+	d.reason = cmp.Or(bounded(o.Reason), d.reason)
+}
+
+// bounded returns what is repeated of a reason.
+func bounded(reason string) string {
+	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 }
 
 // enter lets a party wait from now on, unless it does already.
@@ -84,12 +88,8 @@ func (d *drought) waited(now, shut time.Time, p party) time.Duration {
 
 // err says what came instead of answers.
 func (d *drought) err(now time.Time) error {
-	said := ""
-	if d.reason != "" {
-		said = "; the last reason was: " + d.reason
-	}
-	return fmt.Errorf("%w: in %s %d requests were refused (429, 503, 529), %d failed and none was answered%s",
-		ErrDrought, now.Sub(d.began).Round(time.Second), d.refused, d.failed, said)
+	return fmt.Errorf("%w: in %s %d requests were refused (429, 503, 529) or told to wait, %d failed and none was answered%s",
+		ErrDrought, now.Sub(d.began).Round(time.Second), d.refused, d.failed, lastly(d.reason))
 }
 
 // Dry says whether a provider has answered no request under a key since a time when it had refused or failed one. If so, further refusals say

@@ -50,7 +50,7 @@ func TestDrought(t *testing.T) {
 		reason  string
 	}{
 		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrDrought, time.Minute, "; the last reason was: HTTP 429: slow down"},
-		"503":                 {always(Outcome{Class: Overloaded}), ErrDrought, time.Minute, "were refused (429, 503, 529), 0 failed and none was answered"},
+		"503":                 {always(Outcome{Class: Overloaded}), ErrDrought, time.Minute, "were refused (429, 503, 529) or told to wait, 0 failed and none was answered"},
 		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrDrought, 2 * time.Minute, "were refused"},
 		"failures after work": {always(Outcome{Class: Failed}), ErrOpen, time.Minute, "provider is left alone after"},
 		"429 and failures": {func(time.Duration) Outcome {

@@ -91,7 +91,7 @@ const (
 	Rejected
 	// Throttled says that the provider refuses requests because there are too many (429).
 	Throttled
-	// Overloaded says that the provider has too much to do (503, 529).
+	// Overloaded says that the provider has too much to do (503, 529), or that it asks for a long wait.
 	Overloaded
 	// Failed says that the provider or the network failed.
 	Failed
@@ -246,6 +246,9 @@ func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
 		if yields = b.queue.surplus(d.Sweep); yields == nil {
 			return nil, b.full()
 		}
+	}
+	if now.Before(b.paused) {
+		b.held = now
 	}
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(b.paused) {
 		return nil, fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))

@@ -286,18 +286,19 @@ func TestBreaker(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		third.Done(Outcome{Class: Failed})
+		third.Done(Outcome{Class: Failed, Reason: "connection refused"})
 		if err := <-waiting; !errors.Is(err, ErrOpen) {
 			t.Errorf("waiting request: got %v, want ErrOpen", err)
 		}
+		const last = "; the last reason was: connection refused"
 		_, err := g.Acquire(t.Context(), demand("s"))
-		if want := "budget of openai: provider is left alone after 3 failures in a row, tried again in 1.5s"; err == nil || err.Error() != want {
+		if want := "budget of openai: provider is left alone after 3 failures in a row, tried again in 1.5s" + last; err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
 		<-time.After(1500 * time.Millisecond)
 		probe := begin(t, g, demand("s"))
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOpen) {
-			t.Errorf("Acquire beside the probe: got %v, want ErrOpen", err)
+		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOpen) || !strings.HasSuffix(err.Error(), last) {
+			t.Errorf("Acquire beside the probe: got %v, want ErrOpen with its reason", err)
 		}
 		probe.Done(Outcome{Class: Failed})
 		<-time.After(2900 * time.Millisecond)

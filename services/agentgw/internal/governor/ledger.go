@@ -53,6 +53,8 @@ type ledger struct {
 	Cut int64 `json:"cut,omitempty"`
 	// Paused is when the next request may begin.
 	Paused int64 `json:"paused,omitempty"`
+	// Why is what the provider said that asked for it, without keys.
+	Why string `json:"why,omitempty"`
 	// Streak is the number of cuts without a success between them.
 	Streak int `json:"streak,omitempty"`
 	// Answered counts the reports of requests that the provider answered.
@@ -90,6 +92,7 @@ type report struct {
 	replica string
 	seq     uint64
 	lease   int64 // milliseconds
+	longest int64 // pause that the replica lets anybody ask for, in milliseconds; 0 for any
 	last    bool  // the replica leaves
 	// running requests, and how many more there could be at once.
 	running, more int
@@ -107,6 +110,7 @@ type tally struct {
 	refused   int   // requests that the provider had no room for
 	began     int64 // when the last of them began, in milliseconds
 	pause     int64 // how long to rest, in milliseconds
+	why       string
 }
 
 // allotment is what a replica gets.
@@ -225,9 +229,7 @@ func (l *ledger) correct(r report) {
 
 // adapt cuts the budget to half of what is in use when the provider has no room, and gives some back after each run of successes.
 func (l *ledger) adapt(limit Limit, r report) {
-	if r.pause > 0 {
-		l.Paused = max(l.Paused, l.At+r.pause)
-	}
+	l.rest(r)
 	if r.refused > 0 && r.began > l.Cut {
 		running := float64(r.running + r.refused)
 		for name, s := range l.Replicas {
@@ -262,6 +264,20 @@ func (l *ledger) adapt(limit Limit, r report) {
 		l.Rate = min(l.Rate+rateStep, 1)
 	}
 	l.Concurrency, l.Step, l.Run = maxConcurrency, 0, 0 // as if nothing had been: the limit may be a higher one tomorrow
+}
+
+// rest takes in a pause that a provider asks for. One that was asked for before, maybe by an earlier run, is no longer than the replica allows: it would wait
+// for it.
+func (l *ledger) rest(r report) {
+	if until := l.At + r.pause; r.pause > 0 && until > l.Paused {
+		l.Paused, l.Why = until, r.why
+	}
+	if r.longest > 0 {
+		l.Paused = min(l.Paused, l.At+r.longest)
+	}
+	if l.Paused <= l.At {
+		l.Why = ""
+	}
 }
 
 // slots returns how many requests the replica may have at once. While others want more too, each gets its part; if there is not

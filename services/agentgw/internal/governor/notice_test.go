@@ -3,6 +3,7 @@ package governor
 import (
 	"bytes"
 	"errors"
+	"io"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -11,19 +12,13 @@ import (
 	"time"
 )
 
-// heard lets a replica with a provider that answers in some way be asked by two runs for a time, and returns what the log was told, without the
-// provider.
-func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) []string {
+// heard lets a replica with a provider that answers in some way be asked by two runs for a time, and returns what the log was told.
+func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) string {
 	t.Helper()
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)
-		g.logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Key == "provider" {
-				return slog.Attr{}
-			}
-			return a
-		}}))
+		listening(g, &out)
 		ended := make(chan error, 2)
 		for _, sweep := range []string{"s", "other"} {
 			go func() {
@@ -37,7 +32,31 @@ func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Ou
 			}
 		}
 	})
-	return strings.Split(strings.TrimSpace(out.String()), "\n")
+	return out.String()
+}
+
+// compare matches the lines of a log with patterns.
+func compare(t *testing.T, log string, patterns []string) {
+	t.Helper()
+	got := strings.Split(strings.TrimSpace(log), "\n")
+	if len(got) != len(patterns) {
+		t.Fatalf("got %d lines, want %d:\n%s", len(got), len(patterns), log)
+	}
+	for i, want := range patterns {
+		if !regexp.MustCompile(want).MatchString(got[i]) {
+			t.Errorf("line %d: got %s, want %s", i, got[i], want)
+		}
+	}
+}
+
+// listening lets a test read what a governor's log is told, without times and the provider.
+func listening(g *Governor, out io.Writer) {
+	g.logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "provider" {
+			return slog.Attr{}
+		}
+		return a
+	}}))
 }
 
 // TestNotice lets a provider refuse requests: the log is told soon, once a minute, and when it is over, whoever waits.
@@ -65,8 +84,16 @@ func TestNotice(t *testing.T) {
 		"long pauses": {until(4*time.Minute, Outcome{Class: Overloaded, RetryAfter: 5 * time.Minute}), 6 * time.Minute, []string{
 			`reason="it refuses requests \(429, 503, 529\); asked again in 4m5\ds, given up in 29m5\ds"`, "again in 3m5", "again in 2m5", "again in 1m5", "again in 5", again + "5m",
 		}},
-		"a moment":         {until(2*time.Second, Outcome{Class: Throttled, RetryAfter: 200 * time.Millisecond}), time.Minute, []string{"^$"}},
-		"errors":           {until(3*time.Second, Outcome{Class: Failed}), time.Minute, []string{"^$"}},
+		"a moment": {until(2*time.Second, Outcome{Class: Throttled, RetryAfter: 200 * time.Millisecond}), time.Minute, []string{"^$"}},
+		"errors":   {until(3*time.Second, Outcome{Class: Failed}), time.Minute, []string{"^$"}},
+		"an outage": {func(at time.Duration) Outcome {
+			if at > 2*time.Second && at < 20*time.Second {
+				return Outcome{Class: Failed, Reason: "connection refused"}
+			}
+			return Outcome{}
+		}, time.Minute, []string{
+			alone + `0 failures in a row, tried again in 1.5s; the last reason was: connection refused"`, alone + `1 .*refused"`, alone + `2 .*refused"`, again + "2[0-9]s",
+		}},
 		"refused for good": {always(refused), 2 * time.Hour, strings.Split(strings.Repeat(waiting+",", 30)+"^$", ",")[:30]},
 		"failures after it": {func(at time.Duration) Outcome {
 			switch {
@@ -85,15 +112,58 @@ func TestNotice(t *testing.T) {
 		}, 100 * time.Second, []string{waiting, again, waiting, again}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := heard(t, test.length, test.outcome)
-			if len(got) != len(test.want) {
-				t.Fatalf("got %d lines, want %d:\n%s", len(got), len(test.want), strings.Join(got, "\n"))
-			}
-			for i, want := range test.want {
-				if !regexp.MustCompile(want).MatchString(got[i]) {
-					t.Errorf("line %d: got %s, want %s", i, got[i], want)
-				}
-			}
+			compare(t, heard(t, test.length, test.outcome), test.want)
 		})
 	}
+}
+
+// TestPauseOfAnEarlierRun stops a run that was told to wait for an hour: the next one waits no longer than it lets a provider ask for, and says for what.
+func TestPauseOfAnEarlierRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		longest time.Duration
+		waits   time.Duration
+		want    []string // patterns
+	}{
+		"a shorter one": {time.Second, time.Second, []string{"^$"}},
+		"a longer one": {10 * time.Minute, 86 * time.Second, []string{
+			`msg="waiting for provider" reason="it asked for a pause: HTTP 429: come back tomorrow; asked again in 1m2[0-9]s"`, "asked again in 2[0-9]s", `msg="provider answers again" after=1m2[0-9]s`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				store := newMemory()
+				earlier := replica(t, store, "r0", func(c *Config) { c.MaxPause = 90 * time.Second })
+				begin(t, earlier, demand("s")).Done(Outcome{Class: Throttled, RetryAfter: time.Hour, Reason: "HTTP 429: come back tomorrow"})
+				rest(t.Context(), 4*time.Second)
+				if err := earlier.Close(); err != nil {
+					t.Fatal(err)
+				}
+				g := replica(t, store, "r1", func(c *Config) { c.MaxPause = test.longest })
+				listening(g, &out)
+				resumed := time.Now()
+				gr, err := g.Acquire(t.Context(), demand("s"))
+				if waited := time.Since(resumed).Round(time.Second); err != nil || waited != test.waits {
+					t.Fatalf("got %v after %s, want a request after %s", err, waited, test.waits)
+				}
+				gr.Done(Outcome{})
+			})
+			compare(t, out.String(), test.want)
+		})
+	}
+}
+
+// TestLongPauseIsTold lets a provider ask for minutes while it still answers what was on its way: those that wait are told of, and the end comes when they may begin.
+func TestLongPauseIsTold(t *testing.T) {
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		g := replica(t, newMemory(), "r0", nil)
+		listening(g, &out)
+		refused, running, slow := begin(t, g, demand("s")), begin(t, g, demand("s")), begin(t, g, demand("s"))
+		refused.Done(Outcome{Class: Overloaded, RetryAfter: 100 * time.Second, Reason: "HTTP 503: later"})
+		running.Done(Outcome{})
+		time.AfterFunc(30*time.Second, func() { slow.Done(Outcome{}) })
+		begin(t, g, demand("s")).Done(Outcome{})
+	})
+	compare(t, out.String(), []string{`"it asked for a pause: HTTP 503: later; asked again in 1m3\ds"`, "asked again in 3[0-9]s", `msg="provider answers again" after=1m40s`})
 }

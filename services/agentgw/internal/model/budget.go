@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
@@ -179,11 +180,14 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	return nil, err
 }
 
-// classOf says how a try ended. An answer that cannot be read was paid for.
+// classOf says how a try ended. An answer that cannot be read was paid for. A provider that asks for more time than a turn has is too busy, whatever its status:
+// its budget rests, for a turn that only ended would be asked for again too soon.
 func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
 	switch {
 	case err == nil:
 		return governor.Succeeded
+	case failure != nil && failure.Retryable && failure.RetryAfter > retry.MaxAsked && failure.Status != http.StatusTooManyRequests:
+		return governor.Overloaded
 	case failure == nil, unread && failure.Status == 0:
 		return governor.Abandoned
 	case failure.Unpaid:

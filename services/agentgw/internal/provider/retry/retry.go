@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
+// MaxAsked is the longest wait that the other side may ask for; for a longer one it is not worth keeping the turn open. Whoever asks then sees to it that the
+// next turn does not begin sooner.
+const MaxAsked = time.Minute
+
 const (
 	firstWait = 500 * time.Millisecond
 	maxWait   = 8 * time.Second
-	// maxAsked is the longest wait that the other side may ask for; for a longer one it is not worth keeping the turn open.
-	maxAsked = time.Minute
 	// maxPaced bounds the attempts that do not count.
 	maxPaced = 20
 )
@@ -49,7 +51,7 @@ func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcom
 			paced++
 			last = attempt(ctx)
 		}
-		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > maxAsked {
+		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > MaxAsked {
 			return last.Err
 		}
 		wait := p.wait(n, last.After)
