@@ -222,7 +222,7 @@ func TestJobComesAgainUnlessDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	queue, err := b.Jobs(ctx, 200*time.Millisecond)
+	queue, err := b.Jobs(ctx, "s", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// jobConsumer is the durable consumer that all orchestrators share.
-	jobConsumer = "orchestrator"
-	// maxPendingJobs bounds the jobs that are delivered and not yet done, over all orchestrators.
+	// maxPendingJobs bounds the jobs of one sweep that are delivered and not yet done, over all orchestrators.
 	maxPendingJobs = 20000
 	// maxUnacknowledged bounds how many jobs are published ahead of their acknowledgements.
 	maxUnacknowledged = 256
@@ -70,25 +68,6 @@ func (d *Delivery) Release(delay time.Duration) error {
 	return nil
 }
 
-// Queue hands out jobs. It needs no closing: what was delivered and not done comes again after its lease.
-type Queue struct {
-	consumer jetstream.Consumer
-}
-
-// Jobs opens the job queue. A job that is neither done nor extended within lease is delivered again.
-func (b *Bus) Jobs(ctx context.Context, lease time.Duration) (*Queue, error) {
-	consumer, err := b.streams[jobStream].CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable:       jobConsumer,
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       lease,
-		MaxAckPending: maxPendingJobs,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open job queue: %w", err)
-	}
-	return &Queue{consumer: consumer}, nil
-}
-
 // Fetch returns up to n jobs. It waits for the first one, but not longer than ctx and wait allow; none is no error.
 func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delivery, error) {
 	batch, err := q.consumer.FetchNoWait(n)
@@ -129,7 +108,8 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	return jobs, nil
 }
 
-// Enqueue queues jobs. One for the same rollout and round that is in the queue already is left as it is. Safe to repeat.
+// Enqueue queues jobs, and tells who follows the queues. One for the same rollout and round that is in the queue already is left as it is. Safe to
+// repeat.
 func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
 		if err := attempt(ctx, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
@@ -163,5 +143,5 @@ func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			return ctx.Err()
 		}
 	}
-	return nil
+	return b.announce(jobs)
 }

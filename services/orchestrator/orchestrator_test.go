@@ -132,7 +132,7 @@ func TestRunServesOnly(t *testing.T) {
 	if created := i.create(t, "s", spec("one")); created.GetTotal() != 1 || created.GetDone() != 0 {
 		t.Errorf("CreateSweep: got %v, want 1 rollout of which none is done", created)
 	}
-	queue, err := i.Bus().Jobs(within(t), time.Minute)
+	queue, err := i.Bus().Jobs(within(t), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (i *installation) finish(t *testing.T, id string, reason busv1.EndReason) {
 // queued takes all jobs out of the queue and returns their rollouts in order.
 func (i *installation) queued(t *testing.T, want int) []string {
 	t.Helper()
-	queue, err := i.Bus().Jobs(t.Context(), time.Minute)
+	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 // TestParallelMayChange creates a sweep again with another number of rollouts at once: what is queued from then on has it, and workers hear of it.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
-	queue, err := i.Bus().Jobs(t.Context(), time.Minute)
+	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestFenceOfRounds(t *testing.T) {
 		t.Run(fmt.Sprint("call ", call), func(t *testing.T) {
 			id := fmt.Sprintf("fence.%d", call)
 			s.enqueue(t, 0, id)
-			delivery := s.fetch(t, lease)
+			delivery := s.fetch(t, id, lease)
 			again := *delivery
 			again.Round = 1
 			var count atomic.Int32
@@ -61,7 +61,7 @@ func TestTakeoverInRound(t *testing.T) {
 				t.Run(fmt.Sprintf("fails at %d, killed after %d, %s lost", failing, killed, lost), func(t *testing.T) {
 					id := fmt.Sprintf("take.%d-%d-%s", failing, killed, lost)
 					s.enqueue(t, 0, id)
-					delivery := s.fetch(t, lease)
+					delivery := s.fetch(t, id, lease)
 					failingAt := s.worker(t, nil, stumble(t, failing, "request", func() error { return status.Error(codes.FailedPrecondition, "down") }))
 					if err := failingAt.play(t.Context(), delivery); err != nil {
 						t.Fatalf("round 0: got %v, want nil", err)

@@ -6,8 +6,8 @@ import "testing"
 func TestLimitThatRoseMeanwhile(t *testing.T) {
 	s := newStage(t)
 	s.enqueueModel(t, "s.0")
-	s.worker(t, nil, nil).setAside(t.Context(), s.fetch(t, lease))
-	if got := s.fetch(t, lease); got.Rollout.GetId() != "s.0" || got.Attempt != 1 {
+	s.worker(t, nil, nil).setAside(t.Context(), s.fetch(t, "s.0", lease))
+	if got := s.fetch(t, "s.0", lease); got.Rollout.GetId() != "s.0" || got.Attempt != 1 {
 		t.Errorf("job: got %s, delivered %d times, want s.0 as if it were new", got.Rollout.GetId(), got.Attempt)
 	}
 }

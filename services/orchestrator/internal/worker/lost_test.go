@@ -52,7 +52,7 @@ func (s *stage) writtenOff(t *testing.T, id string, round int32) *busv1.Result {
 func (s *stage) began(t *testing.T, id string) uint64 {
 	t.Helper()
 	s.enqueue(t, 0, id)
-	delivery := s.fetch(t, lease)
+	delivery := s.fetch(t, id, lease)
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	dying := s.worker(t, nil, stumble(t, 3, "request", func() error {
@@ -144,7 +144,7 @@ func TestWrittenOffInALaterRound(t *testing.T) {
 	s := newStage(t)
 	last := s.began(t, "s.0")
 	s.enqueue(t, 0, "s.0")
-	delivery := s.fetch(t, lease)
+	delivery := s.fetch(t, "s.0", lease)
 	w := s.worker(t, nil, nil)
 	if _, err := s.Append(t.Context(), "s.0", &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, last); err != nil {
 		t.Fatal(err)

@@ -166,10 +166,11 @@ func (s *stage) enqueue(t *testing.T, parallel int, ids ...string) {
 	}
 }
 
-// fetch takes the one job in the queue, as a worker does.
-func (s *stage) fetch(t *testing.T, lease time.Duration) *bus.Delivery {
+// fetch takes the one job of a rollout's sweep, as a worker does.
+func (s *stage) fetch(t *testing.T, id string, lease time.Duration) *bus.Delivery {
 	t.Helper()
-	queue, err := s.Jobs(t.Context(), lease)
+	sweep, _, _ := strings.Cut(id, ".")
+	queue, err := s.Jobs(t.Context(), sweep, lease)
 	if err != nil {
 		t.Fatal(err)
 	}

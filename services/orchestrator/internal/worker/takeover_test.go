@@ -134,7 +134,7 @@ func TestDeadWorker(t *testing.T) {
 		return invoke()
 	})
 	const short = 2 * time.Second
-	dead.handle(ctx, s.fetch(t, short))
+	dead.handle(ctx, s.fetch(t, "s.0", short))
 	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.Lease = short }, nil))
 	state := s.ended(t, "s.0")["s.0"]
 	checkMessages(t, state, want, max(2, state.Claims())) // a machine that stalls for a lease makes one more
@@ -149,7 +149,7 @@ func TestFence(t *testing.T) {
 		t.Run(fmt.Sprintf("call %d", call), func(t *testing.T) {
 			id := fmt.Sprintf("fence.%d", call)
 			s.enqueue(t, 0, id)
-			delivery := s.fetch(t, lease)
+			delivery := s.fetch(t, id, lease)
 			again := *delivery
 			again.Attempt = 2
 			var count atomic.Int32
@@ -183,7 +183,7 @@ func TestRace(t *testing.T) {
 	for round := range 10 {
 		id := fmt.Sprintf("race.%d", round)
 		s.enqueue(t, 0, id)
-		delivery := s.fetch(t, lease)
+		delivery := s.fetch(t, id, lease)
 		var group sync.WaitGroup
 		var played atomic.Int32
 		for i, w := range workers {

@@ -50,14 +50,19 @@ type Peers struct {
 	Logger *slog.Logger
 }
 
-// fetchWait is how long one request for jobs waits when there are none.
-const fetchWait = 5 * time.Second
+const (
+	// fetchWait is how long one request for jobs waits when there are none.
+	fetchWait = 5 * time.Second
+	// lookEvery is the pause between two looks at which sweeps have jobs. News of jobs that are queued come at once; they may be lost, and
+	// orchestrators of earlier versions send none.
+	lookEvery = 10 * time.Second
+)
 
 // releaseDelay is how long a job rests that is given back at the end. By then the server knows that this process's last
 // request for jobs is over; before, it would answer that request with the job, and nobody would read the answer.
 const releaseDelay = 250 * time.Millisecond
 
-// maxBacklog bounds the jobs that wait in this process for a free slot.
+// maxBacklog bounds the jobs that wait in this process for a free slot, beside one for each sweep.
 const maxBacklog = 64
 
 // Worker plays rollouts.
@@ -70,7 +75,9 @@ type Worker struct {
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
 	hands      hands
-	limits     limits
+	slots      *slots
+	fetchWait  time.Duration
+	lookEvery  time.Duration
 
 	mu        sync.Mutex
 	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
@@ -85,6 +92,9 @@ func New(cfg Config, peers Peers) *Worker {
 		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
 		hands:     newHands(),
+		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
+		fetchWait: fetchWait,
+		lookEvery: lookEvery,
 	}
 	w.metrics, w.metricsErr = newMetrics()
 	return w
@@ -92,19 +102,11 @@ func New(cfg Config, peers Peers) *Worker {
 
 // Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then are given back.
 func (w *Worker) Run(ctx context.Context) error {
-	queue, err := w.peers.Bus.Jobs(ctx, w.cfg.Lease)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
 	if w.metricsErr != nil {
 		return fmt.Errorf("start worker: %w", w.metricsErr)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	backlog := make(chan *bus.Delivery, min(max(w.cfg.Parallel/4, 1), maxBacklog))
 	failed := make(chan error, 4)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
@@ -115,18 +117,14 @@ func (w *Worker) Run(ctx context.Context) error {
 			}
 		})
 	}
+	w.slots.play = func(delivery *bus.Delivery) { group.Go(func() { w.handle(ctx, delivery) }) }
 	start(w.followResults)
 	start(w.followCancellations)
 	start(w.followParallel)
 	start(func(ctx context.Context) error { w.extend(ctx); return nil })
-	start(func(ctx context.Context) error { return w.fetch(ctx, queue, backlog) })
-	for range w.cfg.Parallel {
-		group.Go(func() {
-			for delivery := range backlog {
-				w.handle(ctx, delivery)
-			}
-		})
-	}
+	start(func(ctx context.Context) error {
+		return w.followQueues(ctx, func(sweepID string) { group.Go(func() { w.fetch(ctx, sweepID) }) })
+	})
 	group.Wait()
 	w.releaseAll()
 	select {
@@ -137,39 +135,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// fetch moves jobs from the queue to the backlog. Connection trouble is waited out: NATS reconnects by itself.
-func (w *Worker) fetch(ctx context.Context, queue *bus.Queue, backlog chan<- *bus.Delivery) error {
-	defer close(backlog)
-	for ctx.Err() == nil {
-		deliveries, err := queue.Fetch(ctx, max(cap(backlog)-len(backlog), 1), fetchWait)
-		if err != nil && ctx.Err() == nil {
-			w.peers.Logger.Warn("cannot fetch jobs, trying again", "error", err)
-			if !pause(ctx, time.Second) {
-				break
-			}
-		}
-		for _, delivery := range deliveries {
-			w.hold(delivery)
-		}
-		for _, delivery := range deliveries {
-			select {
-			case backlog <- delivery:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
-	return nil
-}
-
 // handle plays one rollout as far as it goes and decides what becomes of its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
-	id := delivery.Rollout.GetId()
-	if ctx.Err() != nil || !w.limits.acquire(ctx, delivery) {
+	defer w.slots.surrender(delivery.Rollout.GetSweepId())
+	if ctx.Err() != nil {
 		return // releaseAll gives it back
 	}
+	id := delivery.Rollout.GetId()
 	err := w.play(w.peers.Trace(ctx, id), delivery)
-	w.limits.surrender(delivery.Rollout.GetSweepId())
 	if lost(err) && delivery.Attempt >= w.cfg.Attempts && ctx.Err() == nil {
 		err = w.writeOff(ctx, delivery, err)
 	}
@@ -216,7 +189,7 @@ func (w *Worker) followCancellations(ctx context.Context) error {
 }
 
 func (w *Worker) followParallel(ctx context.Context) error {
-	return w.peers.Bus.FollowParallel(ctx, w.limits.tell)
+	return w.peers.Bus.FollowParallel(ctx, w.slots.tell)
 }
 
 func (w *Worker) isCancelled(sweepID string, round int32) bool {

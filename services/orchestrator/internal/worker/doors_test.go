@@ -9,67 +9,12 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// crowd is a sweep's rollouts that want to play, in order.
-type crowd []<-chan struct{}
-
-// on returns how many of them may.
-func (c crowd) on() (n int) {
-	for _, turn := range c {
-		select {
-		case <-turn:
-			n++
-		default:
-		}
-	}
-	return n
-}
-
-// TestLimits tells a worker numbers of a sweep, before, while and after its rollouts play.
-func TestLimits(t *testing.T) {
-	var l limits
-	var a, b crowd
-	check := func(what string, wantA, wantB int) {
-		t.Helper()
-		if gotA, gotB := a.on(), b.on(); gotA != wantA || gotB != wantB {
-			t.Errorf("%s: got %d of a and %d of b that began, want %d and %d", what, gotA, gotB, wantA, wantB)
-		}
-	}
-	for range 6 {
-		a, b = append(a, l.join("a", 2)), append(b, l.join("b", 0))
-	}
-	check("as they were queued", 2, 6)
-	l.tell("a", 3)
-	check("more", 3, 6)
-	a = append(a, l.join("a", 6))
-	check("with another one that was queued with more", 3, 6)
-	l.tell("a", 1)
-	l.surrender("a")
-	l.surrender("a")
-	check("less, while one still plays", 3, 6)
-	l.surrender("a")
-	check("less, when none plays any more", 4, 6)
-	l.tell("b", 1) // of which six play
-	b = append(b, l.join("b", 0))
-	for range 5 {
-		l.surrender("b")
-	}
-	check("a limit for a sweep that had none", 4, 6)
-	l.surrender("b")
-	check("a limit for a sweep that had none, when all are done", 4, 7)
-	l.tell("a", 0)
-	check("no limit any more", 7, 7)
-	l.join("once", 1)
-	l.surrender("once")
-	if l.sweeps["once"] != nil {
-		t.Errorf("a sweep that was never limited and is done: got %+v, want it forgotten", l.sweeps["once"])
-	}
-}
-
 // doors lets the first turn of each rollout wait until the test opens it.
 type doors struct {
 	mu    sync.Mutex
 	doors map[string]chan struct{}
 	begun []string
+	free  bool // no further one waits
 }
 
 func (d *doors) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
@@ -83,6 +28,9 @@ func (d *doors) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*ag
 		d.doors = make(map[string]chan struct{})
 	}
 	d.doors[req.GetRolloutId()] = door
+	if d.free {
+		close(door)
+	}
 	d.mu.Unlock()
 	select {
 	case <-door:
@@ -92,12 +40,12 @@ func (d *doors) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*ag
 	}
 }
 
-// inside returns the rollouts that have begun, of a sweep.
+// inside returns the rollouts that have begun, of a sweep or, without one, of all.
 func (d *doors) inside(sweep string) (ids []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range d.begun {
-		if strings.HasPrefix(id, sweep+".") {
+		if sweep == "" || strings.HasPrefix(id, sweep+".") {
 			ids = append(ids, id)
 		}
 	}
@@ -108,6 +56,20 @@ func (d *doors) open(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	close(d.doors[id])
+}
+
+// openAll lets all go on, and whoever comes later.
+func (d *doors) openAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.free = true
+	for _, door := range d.doors {
+		select {
+		case <-door:
+		default:
+			close(door)
+		}
+	}
 }
 
 // TestParallelChanges lets a sweep go on with other numbers while a worker runs and all its jobs wait in the queue with the first one. Another sweep,
@@ -140,9 +102,9 @@ func TestParallelChanges(t *testing.T) {
 	set(9, 0) // of a command line that creates the first part of the run again
 	set(2, 2)
 	until(t, "the worker knows", func() bool {
-		w.limits.mu.Lock()
-		defer w.limits.mu.Unlock()
-		return w.limits.sweeps["a"].limit == 2
+		w.slots.mu.Lock()
+		defer w.slots.mu.Unlock()
+		return w.slots.told["a"] == 2
 	})
 	playing(3, 1)
 	first := d.inside("a")

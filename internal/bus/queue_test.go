@@ -1,0 +1,141 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+func job(id string) *busv1.Job { return &busv1.Job{Rollout: &busv1.Rollout{Id: id}} }
+
+// TestQueuesOfSweeps fetches from the queue of a sweep behind another one's jobs, and forgets consumers that nobody uses, but none of their jobs.
+func TestQueuesOfSweeps(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, bus.DefaultConfig())
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := b.Enqueue(ctx, []*busv1.Job{job("a.0"), job("a.1"), job("b.0")}); err != nil {
+		t.Fatal(err)
+	}
+	const lease = 100 * time.Millisecond
+	fetch := func(sweepID string, n, want int) []*bus.Delivery {
+		t.Helper()
+		queue, err := b.Jobs(ctx, sweepID, lease)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := queue.Fetch(ctx, n, time.Minute)
+		if err != nil || len(deliveries) != want {
+			t.Fatalf("Fetch from %s: got %d jobs and %v, want %d and nil", sweepID, len(deliveries), err, want)
+		}
+		return deliveries
+	}
+	fetch("a", 1, 1)
+	done := fetch("b", 5, 1)[0]
+	if got := done.Rollout.GetId(); got != "b.0" {
+		t.Errorf("job of b: got %s, want b.0", got)
+	}
+	if err := done.Done(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for sweepID, want := range map[string]bool{"a": true, "b": false} {
+		if got, err := b.HasJobs(ctx, sweepID); got != want || err != nil {
+			t.Errorf("HasJobs(%s): got %v, %v, want %v", sweepID, got, err, want)
+		}
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for range ticker.C { // the test's own time limit ends it
+		_, errA := js.Consumer(ctx, "JOBS", "sweep-a")
+		_, errB := js.Consumer(ctx, "JOBS", "sweep-b")
+		if errors.Is(errA, jetstream.ErrConsumerNotFound) && errors.Is(errB, jetstream.ErrConsumerNotFound) {
+			break
+		}
+	}
+	for _, again := range fetch("a", 5, 2) {
+		if again.Attempt != 1 {
+			t.Errorf("attempt of %s behind a new consumer: got %d, want 1", again.Rollout.GetId(), again.Attempt)
+		}
+	}
+}
+
+// await reads until all given sweeps were heard of.
+func await(t *testing.T, heard <-chan string, sweeps ...string) {
+	t.Helper()
+	for len(sweeps) > 0 { // the test's own time limit ends it
+		sweepID := <-heard
+		if sweepID == "done" {
+			t.Error("heard of done, which has no job")
+		}
+		sweeps = slices.DeleteFunc(sweeps, func(id string) bool { return id == sweepID })
+	}
+}
+
+// TestFollowQueues hears of jobs that are there, that are queued later, and that somebody queued without telling.
+func TestFollowQueues(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, bus.DefaultConfig())
+	ctx := t.Context()
+	if err := b.Enqueue(ctx, []*busv1.Job{job("known.0"), job("done.0"), job("new.0")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, sweepID := range []string{"known", "done"} { // of both there is a consumer
+		queue, err := b.Jobs(ctx, sweepID, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := queue.Fetch(ctx, 1, time.Minute)
+		if err != nil || len(held) != 1 {
+			t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(held), err)
+		}
+		if sweepID == "done" {
+			if err := held[0].Done(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, every := range []time.Duration{time.Hour, 20 * time.Millisecond} {
+		following, stop := context.WithCancel(ctx)
+		heard, ended := make(chan string), make(chan error, 1)
+		go func() {
+			ended <- b.FollowQueues(following, every, func(sweepID string) {
+				select {
+				case heard <- sweepID:
+				case <-following.Done():
+				}
+			}, func(err error) { t.Errorf("look at all queues: got %v, want nil", err) })
+		}()
+		await(t, heard, "known", "new")
+		if every == time.Hour {
+			if err := b.Enqueue(ctx, []*busv1.Job{job("later.0")}); err != nil {
+				t.Fatal(err)
+			}
+			await(t, heard, "later")
+		} else {
+			raw, err := proto.Marshal(job("silent.0"))
+			if err == nil {
+				err = conn.Publish("jobs.silent.0", raw)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			await(t, heard, "silent", "known")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("FollowQueues: got %v, want nil", err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+)
+
+// followQueues calls begin with each sweep that has jobs and whose jobs nobody here fetches.
+func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) error {
+	return w.peers.Bus.FollowQueues(ctx, w.lookEvery, func(sweepID string) {
+		if w.slots.serve(sweepID) {
+			begin(sweepID)
+		}
+	}, func(err error) {
+		w.peers.Logger.Warn("cannot see all queues, trying again", "error", err)
+	})
+}
+
+// fetch moves the jobs of a sweep from its queue to where they wait for a slot, until the sweep has none. Connection trouble is waited out: NATS
+// reconnects by itself.
+func (w *Worker) fetch(ctx context.Context, sweepID string) {
+	var queue *bus.Queue
+	for {
+		n, heard, ok := w.slots.room(ctx, sweepID)
+		if !ok {
+			return
+		}
+		left, err := w.fetchSome(ctx, sweepID, &queue, n)
+		if err != nil && ctx.Err() == nil {
+			w.peers.Logger.Warn("cannot fetch jobs, trying again", "sweep", sweepID, "error", err)
+			queue = nil // the server may have forgotten it
+			pause(ctx, time.Second)
+		}
+		if !left && err == nil && w.slots.leave(sweepID, heard) {
+			return
+		}
+	}
+}
+
+// fetchSome fetches up to n jobs of a sweep, from a queue that it opens if there is none. left is false if the sweep has no job, here or elsewhere.
+func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (left bool, err error) {
+	if *queue == nil {
+		if *queue, err = w.peers.Bus.Jobs(ctx, sweepID, w.cfg.Lease); err != nil {
+			return true, err
+		}
+	}
+	deliveries, err := (*queue).Fetch(ctx, n, w.fetchWait)
+	for _, delivery := range deliveries {
+		w.hold(delivery)
+	}
+	w.slots.offer(deliveries)
+	if err != nil || len(deliveries) > 0 {
+		return true, err
+	}
+	return w.peers.Bus.HasJobs(ctx, sweepID)
+}
