@@ -64,8 +64,8 @@ type call struct {
 	deadline time.Time // zero if there is none
 
 	mu     sync.Mutex
-	timer  *time.Timer
-	reason string // why the last try failed
+	timer  *time.Timer // nil while there is nothing to wait for
+	reason string      // why the last try failed
 	ended  bool
 }
 
@@ -78,9 +78,11 @@ type callKey struct{}
 func (w *waits) begin(ctx context.Context, conn connection) (context.Context, *call) {
 	c := &call{waits: w, conn: conn, began: time.Now()}
 	c.deadline, _ = ctx.Deadline()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.timer = time.AfterFunc(noticeAfter, c.late)
+	if w.client || conn.GetState() != connectivity.Ready {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.timer = time.AfterFunc(noticeAfter, c.late)
+	}
 	return context.WithValue(ctx, callKey{}, c), c
 }
 
@@ -129,6 +131,9 @@ func (c *call) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reason = status.Convert(err).Message()
+	if c.timer == nil && !c.ended {
+		c.timer = time.AfterFunc(noticeAfter, c.late)
+	}
 	if !c.ended && time.Since(c.began) >= noticeAfter {
 		c.tried()
 	}
@@ -139,7 +144,9 @@ func (c *call) end(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
-	c.timer.Stop()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	code := status.Code(err)
 	switch {
 	case err == nil:
