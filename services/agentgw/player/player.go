@@ -202,9 +202,9 @@ func parseTerminal(string) (*agentgwv1.Player, error) {
 // terminal is the name of the plug-in that waits for a terminal's address.
 const terminal = "cli"
 
-// AtTerminal says whether a person at the terminal of this process is to play, and for how long they may think.
-func AtTerminal(p *agentgwv1.Player) (timeout time.Duration, ok bool) {
-	return terminalTimeout, p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
+// AtTerminal says whether a person at the terminal of this process is to play.
+func AtTerminal(p *agentgwv1.Player) bool {
+	return p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
 }
 
 // parseSecurePlugin keeps the scheme: a gateway that does not know it refuses the address, where it would drop a field of its own.

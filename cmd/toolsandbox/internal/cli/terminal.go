@@ -36,7 +36,7 @@ func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *
 		players []*agentgwv1.Player
 	}{{worldv1.Role_ROLE_AGENT, spec.Agents}, {worldv1.Role_ROLE_USER, spec.Users}} {
 		for _, p := range side.players {
-			if _, ok := player.AtTerminal(p); !ok {
+			if !player.AtTerminal(p) {
 				continue
 			}
 			if console == nil {
@@ -101,7 +101,7 @@ func (p people) close() error {
 // atTerminal says whether a person plays.
 func atTerminal(players ...*agentgwv1.Player) bool {
 	for _, p := range players {
-		if _, ok := player.AtTerminal(p); ok {
+		if player.AtTerminal(p) {
 			return true
 		}
 	}
