@@ -180,7 +180,10 @@ func (r *record) Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other 
 	revision, err := r.server.said.RecordExchange(ctx, r.rolloutID, r.index, raw, r.revision)
 	switch {
 	case errors.Is(err, bus.ErrExists):
-		return r.read(ctx)
+		if other, err = r.read(ctx); err == nil && other == nil {
+			err = fmt.Errorf("%w: exchange %d of %s: another one is stored and cannot be found", errRecord, r.index, r.rolloutID)
+		}
+		return other, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}

@@ -16,7 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -137,5 +139,36 @@ func TestTurnAtTwoGateways(t *testing.T) {
 	tries := exchangeOf(t, b, request).GetTries()
 	if len(tries) != 1 || string(tries[0].GetAnswer()) != says(openaiModel, text) {
 		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)
+	}
+}
+
+// lostExchanges has an exchange that another gateway stored, and cannot read it yet.
+type lostExchanges struct{}
+
+func (lostExchanges) Exchange(context.Context, string, int32) ([]byte, uint64, error) {
+	return nil, 0, bus.ErrNotFound
+}
+
+func (lostExchanges) RecordExchange(context.Context, string, int32, []byte, uint64) (uint64, error) {
+	return 0, bus.ErrExists
+}
+
+// TestTurnUnrecorded does not play an answer of which it cannot say that it is the one in the record.
+func TestTurnUnrecorded(t *testing.T) {
+	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
+	b := natstest.Start(t)
+	server, err := agentgw.NewServer(withKeys(nil), b, lostExchanges{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := askModel(openaiModel, f.URL)
+	if got, err := server.Respond(t.Context(), request); status.Code(err) != codes.Unavailable {
+		t.Errorf("got %v and %v, want %s", got, err, codes.Unavailable)
+	}
+	if raw, err := b.Reply(t.Context(), request.GetRolloutId(), request.GetIndex()); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("reply: got %q and %v, want none", raw, err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -114,10 +114,12 @@ func TestVertexURL(t *testing.T) {
 	}
 }
 
+// parts is an answer whose only candidate has these.
+func parts(text string) string {
+	return `{"candidates":[{"content":{"parts":` + text + `},"finishReason":"STOP"}]}`
+}
+
 func TestDecode(t *testing.T) {
-	parts := func(text string) string {
-		return `{"candidates":[{"content":{"parts":` + text + `},"finishReason":"STOP"}]}`
-	}
 	tests := map[string]struct {
 		body string
 		want provider.Answer
@@ -170,6 +172,10 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// TestDecodeGarbage gives what is no answer.
+func TestDecodeGarbage(t *testing.T) {
 	for _, body := range []string{"", "not json", "{}", "[]", `{"candidates":5}`, parts(`"x"`), parts(`[{"text":5}]`), parts(`[{"functionCall":"f"}]`)} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)

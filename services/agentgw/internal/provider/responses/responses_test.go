@@ -108,6 +108,10 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// TestDecodeGarbage gives what is no answer.
+func TestDecodeGarbage(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":"x"}]}`,
 		`{"output":[{"type":"message","content":[{"text":5}]}]}`, `{"output":[{"type":"function_call","call_id":5}]}`, `{"output":[],"usage":5}`,
