@@ -63,6 +63,7 @@ func (c Config) Validate() error {
 type Bus struct {
 	js          jetstream.JetStream
 	shards      int
+	retention   time.Duration
 	streams     map[string]jetstream.Stream
 	setups      *lru.Cache[string, *setupv1.Setup]
 	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
@@ -82,7 +83,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	if err != nil {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	b := &Bus{js: js, shards: cfg.Shards, streams: make(map[string]jetstream.Stream), setups: setups, evaluations: evaluations}
+	b := &Bus{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups, evaluations: evaluations}
 	for _, stream := range streamConfigs(cfg) {
 		handle, err := js.CreateOrUpdateStream(ctx, stream)
 		if err != nil {

@@ -27,6 +27,10 @@ func entry(attempt int32) *busv1.LogEntry {
 	return &busv1.LogEntry{Claim: &busv1.Claim{Worker: "w", Attempt: attempt}}
 }
 
+func opening(id string, attempt int32) *busv1.LogEntry {
+	return &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: id}}, Claim: &busv1.Claim{Worker: "w", Attempt: attempt}}
+}
+
 func TestAppendFencesAllButOneWriter(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
@@ -35,7 +39,7 @@ func TestAppendFencesAllButOneWriter(t *testing.T) {
 	var group sync.WaitGroup
 	for writer := range writers {
 		group.Go(func() {
-			switch _, err := b.Append(ctx, "s.1", entry(int32(writer)), 0); {
+			switch _, err := b.Append(ctx, "s.1", opening("s.1", int32(writer)), bus.Position{}); {
 			case err == nil:
 				wins.Store(writer, true)
 			case !errors.Is(err, bus.ErrFenced):
@@ -53,10 +57,10 @@ func TestAppendFencesAllButOneWriter(t *testing.T) {
 	if err != nil || len(log.Entries) != 1 {
 		t.Fatalf("ReadLog: got %v and %v, want one entry and nil", log, err)
 	}
-	if _, err := b.Append(ctx, "s.1", entry(9), log.Last); err != nil {
+	if _, err := b.Append(ctx, "s.1", entry(9), log.End); err != nil {
 		t.Fatalf("Append after the last entry: %v", err)
 	}
-	if _, err := b.Append(ctx, "s.1", entry(10), log.Last); !errors.Is(err, bus.ErrFenced) {
+	if _, err := b.Append(ctx, "s.1", entry(10), log.End); !errors.Is(err, bus.ErrFenced) {
 		t.Fatalf("Append after an entry that is not the last: got %v, want ErrFenced", err)
 	}
 }
@@ -84,13 +88,28 @@ func TestResultIsCreatedOnce(t *testing.T) {
 	}
 }
 
-func TestReplyKeepsTheFirstWriter(t *testing.T) {
+// TestReplyIsReplaced keeps the first reply unless the writer names the one that it replaces.
+func TestReplyIsReplaced(t *testing.T) {
 	b := natstest.Start(t)
-	for _, text := range []string{"first", "second"} {
-		got, err := b.RecordReply(t.Context(), "s.1", 3, []byte(text))
-		if err != nil || string(got) != "first" {
-			t.Fatalf("RecordReply(%q): got %q and %v, want \"first\" and nil", text, got, err)
+	var revision uint64
+	for _, c := range []struct {
+		text   string
+		before *uint64
+		want   error
+		stored string
+	}{
+		{"first", new(uint64), nil, "first"},
+		{"second", new(uint64), bus.ErrExists, "first"},
+		{"third", &revision, nil, "third"},
+	} {
+		if err := b.RecordReply(t.Context(), "s.1", 3, []byte(c.text), *c.before); !errors.Is(err, c.want) {
+			t.Fatalf("RecordReply(%q): got %v, want %v", c.text, err, c.want)
 		}
+		got, at, err := b.Reply(t.Context(), "s.1", 3)
+		if err != nil || string(got) != c.stored {
+			t.Fatalf("Reply: got %q and %v, want %q", got, err, c.stored)
+		}
+		revision = at
 	}
 }
 
@@ -180,7 +199,7 @@ func TestFollowDeliversInOrderWithTraceContext(t *testing.T) {
 	b := natstest.Start(t)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	publish := trace.ContextWithSpanContext(t.Context(), span)
-	var last uint64
+	var last bus.Position
 	for i := range int32(5) {
 		seq, err := b.Append(publish, "s.1", entry(i), last)
 		if err != nil {

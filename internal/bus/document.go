@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,7 +30,7 @@ func (b *Bus) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error
 	if err != nil {
 		return "", err
 	}
-	if _, _, err := b.publish(ctx, setupSubject(digest), raw); err != nil {
+	if err := b.putDocument(ctx, setupStream, setupSubject(digest), raw); err != nil {
 		return "", fmt.Errorf("store setup %s: %w", setup.GetName(), err)
 	}
 	b.setups.Add(digest, setup)
@@ -41,13 +42,9 @@ func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) 
 	if setup, ok := b.setups.Get(digest); ok {
 		return setup, nil
 	}
-	msg, err := b.last(ctx, setupStream, setupSubject(digest))
-	if err != nil {
+	setup := &setupv1.Setup{}
+	if err := b.document(ctx, setupStream, setupSubject(digest), digest, setup); err != nil {
 		return nil, fmt.Errorf("read setup: %w", err)
-	}
-	setup, err := decode[setupv1.Setup](msg.Subject, msg.Data)
-	if err != nil {
-		return nil, err
 	}
 	b.setups.Add(digest, setup)
 	return setup, nil
@@ -60,7 +57,7 @@ func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evalua
 	if err != nil {
 		return "", err
 	}
-	if _, _, err := b.publish(ctx, evaluationSubject(digest), raw); err != nil {
+	if err := b.putDocument(ctx, evaluationStream, evaluationSubject(digest), raw); err != nil {
 		return "", fmt.Errorf("store evaluation: %w", err)
 	}
 	b.evaluations.Add(digest, evaluation)
@@ -72,14 +69,39 @@ func (b *Bus) Evaluation(ctx context.Context, digest string) (*evaluationv1.Eval
 	if evaluation, ok := b.evaluations.Get(digest); ok {
 		return evaluation, nil
 	}
-	msg, err := b.last(ctx, evaluationStream, evaluationSubject(digest))
-	if err != nil {
+	evaluation := &evaluationv1.Evaluation{}
+	if err := b.document(ctx, evaluationStream, evaluationSubject(digest), digest, evaluation); err != nil {
 		return nil, fmt.Errorf("read evaluation: %w", err)
-	}
-	evaluation, err := decode[evaluationv1.Evaluation](msg.Subject, msg.Data)
-	if err != nil {
-		return nil, err
 	}
 	b.evaluations.Add(digest, evaluation)
 	return evaluation, nil
+}
+
+// putDocument stores a document unless it is there. Where streams forget, it is stored again, so that it is kept as long as the sweep that
+// needs it.
+func (b *Bus) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
+	existing, err := b.create(ctx, stream, subject, raw)
+	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
+		return err
+	}
+	if _, _, err := b.publish(ctx, subject, raw); err != nil {
+		return err
+	}
+	return b.purgeOlder(ctx, stream, subject)
+}
+
+// document reads what is stored under a digest. One that is not what the digest says is as good as missing: whoever creates the sweep again
+// stores it anew.
+func (b *Bus) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
+	msg, err := b.last(ctx, stream, subject)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w; toolsandbox run --resume stores it again", stream, err)
+	}
+	if sum := sha256.Sum256(msg.Data); hex.EncodeToString(sum[:]) != digest {
+		return fmt.Errorf("stream %s, sequence %d: %w: %s has other content; toolsandbox run --resume stores it again", stream, msg.Sequence, ErrNotFound, subject)
+	}
+	if err := proto.Unmarshal(msg.Data, into); err != nil {
+		return fmt.Errorf("stream %s, sequence %d: %s: %w", stream, msg.Sequence, subject, err)
+	}
+	return nil
 }

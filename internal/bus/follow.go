@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,7 +16,8 @@ import (
 const followBatch = 1000
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until ctx is done (then it
-// returns nil) or handle fails. The handler's context carries the publisher's trace context.
+// returns nil) or handle fails. The handler's context carries the publisher's trace context. entry is nil if what is
+// stored is no entry any more; what the server itself cannot read is left out.
 func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
 	prefix := logSubject(shard, "")
 	return b.follow(ctx, logStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
@@ -23,72 +25,93 @@ func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 		if err != nil {
 			return fmt.Errorf("follow log: %w", err)
 		}
-		entry, err := decode[busv1.LogEntry](msg.Subject(), msg.Data())
+		entry, err := unseal(msg.Data())
 		if err != nil {
-			return err
+			entry = nil
 		}
 		return handle(ctx, strings.TrimPrefix(msg.Subject(), prefix), meta.Sequence.Stream, entry)
 	})
 }
 
-// FollowSnapshots is FollowLog for the snapshots of a shard.
+// FollowSnapshots is FollowLog for the snapshots of a shard. One that cannot be decoded is left out: it is as good as missing.
 func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
 		snapshot, err := decode[busv1.Snapshot](msg.Subject(), msg.Data())
 		if err != nil {
-			return err
+			return nil
 		}
 		return handle(ctx, snapshot)
 	})
 }
 
 // FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty. A rollout has one for each round in
-// which it ended.
+// which it ended. One that cannot be decoded is left out: it is as good as missing.
 func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
-	filter := ""
-	if sweepID != "" {
-		filter = sweepResultSubject(sweepID)
-	}
-	return b.follow(ctx, resultStream, filter, func(ctx context.Context, msg jetstream.Msg) error {
+	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
 		result, err := decode[busv1.Result](msg.Subject(), msg.Data())
 		if err != nil {
-			return err
+			return nil
 		}
 		return handle(ctx, result)
 	})
 }
 
-// errAll says that a bounded reading has come to its end.
-var errAll = errors.New("all was read")
+// resultFilter is the subject of a sweep's results, or of all if sweepID is empty.
+func resultFilter(sweepID string) string {
+	if sweepID == "" {
+		return "result.>"
+	}
+	return sweepResultSubject(sweepID)
+}
 
-// Results calls visit with every result of a sweep that is stored at the time of the call, oldest first.
+// Results calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty, that is stored at the time of the call,
+// oldest first. It may visit one more than once.
 func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
-	info, err := b.info(ctx, resultStream, sweepResultSubject(sweepID))
+	err := b.readAll(ctx, resultStream, resultFilter(sweepID), func(msg jetstream.Msg) {
+		if result, err := decode[busv1.Result](msg.Subject(), msg.Data()); err == nil {
+			visit(result)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("read results: %w", err)
 	}
-	if len(info.State.Subjects) == 0 {
-		return nil
+	return nil
+}
+
+// readAll visits every message that matches a filter and can be read. It ends when the server has no more, since a message that cannot be
+// read stays in the server's count of those to come. A message may be visited more than once.
+func (b *Bus) readAll(ctx context.Context, stream, filter string, visit func(jetstream.Msg)) error {
+	var consumer jetstream.Consumer
+	err := attempt(ctx, func(ctx context.Context) (err error) {
+		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
+			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Minute,
+		})
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	err = b.follow(ctx, resultStream, sweepResultSubject(sweepID), func(_ context.Context, msg jetstream.Msg) error {
-		result, err := decode[busv1.Result](msg.Subject(), msg.Data())
+	defer func() {
+		// The server forgets the consumer by itself should this fail.
+		_ = b.streams[stream].DeleteConsumer(context.WithoutCancel(ctx), consumer.CachedInfo().Name)
+	}()
+	for {
+		batch, err := consumer.FetchNoWait(followBatch)
 		if err != nil {
 			return err
 		}
-		visit(result)
-		meta, err := msg.Metadata()
-		if err == nil && meta.NumPending == 0 {
-			err = errAll
+		n := 0
+		for msg := range batch.Messages() {
+			visit(msg)
+			n++
 		}
-		return err
-	})
-	switch {
-	case errors.Is(err, errAll):
-		return nil
-	case err == nil: // ctx is done
-		err = ctx.Err()
+		if err := errors.Join(batch.Error(), ctx.Err()); err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
 	}
-	return fmt.Errorf("read results: %w", err)
 }
 
 // FollowCancellations calls handle with the id of every cancelled sweep and the last round that is cancelled, as FollowLog does.
@@ -103,20 +126,9 @@ func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID strin
 	})
 }
 
-// ResultIDs calls visit with the rollout id and the round of every stored result at the time of the call.
+// ResultIDs calls visit with the rollout id and the round of every result that Results visits.
 func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
-	filter := "result.>"
-	if sweepID != "" {
-		filter = sweepResultSubject(sweepID)
-	}
-	info, err := b.info(ctx, resultStream, filter)
-	if err != nil {
-		return fmt.Errorf("list results: %w", err)
-	}
-	for subject := range info.State.Subjects {
-		visit(splitRoundKey(strings.TrimPrefix(subject, resultSubject("", 0))))
-	}
-	return nil
+	return b.Results(ctx, sweepID, func(result *busv1.Result) { visit(result.GetRollout().GetId(), result.GetRound()) })
 }
 
 // SweepIDs returns the ids of all stored sweeps, in no order.

@@ -136,7 +136,11 @@ func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
-			if !isWrongSequence(err) { // in the queue already counts as queued
+			if !isWrongSequence(err) {
+				return err
+			}
+			// It is in the queue already, unless that cannot be read.
+			if _, err := b.create(ctx, jobStream, future.Msg().Subject, future.Msg().Data); err != nil {
 				return err
 			}
 		case <-ctx.Done():

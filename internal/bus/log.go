@@ -15,70 +15,130 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// Append adds an entry to a rollout's log and returns its stream sequence, which is the lastSeq of the next append.
-// lastSeq is the sequence of the log's last entry as the caller knows it, 0 for a new log. ErrFenced means that
-// it is not the last one: nothing was written. After any other error the entry may have been written; appending the same
-// entry again with the same lastSeq is safe and finds out.
-func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, lastSeq uint64) (uint64, error) {
-	raw, err := proto.Marshal(entry)
+// Append adds an entry to a rollout's log and returns the position behind it, which is that of the next
+// append. It sets the entry's number and digests. after is the log's end as the caller knows it, the zero
+// value for a new log. ErrFenced means that it is not the end: nothing was written. After any other error
+// the entry may have been written; appending the same entry again with the same position is safe and finds
+// out.
+func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
+	raw, err := seal(entry, after)
 	if err != nil {
-		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, err)
+		return Position{}, fmt.Errorf("append to log of %s: %w", rolloutID, err)
 	}
 	shard := b.shardOf(rolloutID)
 	subject := logSubject(shard, rolloutID)
-	seq, repeated, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(lastSeq))
+	seq, repeated, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(after.Sequence))
 	if isWrongSequence(err) && repeated {
 		// The acknowledgement may be what was lost: look whether it was us who moved the log.
 		if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
-			return last.Sequence, nil
+			return positionOf(entry, last.Sequence), nil
 		}
 	}
 	if isWrongSequence(err) {
-		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, ErrFenced)
+		err = ErrFenced
 	}
 	if err != nil {
-		return 0, fmt.Errorf("append to log of %s: %w", rolloutID, err)
+		return Position{}, fmt.Errorf("append to log of %s: %w", rolloutID, err)
 	}
-	return seq, nil
+	return positionOf(entry, seq), nil
+}
+
+// Reopen appends an entry that opens a log anew behind one that cannot be read, which ended at the given
+// position. If not even its newest entry can be read, the position is the zero value and what is left of
+// the log is removed first. Errors are those of Append.
+func (b *Bus) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
+	if end.Sequence == 0 {
+		stream := logStream(b.shardOf(rolloutID))
+		if err := b.purge(ctx, stream, logSubject(b.shardOf(rolloutID), rolloutID)); err != nil {
+			return Position{}, fmt.Errorf("remove damaged log of %s: %w", rolloutID, err)
+		}
+	}
+	return b.Append(ctx, rolloutID, entry, end)
 }
 
 // Log is a rollout's log as it is stored.
 type Log struct {
-	// Entries are all entries, oldest first.
+	// Entries are all entries from the last one that opens the log on, oldest first.
 	Entries []*busv1.LogEntry
-	// Last is the stream sequence of the last entry, 0 if there is none: the lastSeq of the next Append.
-	Last uint64
-	// Begun and Updated are when the first and the last entry were stored. For people only: nothing that is reproducible may
-	// depend on them.
+	// End is the position of the next Append.
+	End Position
+	// Begun and Updated are when the first and the last entry were stored. For people only: nothing that
+	// is reproducible may depend on them.
 	Begun, Updated time.Time
 }
 
-// ReadLog returns a rollout's log; it has no entries if there is none. Each entry says which one it was appended to, so that it is read from its
-// end: to look for the next entry the server would walk over those of other rollouts in between.
+// ReadLog returns a rollout's log; it has no entries if there is none. ErrDamaged says that one of its
+// entries is missing or not what was stored; the log then holds the entries behind that one, if any. Each entry says which one it was appended to, so that it is read from its end: to look for the
+// next entry the server would walk over those of other rollouts in between.
 func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	log := &Log{}
-	stream := logStream(b.shardOf(rolloutID))
-	msg, err := b.last(ctx, stream, logSubject(b.shardOf(rolloutID), rolloutID))
+	stream, subject := logStream(b.shardOf(rolloutID)), logSubject(b.shardOf(rolloutID), rolloutID)
+	msg, err := b.last(ctx, stream, subject)
+	if errors.Is(err, ErrNotFound) {
+		if msg, err = b.newest(ctx, stream, subject, rolloutID); msg == nil && err == nil {
+			return log, nil
+		}
+	}
 	for err == nil {
 		var entry *busv1.LogEntry
-		if entry, err = decode[busv1.LogEntry](msg.Subject, msg.Data); err != nil {
+		if entry, err = b.link(log, msg, rolloutID, subject); err != nil {
+			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: %w", ErrDamaged, rolloutID, stream, msg.Sequence, err)
 			break
-		}
-		if len(log.Entries) == 0 {
-			log.Last, log.Updated = msg.Sequence, msg.Time
 		}
 		log.Entries, log.Begun = append(log.Entries, entry), msg.Time
-		var before uint64
-		if before, err = strconv.ParseUint(msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64); err != nil || before == 0 {
+		if entry.GetStart() != nil {
 			break
 		}
-		msg, err = b.at(ctx, stream, before)
+		before, parseErr := strconv.ParseUint(msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
+		if parseErr != nil || before == 0 {
+			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: it neither opens a log nor names an entry before it",
+				ErrDamaged, rolloutID, stream, msg.Sequence)
+			break
+		}
+		if msg, err = b.at(ctx, stream, before); errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: entry %d is gone or cannot be read; it may have been kept for longer than --bus-retention",
+				ErrDamaged, rolloutID, stream, before, entry.GetNumber()-1)
+		}
 	}
-	if err != nil && !errors.Is(err, ErrNotFound) { // there is none, or its retention has ended
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return nil, fmt.Errorf("read log of %s: %w", rolloutID, err)
 	}
 	slices.Reverse(log.Entries)
-	return log, nil
+	return log, err
+}
+
+// link decodes the entry before those that were read, which are in reverse order.
+func (b *Bus) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject string) (*busv1.LogEntry, error) {
+	if msg.Subject != subject {
+		return nil, fmt.Errorf("an entry of %s stands there", msg.Subject)
+	}
+	entry, err := unseal(msg.Data)
+	if err != nil {
+		return nil, err
+	}
+	if start := entry.GetStart(); start != nil && start.GetRollout().GetId() != rolloutID {
+		return nil, fmt.Errorf("it opens the log of rollout %q", start.GetRollout().GetId())
+	}
+	if len(log.Entries) == 0 {
+		log.End, log.Updated = positionOf(entry, msg.Sequence), msg.Time
+		return entry, nil
+	}
+	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))
+}
+
+// newest returns the last message of a subject that seemed to have none: nil if that is so, ErrDamaged if it has messages and the newest cannot
+// be read.
+func (b *Bus) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
+	info, err := b.info(ctx, stream, subject)
+	if err != nil || info.State.Subjects[subject] == 0 {
+		return nil, err
+	}
+	msg, err := b.last(ctx, stream, subject) // it may have been written just now
+	if errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("%w: log of rollout %s, stream %s: the newest of its %d entries cannot be read",
+			ErrDamaged, rolloutID, stream, info.State.Subjects[subject])
+	}
+	return msg, err
 }
 
 // PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing the same one again
@@ -94,18 +154,26 @@ func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) err
 	return nil
 }
 
-// ReadSnapshots returns all snapshots of a session, oldest first; the same one may occur more than once.
+// ReadSnapshots returns all snapshots of a session that can be read, oldest first; the same one may occur more than once. What is missing is told by
+// comparing them with the versions that the log names.
 func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
 	var snapshots []*busv1.Snapshot
 	shard := b.shardOf(sessionID)
 	subject := snapshotSubject(shard, sessionID)
 	err := b.all(ctx, snapshotStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
-		snapshot, err := decode[busv1.Snapshot](subject, msg.Data)
-		snapshots = append(snapshots, snapshot)
-		return err
+		if snapshot, err := decode[busv1.Snapshot](subject, msg.Data); err == nil {
+			snapshots = append(snapshots, snapshot)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots of %s: %w", sessionID, err)
 	}
 	return snapshots, nil
 }
+
+// LogStream returns the name of the stream that holds a rollout's log, for messages to people.
+func (b *Bus) LogStream(rolloutID string) string { return logStream(b.shardOf(rolloutID)) }
+
+// SnapshotStream returns the name of the stream that holds a session's snapshots, for messages to people.
+func (b *Bus) SnapshotStream(sessionID string) string { return snapshotStream(b.shardOf(sessionID)) }

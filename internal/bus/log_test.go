@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -14,15 +15,19 @@ import (
 func TestReadLogAmongOthers(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	last, want := make(map[string]uint64), make(map[string][]string)
+	last, want := make(map[string]bus.Position), make(map[string][]string)
 	for n := range 12 {
 		id := fmt.Sprintf("s.%d", n%4%3) // s.0 has twice as many entries as the others
 		worker := fmt.Sprint("worker ", n)
-		seq, err := b.Append(ctx, id, &busv1.LogEntry{Claim: &busv1.Claim{Worker: worker}}, last[id])
+		entry := &busv1.LogEntry{Claim: &busv1.Claim{Worker: worker}}
+		if last[id].Sequence == 0 {
+			entry.Start = &busv1.Start{Rollout: &busv1.Rollout{Id: id}}
+		}
+		end, err := b.Append(ctx, id, entry, last[id])
 		if err != nil {
 			t.Fatal(err)
 		}
-		last[id], want[id] = seq, append(want[id], worker)
+		last[id], want[id] = end, append(want[id], worker)
 	}
 	for id, want := range want {
 		log, err := b.ReadLog(ctx, id)
@@ -36,11 +41,11 @@ func TestReadLogAmongOthers(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("entries of %s (-want +got):\n%s", id, diff)
 		}
-		if log.Last != last[id] || !log.Begun.Before(log.Updated) {
-			t.Errorf("log of %s: got last %d, begun %s, updated %s, want last %d and an order", id, log.Last, log.Begun, log.Updated, last[id])
+		if diff := cmp.Diff(last[id], log.End); diff != "" || !log.Begun.Before(log.Updated) {
+			t.Errorf("log of %s: begun %s, updated %s, want an order; end (-want +got):\n%s", id, log.Begun, log.Updated, diff)
 		}
 	}
-	if log, err := b.ReadLog(ctx, "s.3"); err != nil || len(log.Entries) != 0 || log.Last != 0 {
+	if log, err := b.ReadLog(ctx, "s.3"); err != nil || len(log.Entries) != 0 || log.End.Sequence != 0 {
 		t.Errorf("a log that does not exist: got %v and %v, want none", log, err)
 	}
 }

@@ -70,6 +70,33 @@ func excluded(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == codeMultipleUnfiltered || api.ErrorCode == codeFilterNotUnique)
 }
 
+// ResetJobs has the server hand out the jobs of the sweep anew if it takes those that are stored for done: none is with anybody, and none is to
+// come. So it is after the stream, but not the server's record of what was done, has lost its tail.
+func (b *Bus) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
+	name := jobConsumer + sweepID
+	err = attempt(ctx, func(ctx context.Context) error {
+		consumer, err := b.streams[jobStream].Consumer(ctx, name)
+		if err != nil {
+			return err
+		}
+		if info := consumer.CachedInfo(); info.NumAckPending > 0 || info.NumPending > 0 {
+			return nil
+		}
+		// The last job may have been done just now.
+		if reset, err = b.HasJobs(ctx, sweepID); !reset || err != nil {
+			return err
+		}
+		return b.streams[jobStream].DeleteConsumer(ctx, name)
+	})
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reset jobs of sweep %s: %w", sweepID, err)
+	}
+	return reset, nil
+}
+
 // HasJobs says whether a sweep has jobs, delivered or not.
 func (b *Bus) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 	_, err := b.next(ctx, jobStream, sweepJobSubject(sweepID), 1)

@@ -21,7 +21,6 @@ func answerSubject(id string, n int32) string   { return "answer." + id + "." + 
 
 // recordingConfig is the stream of recordings like another one. Requests repeat the conversation, so they are worth compressing.
 func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
-	like.MaxMsgsPerSubject = 1
 	like.Compression = jetstream.S2Compression
 	return like
 }
@@ -30,11 +29,7 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 // revision, which is 0 if there is none, and returns the new one's. ErrExists if another one is stored; after a lost acknowledgement that may be
 // this one.
 func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error) {
-	subject := exchangeSubject(rolloutID, index)
-	sequence, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(revision))
-	if isWrongSequence(err) {
-		err = ErrExists
-	}
+	sequence, err := b.replace(ctx, recordingStream, exchangeSubject(rolloutID, index), raw, revision)
 	if err != nil {
 		return 0, fmt.Errorf("record exchange %d of %s: %w", index, rolloutID, err)
 	}
@@ -66,19 +61,12 @@ func (b *Bus) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []by
 }
 
 func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error {
-	created, err := b.create(ctx, subject, raw)
+	existing, err := b.create(ctx, stream, subject, raw)
+	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
+		err = ErrExists
+	}
 	if err != nil {
 		return fmt.Errorf("store %s: %w", subject, err)
-	}
-	if created {
-		return nil
-	}
-	stored, err := b.last(ctx, stream, subject)
-	if err != nil {
-		return fmt.Errorf("store %s: %w", subject, err)
-	}
-	if !bytes.Equal(stored.Data, raw) {
-		return fmt.Errorf("store %s: %w", subject, ErrExists)
 	}
 	return nil
 }

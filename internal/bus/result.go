@@ -20,11 +20,11 @@ func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created 
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
-	created, err = b.create(ctx, resultSubject(id, result.GetRound()), raw)
+	existing, err := b.create(ctx, resultStream, resultSubject(id, result.GetRound()), raw)
 	if err != nil {
 		return false, fmt.Errorf("publish result of %s: %w", id, err)
 	}
-	return created, nil
+	return existing == nil, nil
 }
 
 // Result returns the result of a rollout's last round, ErrNotFound if there is none: then an earlier round's does not count any more.
@@ -46,26 +46,22 @@ func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*
 	return decode[busv1.Result](msg.Subject, msg.Data)
 }
 
-// RecordReply stores what a player answered for a message index unless something is stored already, and returns what is
-// stored: the first writer's bytes.
-func (b *Bus) RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error) {
-	created, err := b.create(ctx, replySubject(rolloutID, index), raw)
-	if err != nil {
-		return nil, fmt.Errorf("record reply %d of %s: %w", index, rolloutID, err)
+// RecordReply stores what a player answered for a message index in place of the record with a revision, which is 0 if there is none.
+// ErrExists if another one is stored; after a lost acknowledgement that may be this one.
+func (b *Bus) RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
+	if _, err := b.replace(ctx, replyStream, replySubject(rolloutID, index), raw, revision); err != nil {
+		return fmt.Errorf("record reply %d of %s: %w", index, rolloutID, err)
 	}
-	if created {
-		return raw, nil
-	}
-	return b.Reply(ctx, rolloutID, index)
+	return nil
 }
 
-// Reply returns a recorded answer, ErrNotFound if there is none.
-func (b *Bus) Reply(ctx context.Context, rolloutID string, index int32) ([]byte, error) {
+// Reply returns a recorded answer with its revision, ErrNotFound if there is none.
+func (b *Bus) Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
 	msg, err := b.last(ctx, replyStream, replySubject(rolloutID, index))
 	if err != nil {
-		return nil, fmt.Errorf("read reply: %w", err)
+		return nil, 0, fmt.Errorf("read reply: %w", err)
 	}
-	return msg.Data, nil
+	return msg.Data, msg.Sequence, nil
 }
 
 // PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing the same again succeeds.
@@ -74,19 +70,12 @@ func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	if err != nil {
 		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
 	}
-	created, err := b.create(ctx, sweepPlanSubject(sweep.GetId()), raw)
+	existing, err := b.create(ctx, sweepStream, sweepPlanSubject(sweep.GetId()), raw)
+	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
+		err = ErrExists
+	}
 	if err != nil {
 		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
-	}
-	if created {
-		return nil
-	}
-	stored, err := b.last(ctx, sweepStream, sweepPlanSubject(sweep.GetId()))
-	if err != nil {
-		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
-	}
-	if !bytes.Equal(stored.Data, raw) {
-		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), ErrExists)
 	}
 	return nil
 }

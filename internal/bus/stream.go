@@ -78,18 +78,13 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := kept(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
-	// Documents are stored again with each sweep, so that they are kept for as long as it. Only the last one counts.
-	document := func(name, subject string) jetstream.StreamConfig {
-		config := kept(name, subject)
-		config.MaxMsgsPerSubject = 1
-		return config
-	}
+	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever where the message that has to go cannot be read.
 	streams := []jetstream.StreamConfig{
 		jobs,
 		kept(resultStream, "result.>"),
 		kept(sweepStream, "sweep.>"),
-		document(setupStream, "setup.*"),
-		document(evaluationStream, "evaluation.*"),
+		kept(setupStream, "setup.*"),
+		kept(evaluationStream, "evaluation.*"),
 		kept(replyStream, "reply.>"),
 		recordingConfig(kept(recordingStream, "exchange.>", "answer.>")),
 	}
@@ -168,14 +163,62 @@ func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...j
 	return seq, attempts > 1, err
 }
 
-// create publishes to a subject that must have no message yet; created is false if it has one. After a lost
-// acknowledgement created may be false although this call made it.
-func (b *Bus) create(ctx context.Context, subject string, raw []byte) (created bool, err error) {
-	_, _, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
-	if isWrongSequence(err) {
-		return false, nil
+// create publishes to a subject that must have no message yet, and returns nil. If it has one, create
+// returns that; after a lost acknowledgement that may be this call's own. A message that cannot be read is
+// lost: it is removed and the new one takes its place.
+func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
+	for {
+		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
+		if !isWrongSequence(err) {
+			return nil, err
+		}
+		stored, err := b.last(ctx, stream, subject)
+		if err == nil {
+			return stored.Data, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err := b.purge(ctx, stream, subject); err != nil {
+			return nil, err
+		}
 	}
-	return err == nil, err
+}
+
+// replace publishes to a subject whose newest message has a sequence, 0 if there is none that can be read, and returns the new one's. It removes
+// those before. ErrExists if another message is the newest; after a lost acknowledgement that may be this one.
+func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) (sequence uint64, err error) {
+	for {
+		sequence, _, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
+		if !isWrongSequence(err) {
+			break
+		}
+		if _, err := b.last(ctx, stream, subject); !errors.Is(err, ErrNotFound) {
+			return 0, errors.Join(ErrExists, err)
+		}
+		if err := b.purge(ctx, stream, subject); err != nil {
+			return 0, err
+		}
+		before = 0
+	}
+	if err == nil && before > 0 {
+		err = b.purgeOlder(ctx, stream, subject)
+	}
+	return sequence, err
+}
+
+// purge removes all messages of a subject.
+func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+	return attempt(ctx, func(ctx context.Context) error {
+		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject))
+	})
+}
+
+// purgeOlder removes all messages of a subject but the newest.
+func (b *Bus) purgeOlder(ctx context.Context, stream, subject string) error {
+	return attempt(ctx, func(ctx context.Context) error {
+		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeKeep(1))
+	})
 }
 
 // last returns the last message of a subject, ErrNotFound if there is none.

@@ -1,6 +1,7 @@
 package agentgw
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +49,11 @@ func (s *Server) recorded(
 	var reply *agentgwv1.Reply
 	if !fresh(ctx, req) {
 		var err error
-		if reply, err = s.reply(ctx, req.GetRolloutId(), req.GetIndex()); err != nil {
+		if reply, _, err = s.reply(ctx, req.GetRolloutId(), req.GetIndex()); err != nil {
 			return nil, err
+		}
+		if !answers(reply, req) {
+			reply = nil
 		}
 	}
 	if reply == nil && req.GetReplay() {
@@ -84,16 +88,38 @@ func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, triesHeader)) == 0
 }
 
-// keep stores a reply unless there is one, and returns what is stored. It was paid for, so it is stored even if nobody waits any more.
+// answers says whether a recorded reply answers the conversation of a request. After the loss of a log's tail there may be one that answered
+// another conversation. A replay plays what is recorded, whatever it answered.
+func answers(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
+	return req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest())
+}
+
+// keep stores a reply unless there is one to the same conversation, and returns what is stored. It was paid for, so it is stored even if nobody
+// waits any more.
 func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply *agentgwv1.Reply) (*agentgwv1.Reply, error) {
+	ctx = context.WithoutCancel(ctx)
+	reply.ConversationDigest = req.GetConversationDigest()
 	raw, err := proto.Marshal(reply)
 	if err != nil {
 		return nil, fmt.Errorf("encode reply: %w", err)
 	}
-	if raw, err = s.replies.RecordReply(context.WithoutCancel(ctx), req.GetRolloutId(), req.GetIndex(), raw); err != nil {
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	for revision := uint64(0); ; {
+		err := s.replies.RecordReply(ctx, req.GetRolloutId(), req.GetIndex(), raw, revision)
+		if err == nil {
+			return reply, nil
+		}
+		if !errors.Is(err, bus.ErrExists) {
+			return nil, fmt.Errorf("%w: %w", errRecord, err)
+		}
+		stored, at, err := s.reply(ctx, req.GetRolloutId(), req.GetIndex())
+		if err != nil {
+			return nil, err
+		}
+		if stored != nil && answers(stored, req) {
+			return stored, nil
+		}
+		revision = at
 	}
-	return decode(raw, req.GetRolloutId(), req.GetIndex())
 }
 
 // remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they need not read the record.
@@ -105,24 +131,20 @@ func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.Past {
 	return past
 }
 
-// reply returns what was recorded for a message, nil if nothing was.
-func (s *Server) reply(ctx context.Context, rolloutID string, index int32) (*agentgwv1.Reply, error) {
-	raw, err := s.replies.Reply(ctx, rolloutID, index)
+// reply returns what was recorded for a message with its revision, nil if nothing was.
+func (s *Server) reply(ctx context.Context, rolloutID string, index int32) (reply *agentgwv1.Reply, revision uint64, err error) {
+	raw, revision, err := s.replies.Reply(ctx, rolloutID, index)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
+		return nil, 0, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	return decode(raw, rolloutID, index)
-}
-
-func decode(raw []byte, rolloutID string, index int32) (*agentgwv1.Reply, error) {
-	reply := &agentgwv1.Reply{}
+	reply = &agentgwv1.Reply{}
 	if err := proto.Unmarshal(raw, reply); err != nil {
-		return nil, fmt.Errorf("decode reply %d of %s: %w", index, rolloutID, err)
+		return nil, 0, fmt.Errorf("decode reply %d of %s: %w", index, rolloutID, err)
 	}
-	return reply, nil
+	return reply, revision, nil
 }
 
 // record is what is known about one turn of a rollout. It implements model.Record. One goroutine uses it.
@@ -142,7 +164,7 @@ func (r *record) Past(ctx context.Context, index int32) (*model.Past, error) {
 	if past, ok := r.server.natives.Get(key); ok {
 		return past, nil
 	}
-	reply, err := r.server.reply(ctx, r.rolloutID, index)
+	reply, _, err := r.server.reply(ctx, r.rolloutID, index)
 	if reply == nil || err != nil {
 		return nil, err
 	}

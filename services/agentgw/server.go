@@ -40,10 +40,10 @@ var errRecord = errors.New("record of replies")
 // Recorder keeps replies that cannot be computed again; *bus.Bus is one.
 type Recorder interface {
 
-	// Reply returns what is stored for a message of a rollout, bus.ErrNotFound if nothing is.
-	Reply(ctx context.Context, rolloutID string, index int32) ([]byte, error)
-	// RecordReply stores a reply unless there is one, and returns what is stored.
-	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte) ([]byte, error)
+	// Reply returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if nothing is.
+	Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
+	// RecordReply stores a reply in place of the one with a revision, 0 if there is none; bus.ErrExists if another one is stored.
+	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error
 }
 
 // Exchanger keeps what is said to and by model providers; *bus.Bus is one.

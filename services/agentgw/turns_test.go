@@ -165,7 +165,7 @@ func TestTurnUnrecorded(t *testing.T) {
 	if got, err := server.Respond(t.Context(), request); status.Code(err) != codes.Unavailable {
 		t.Errorf("got %v and %v, want %s", got, err, codes.Unavailable)
 	}
-	if raw, err := b.Reply(t.Context(), request.GetRolloutId(), request.GetIndex()); !errors.Is(err, bus.ErrNotFound) {
+	if raw, _, err := b.Reply(t.Context(), request.GetRolloutId(), request.GetIndex()); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("reply: got %q and %v, want none", raw, err)
 	}
 	if err := server.Close(); err != nil {

@@ -8,29 +8,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// fail puts a rollout on the bus that fails after its second message, and returns the sequence of its last entry. The table version of the
+// fail puts a rollout on the bus that fails after its second message, and returns the end of its log. The table version of the
 // answers that did not come is there already.
-func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) uint64 {
+func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) bus.Position {
 	tb.Helper()
-	said, versions := messages(), []*worldv1.TableVersion{{Name: contact}}
+	said, versions := messages(), []*worldv1.TableVersion{versionAt(0)}
 	s.snapshot(tb, rollout.GetId())
-	return s.entries(tb, rollout, 0,
+	return s.entries(tb, rollout, bus.Position{},
 		&busv1.LogEntry{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}},
 		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: versions}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE)},
 	)
 }
 
 // again lets a rollout that failed go on in a round.
-func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last uint64, end busv1.EndReason) uint64 {
+func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last bus.Position, end busv1.EndReason) bus.Position {
 	tb.Helper()
 	if end == busv1.EndReason_END_REASON_INFRASTRUCTURE {
 		return s.entries(tb, rollout, last, &busv1.LogEntry{Claim: &busv1.Claim{Round: round}, End: ended(end)})
 	}
-	said, versions := messages(), []*worldv1.TableVersion{{Name: contact, Index: 2}}
+	said, versions := messages(), []*worldv1.TableVersion{versionAt(2)}
 	return s.entries(tb, rollout, last,
 		&busv1.LogEntry{Claim: &busv1.Claim{Round: round}},
 		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[2:3], Versions: versions}},
@@ -38,7 +39,7 @@ func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last u
 	)
 }
 
-func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last uint64, entries ...*busv1.LogEntry) uint64 {
+func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last bus.Position, entries ...*busv1.LogEntry) bus.Position {
 	tb.Helper()
 	for _, entry := range entries {
 		var err error
@@ -108,7 +109,7 @@ func TestPlayedAgain(t *testing.T) {
 			if end := got["s.0"].GetEnd().GetReason(); end != finished {
 				t.Errorf("end in the last round: got %v, want %v", end, finished)
 			}
-			got["s.0"].Rollout, got["s.0"].Round = calm, 0
+			got["s.0"].Rollout, got["s.0"].Round, got["s.0"].LogDigest = calm, 0, got["calm.0"].GetLogDigest()
 			if diff := cmp.Diff(got["calm.0"], got["s.0"], protocmp.Transform()); diff != "" {
 				t.Errorf("last result (-calm +got):\n%s", diff)
 			}
@@ -122,15 +123,15 @@ func TestAbandoned(t *testing.T) {
 	s.run(t)
 	s.play(t, s.rollout("calm.0"), ended(busv1.EndReason_END_REASON_FINISHED))
 	rollout, said := s.rollout("s.0"), messages()
-	last := s.entries(t, rollout, 0, &busv1.LogEntry{
+	last := s.entries(t, rollout, bus.Position{}, &busv1.LogEntry{
 		Start: &busv1.Start{Rollout: rollout, Messages: said[:1], MaxMessages: 30}, Claim: &busv1.Claim{}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE),
 	})
 	s.decided(t, 0)
-	starting := []*worldv1.TableVersion{{Name: contact}}
+	starting := []*worldv1.TableVersion{versionAt(0)}
 	last = s.entries(t, rollout, last,
 		&busv1.LogEntry{Claim: &busv1.Claim{Round: 1, Versions: starting}}, &busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: starting}})
 	s.snapshot(t, "s.0")
-	changed := []*worldv1.TableVersion{{Name: contact, Index: 2}}
+	changed := []*worldv1.TableVersion{versionAt(2)}
 	s.entries(t, rollout, last, &busv1.LogEntry{
 		Turn: &busv1.Turn{Messages: said[2:], Versions: changed}, End: ended(busv1.EndReason_END_REASON_FINISHED),
 	})

@@ -86,7 +86,7 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var group sync.WaitGroup
-	errs := make(chan error, 2*b.Shards()+cfg.Scorers)
+	errs := make(chan error, 2*b.Shards()+cfg.Scorers+1)
 	run := func(task func() error) {
 		group.Go(func() {
 			if err := task(); err != nil {
@@ -103,12 +103,12 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 				if errors.Is(err, assemble.ErrAgain) {
 					trajectory, err = restore(ctx, b, assembler, id, span)
 				}
-				if err != nil && !errors.Is(err, assemble.ErrLog) {
+				if err != nil && !errors.Is(err, assemble.ErrLog) && !errors.Is(err, bus.ErrDamaged) {
 					return err
 				}
 				if err != nil {
-					// One broken log must not stop the others.
-					judge.logger.Error("log entry ignored", "error", err)
+					// One broken log must not stop the others. Its worker asks for the result.
+					judge.logger.Error("log ignored", "rollout", id, "error", err)
 				}
 				submit(trajectory)
 				return nil
@@ -121,6 +121,11 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 			})
 		})
 	}
+	run(func() error {
+		return b.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
+			return judge.requested(ctx, rollout, round)
+		})
+	})
 	for range cfg.Scorers {
 		run(func() error { return decideAll(ctx, judge, assembler, complete) })
 	}
@@ -143,7 +148,7 @@ func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id 
 	if err != nil {
 		return nil, err
 	}
-	return assembler.Restore(id, log.Entries, log.Last, snapshots, span)
+	return assembler.Restore(id, log, snapshots, span)
 }
 
 // decideAll stores the results of complete trajectories until ctx is done.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -66,6 +67,41 @@ func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) err
 	return err
 }
 
+// requested scores a rollout that has ended from what is stored of it, unless its round has a result. What cannot be read any more is told as
+// its result.
+func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int32) error {
+	id := rollout.GetId()
+	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
+		return err
+	}
+	log, err := j.bus.ReadLog(ctx, id)
+	if err != nil && !errors.Is(err, bus.ErrDamaged) {
+		return err
+	}
+	var trajectory *assemble.Trajectory
+	if err == nil {
+		snapshots, readErr := j.bus.ReadSnapshots(ctx, id)
+		if readErr != nil {
+			return readErr
+		}
+		if trajectory, err = assemble.Whole(log, snapshots); err != nil {
+			err = fmt.Errorf("%w: rollout %s, streams %s and %s: %w", bus.ErrDamaged, id, j.bus.LogStream(id), j.bus.SnapshotStream(id), err)
+		}
+	}
+	switch {
+	case err == nil && trajectory != nil && trajectory.Round == round:
+		return j.decide(ctx, trajectory)
+	case err == nil: // it is being played, perhaps in another round
+		return nil
+	}
+	j.logger.Error("rollout cannot be scored", "rollout", id, "error", err)
+	end := &busv1.End{
+		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
+	}
+	_, err = j.bus.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round, End: end})
+	return err
+}
+
 func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
 	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
@@ -89,7 +125,7 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 	}
-	result.End = trajectory.End
+	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(len(trajectory.Messages))
 	return result, nil

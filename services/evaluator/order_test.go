@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -18,7 +19,7 @@ type scene struct {
 	rollout   *busv1.Rollout
 	log       []*busv1.LogEntry
 	snapshots []*busv1.Snapshot
-	last      uint64
+	last      bus.Position
 	sent      int
 }
 
@@ -26,10 +27,8 @@ type scene struct {
 func (s *stage) scene(random *rand.Rand, id string) *scene {
 	c := &scene{rollout: s.rollout(id)}
 	names := []string{}
-	version := int32(0)
-	at := func() []*worldv1.TableVersion {
-		return []*worldv1.TableVersion{{Name: contact, Index: version}}
-	}
+	version := named(contacts(0))
+	at := func() []*worldv1.TableVersion { return []*worldv1.TableVersion{version} }
 	c.log = []*busv1.LogEntry{{
 		Start: &busv1.Start{Rollout: c.rollout, Messages: []*worldv1.Message{line(0, user, agent, "add Ann")}, Versions: at(), MaxMessages: 30},
 		Claim: &busv1.Claim{},
@@ -38,8 +37,9 @@ func (s *stage) scene(random *rand.Rand, id string) *scene {
 		message := line(index, agent, user, []string{"done", "not done", "well"}[random.IntN(3)])
 		if random.IntN(2) == 0 {
 			names = append(names, []string{"Ann", "Bob"}[random.IntN(2)]+fmt.Sprint(index)[:random.IntN(2)])
-			version = index
-			c.snapshots = append(c.snapshots, &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{contacts(index, names...)}})
+			changed := contacts(index, names...)
+			version = named(changed)
+			c.snapshots = append(c.snapshots, &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{changed}})
 		}
 		c.log = append(c.log, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message}, Versions: at()}})
 	}

@@ -126,13 +126,30 @@ func (s *stage) snapshot(tb testing.TB, id string) {
 	}
 }
 
+// versionAt names the table as it is from a message on: empty at the start, and Ann's entry.
+func versionAt(index int32) *worldv1.TableVersion {
+	table := contacts(index)
+	if index > 0 {
+		table = contacts(index, "Ann")
+	}
+	return named(table)
+}
+
+func named(table *worldv1.Table) *worldv1.TableVersion {
+	digest, err := world.Digest(table)
+	if err != nil {
+		panic(err) // the tables of these tests hold UTF-8
+	}
+	return &worldv1.TableVersion{Name: table.GetName(), Index: table.GetIndex(), Digest: digest}
+}
+
 func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	tb.Helper()
 	at := func(index int32) []*worldv1.TableVersion {
-		return []*worldv1.TableVersion{{Name: contact, Index: index}}
+		return []*worldv1.TableVersion{versionAt(index)}
 	}
 	said := messages()
-	var last uint64
+	var last bus.Position
 	for _, entry := range []*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
 		{Turn: &busv1.Turn{Messages: said[1:2], Versions: at(0)}},

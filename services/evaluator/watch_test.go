@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -19,7 +20,7 @@ func TestWatchScore(t *testing.T) {
 	s, client := start(t)
 	said := messages()
 	at := func(index int32) []*worldv1.TableVersion {
-		return []*worldv1.TableVersion{{Name: contact, Index: index}}
+		return []*worldv1.TableVersion{versionAt(index)}
 	}
 	entries := []*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: s.rollout("s.0"), Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
@@ -27,7 +28,7 @@ func TestWatchScore(t *testing.T) {
 		{Turn: &busv1.Turn{Messages: said[2:3], Versions: at(2)}},
 		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: ended(busv1.EndReason_END_REASON_FINISHED)},
 	}
-	var last uint64
+	var last bus.Position
 	var stream evaluatorv1.EvaluatorService_WatchScoreClient
 	type seen struct {
 		Messages   int32

@@ -23,6 +23,8 @@ type Config struct {
 	ExecuteTimeout time.Duration
 	// Attempts is how often a rollout is tried when a service or provider fails.
 	Attempts int
+	// ResultTimeout bounds how long a rollout that has ended waits for its result.
+	ResultTimeout time.Duration
 }
 
 // DefaultConfig returns settings for scripted players and for models alike.
@@ -34,6 +36,7 @@ func DefaultConfig() Config {
 		RespondTimeout: 2 * time.Minute,
 		ExecuteTimeout: 30 * time.Second,
 		Attempts:       5,
+		ResultTimeout:  15 * time.Minute,
 	}
 }
 
@@ -45,6 +48,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
 	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
+	fs.DurationVar(&c.ResultTimeout, "orchestrator-result-timeout", c.ResultTimeout, "longest time that a rollout which has ended waits for its score")
 }
 
 // RegisterTurnFlags adds the flag that bounds a turn.
@@ -66,6 +70,9 @@ func (c Config) Validate() error {
 	}
 	if c.ExecuteTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("--orchestrator-execute-timeout: %s given, expected more than 0", c.ExecuteTimeout))
+	}
+	if c.ResultTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--orchestrator-result-timeout: %s given, expected more than 0", c.ResultTimeout))
 	}
 	if c.Attempts < 1 {
 		errs = append(errs, fmt.Errorf("--orchestrator-attempts: %d given, expected at least 1", c.Attempts))

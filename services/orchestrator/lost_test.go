@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
@@ -15,7 +16,7 @@ func TestTrajectoryOfLostLog(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one", "two", "three"))
 	for _, id := range []string{"s.0", "s.2"} {
-		if _, err := i.Bus().Append(t.Context(), id, &busv1.LogEntry{Claim: &busv1.Claim{}}, 0); err != nil {
+		if _, err := i.Bus().Append(t.Context(), id, &busv1.LogEntry{Claim: &busv1.Claim{}}, bus.Position{}); err != nil {
 			t.Fatal(err)
 		}
 	}

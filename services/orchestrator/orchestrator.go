@@ -33,6 +33,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		RespondTimeout: cfg.RespondTimeout,
 		ExecuteTimeout: cfg.ExecuteTimeout,
 		Attempts:       cfg.Attempts,
+		ResultTimeout:  cfg.ResultTimeout,
 	}, worker.Peers{
 		Bus:      m.Bus(),
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
@@ -41,10 +42,9 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		Logger:   m.Logger(mesh.Orchestrator),
 	})
 	service := &server{
-		bus:      m.Bus(),
-		tools:    toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
-		sessions: sessions,
-		done:     ctx.Done(),
+		bus:   m.Bus(),
+		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
+		done:  ctx.Done(),
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -2,9 +2,7 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -14,7 +12,6 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
-	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -68,7 +65,7 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	if err != nil {
 		return err
 	}
-	return s.serviceAnswers(ctx, state.Rollout(), send)
+	return serviceAnswers(state, send)
 }
 
 // failedReply is the reply that makes a replay end where a player's provider failed: such a failure is not recorded when it happens, so
@@ -93,29 +90,18 @@ func failedReply(state *rollout.State) *agentgwv1.Reply {
 }
 
 // serviceAnswers calls send with what hosted services answered.
-func (s *server) serviceAnswers(ctx context.Context, played *busv1.Rollout, send func(*orchestratorv1.RecordedItem) error) error {
-	switch played.GetHostedServices() {
-	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
-	default:
-		return nil
-	}
-	stream, err := s.sessions(played.GetId()).ListAnswers(ctx, &toolhostv1.ListAnswersRequest{SessionId: played.GetId()})
-	if err != nil {
-		return fmt.Errorf("list answers: %w", err)
-	}
-	for n := int32(0); ; n++ {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) || status.Code(err) == codes.NotFound { // a rollout that failed at once has no session
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list answers: %w", err)
-		}
-		item := &orchestratorv1.RecordedItem{Index: n, Item: &orchestratorv1.RecordedItem_Answer{Answer: response.GetAnswer()}}
-		if err := send(item); err != nil {
-			return err
+func serviceAnswers(state *rollout.State, send func(*orchestratorv1.RecordedItem) error) error {
+	n := int32(0)
+	for _, execution := range state.Executions() {
+		for _, answer := range execution.GetOutcome().GetServiceAnswers() {
+			item := &orchestratorv1.RecordedItem{Index: n, Item: &orchestratorv1.RecordedItem_Answer{Answer: answer}}
+			if err := send(item); err != nil {
+				return err
+			}
+			n++
 		}
 	}
+	return nil
 }
 
 // PutRecording implements OrchestratorService.

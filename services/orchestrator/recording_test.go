@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -74,21 +75,28 @@ func installRecorder(t *testing.T) *installation {
 	t.Helper()
 	i := install(t)
 	host := toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost))
-	service := &server{bus: i.Bus(), tools: host, sessions: func(string) toolhostv1.ToolHostServiceClient { return host }, done: i.ctx.Done()}
+	service := &server{bus: i.Bus(), tools: host, done: i.ctx.Done()}
 	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
 
 // begin writes the log of a rollout of one message, and how it ended.
-func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, end *busv1.End) {
+func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, end *busv1.End, answers ...*toolhostv1.ServiceAnswer) {
 	t.Helper()
-	_, err := i.Bus().Append(t.Context(), id, &busv1.LogEntry{
+	entry := &busv1.LogEntry{
 		Start: &busv1.Start{
 			Rollout:  &busv1.Rollout{Id: id, HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE},
 			Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: recipient}},
 		},
 		End: end,
-	}, 0)
+	}
+	if len(answers) > 0 {
+		entry.Turn = &busv1.Turn{
+			Messages:       []*worldv1.Message{{Index: 1, Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: worldv1.Role_ROLE_AGENT}},
+			ServiceAnswers: answers,
+		}
+	}
+	_, err := i.Bus().Append(t.Context(), id, entry, bus.Position{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,21 +117,22 @@ func TestGetRecording(t *testing.T) {
 		recipient worldv1.Role
 		end       *busv1.End
 		reply     bool
+		answers   []*toolhostv1.ServiceAnswer
 		want      []*orchestratorv1.RecordedItem
 	}{
-		{"all kinds", "s.0", worldv1.Role_ROLE_AGENT, nil, true,
+		{"all kinds", "s.0", worldv1.Role_ROLE_AGENT, nil, true, []*toolhostv1.ServiceAnswer{answerItem(0, "http://a").GetAnswer(), answerItem(1, "http://b").GetAnswer()},
 			[]*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x"), answerItem(0, "http://a"), answerItem(1, "http://b")}},
-		{"a provider failed", "s.1", worldv1.Role_ROLE_AGENT, infrastructure, false, []*orchestratorv1.RecordedItem{replyItem(failure), exchangeItem("/x")}},
-		{"a tool host failed", "s.2", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, infrastructure, false, []*orchestratorv1.RecordedItem{exchangeItem("/x")}},
-		{"a recorded failure", "s.3", worldv1.Role_ROLE_AGENT, infrastructure, true, []*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x")}},
+		{"a provider failed", "s.1", worldv1.Role_ROLE_AGENT, infrastructure, false, nil, []*orchestratorv1.RecordedItem{replyItem(failure), exchangeItem("/x")}},
+		{"a tool host failed", "s.2", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, infrastructure, false, nil, []*orchestratorv1.RecordedItem{exchangeItem("/x")}},
+		{"a recorded failure", "s.3", worldv1.Role_ROLE_AGENT, infrastructure, true, nil, []*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x")}},
 	} {
-		i.begin(t, test.id, test.recipient, test.end)
+		i.begin(t, test.id, test.recipient, test.end, test.answers...)
 		if test.reply {
 			raw, err := proto.Marshal(said)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := i.Bus().RecordReply(t.Context(), test.id, 1, raw); err != nil {
+			if err := i.Bus().RecordReply(t.Context(), test.id, 1, raw, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

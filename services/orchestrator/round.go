@@ -1,19 +1,21 @@
 package orchestrator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
 // missing begins a round, unless it has begun or is 0, and returns the jobs of all rollouts that have no result in the round they
-// are in.
-func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32) ([]*busv1.Job, error) {
+// are in. What can no longer be read of the damaged ones is played again in the round that begins.
+func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	rounds, err := s.bus.Rounds(ctx, sweepID)
 	for err == nil && !rounds.Begun(round) {
-		if err = s.begin(ctx, sweepID, rollouts, round, rounds); err != nil && !errors.Is(err, bus.ErrFenced) {
+		if err = s.begin(ctx, sweepID, rollouts, round, rounds, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
 		rounds, err = s.bus.Rounds(ctx, sweepID)
@@ -39,26 +41,41 @@ func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.
 	return jobs, nil
 }
 
-// begin begins a round with all rollouts that an earlier one left without a score. Rollouts without a result are still to be played in
-// the round they are in, unless that is cancelled. bus.ErrFenced means that a round has begun since rounds were read.
-func (s *server) begin(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds) error {
+// begin begins a round with all rollouts that an earlier one left without a score, and with those of the damaged ones that cannot be read.
+// Rollouts without a result are still to be played in the round they are in, unless that is cancelled. bus.ErrFenced means that a round has
+// begun since rounds were read.
+func (s *server) begin(
+	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds, damaged []string,
+) error {
 	cancelled, err := s.bus.Cancelled(ctx, sweepID)
 	if err != nil {
 		return err
 	}
-	scored := make(map[string]bool)
+	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
 	err = s.bus.Results(ctx, sweepID, func(result *busv1.Result) {
 		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
-			scored[id] = !unscored(result.GetEnd().GetReason())
+			scored[id], scoredFrom[id] = !unscored(result.GetEnd().GetReason()), result.GetLogDigest()
 		}
 	})
 	if err != nil {
 		return err
 	}
+	for _, id := range damaged {
+		trajectory, err := s.trajectory(ctx, id)
+		switch {
+		case err == nil && bytes.Equal(trajectory.GetLogDigest(), scoredFrom[id]):
+		case err == nil: // the log has lost its tail
+			scored[id] = false
+		case errors.Is(err, bus.ErrDamaged), errors.Is(err, bus.ErrNotFound), errors.Is(err, rollout.ErrLog):
+			scored[id] = false
+		case err != nil:
+			return err
+		}
+	}
 	var again []int
-	for n, rollout := range rollouts {
+	for n, planned := range rollouts {
 		in := rounds.Of(n)
-		if isScored, ended := scored[rollout.GetId()]; in < round && !isScored && (ended || in <= cancelled) {
+		if isScored, ended := scored[planned.GetId()]; in < round && !isScored && (ended || in <= cancelled) {
 			again = append(again, n)
 		}
 	}
@@ -72,10 +89,11 @@ func unscored(reason busv1.EndReason) bool {
 
 // finished counts the rollouts that have a result in the round they are in.
 func (s *server) finished(ctx context.Context, sweepID string, rounds bus.Rounds) (n int64, err error) {
+	done := make(map[string]bool)
 	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
 		if round == rounds.OfID(id) {
-			n++
+			done[id] = true
 		}
 	})
-	return n, err
+	return int64(len(done)), err
 }

@@ -10,13 +10,11 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -32,9 +30,7 @@ type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	bus   *bus.Bus
 	tools toolhostv1.ToolHostServiceClient
-	// sessions returns the tool host that owns a session.
-	sessions func(sessionID string) toolhostv1.ToolHostServiceClient
-	done     <-chan struct{} // closed when the process stops
+	done  <-chan struct{} // closed when the process stops
 }
 
 // statusOf maps what the logic returns to gRPC codes.
@@ -48,7 +44,7 @@ func statusOf(err error) error {
 		return status.Error(codes.AlreadyExists, err.Error())
 	case errors.Is(err, errUnknownTool):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, rollout.ErrLog):
+	case errors.Is(err, rollout.ErrLog), errors.Is(err, bus.ErrDamaged):
 		return status.Error(codes.DataLoss, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())
@@ -107,7 +103,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		return 0, 0, err
 	}
 	rollouts := plan.Expand(sweep)
-	missing, err := s.missing(ctx, id, rollouts, req.GetRound())
+	missing, err := s.missing(ctx, id, rollouts, req.GetRound(), req.GetDamaged())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -265,67 +261,6 @@ func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSwee
 		return nil, statusOf(err)
 	}
 	return &orchestratorv1.CancelSweepResponse{}, nil
-}
-
-// GetTrajectory implements OrchestratorService.
-func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
-	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
-	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, rollout.ErrLog) {
-		trajectory, err = s.lost(ctx, req.GetRolloutId(), err)
-	}
-	return trajectory, statusOf(err)
-}
-
-func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
-	log, err := s.bus.ReadLog(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if len(log.Entries) == 0 {
-		return nil, fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)
-	}
-	state, err := rollout.Fold(log.Entries)
-	if err != nil {
-		return nil, fmt.Errorf("rollout %s: %w", id, err)
-	}
-	snapshots, err := s.bus.ReadSnapshots(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	setup, err := s.bus.Setup(ctx, state.Rollout().GetSetupDigest())
-	if err != nil {
-		return nil, err
-	}
-	return &orchestratorv1.GetTrajectoryResponse{
-		Rollout:          state.Rollout(),
-		Messages:         state.Messages(),
-		StartingMessages: int32(state.Starting()),
-		Tables:           versions(setup.GetTables(), snapshots, len(state.Messages())),
-		End:              state.End(),
-		Begun:            timestamppb.New(log.Begun),
-		Updated:          timestamppb.New(log.Updated),
-		Flags:            state.Flags(),
-		Usage:            state.Usage(),
-	}, nil
-}
-
-// versions returns the distinct table versions of a session, by table, then index. Those behind the last message are left
-// out: their execution's answers are not in the log.
-func versions(starting []*worldv1.Table, snapshots []*busv1.Snapshot, messages int) []*worldv1.Table {
-	tables := slices.Clone(starting)
-	for _, snapshot := range snapshots {
-		tables = append(tables, snapshot.GetTables()...)
-	}
-	tables = slices.DeleteFunc(tables, func(table *worldv1.Table) bool { return int(table.GetIndex()) >= messages })
-	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
-		if a.GetName() != b.GetName() {
-			return int(a.GetName()) - int(b.GetName())
-		}
-		return int(a.GetIndex()) - int(b.GetIndex())
-	})
-	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
-		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
-	})
 }
 
 // ListSweeps implements OrchestratorService.

@@ -20,7 +20,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -406,13 +408,20 @@ func TestGetTrajectory(t *testing.T) {
 	}
 	const contact = worldv1.TableName_TABLE_NAME_CONTACT
 	rollout := &busv1.Rollout{Id: "s.0", SweepId: "s", SetupDigest: sweep.GetScenarios()[0].GetSetupDigest()}
+	digest, err := world.Digest(&worldv1.Table{Name: contact, Index: 2, Rows: []*worldv1.Row{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	say := func(index int32, sender, recipient worldv1.Role) *worldv1.Message {
 		return &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, ConversationActive: proto.Bool(true)}
 	}
 	entries := []*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: rollout, Messages: []*worldv1.Message{say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT)}, MaxMessages: 9}},
 		{Turn: &busv1.Turn{Messages: []*worldv1.Message{say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}},
-		{Turn: &busv1.Turn{Messages: []*worldv1.Message{say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT)}, Deactivated: proto.Int32(1)}},
+		{Turn: &busv1.Turn{
+			Messages: []*worldv1.Message{say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT)}, Deactivated: proto.Int32(1),
+			Versions: []*worldv1.TableVersion{{Name: contact, Index: 2, Digest: digest}},
+		}},
 		{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}
 	version := func(index int32) *busv1.Snapshot {
@@ -423,7 +432,7 @@ func TestGetTrajectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var last uint64
+	var last bus.Position
 	for n, entry := range entries {
 		if last, err = i.Bus().Append(t.Context(), "s.0", entry, last); err != nil {
 			t.Fatal(err)
@@ -446,7 +455,10 @@ func TestGetTrajectory(t *testing.T) {
 	if begun, updated := got.GetBegun().AsTime(), got.GetUpdated().AsTime(); !begun.Before(updated) || time.Since(begun) > time.Minute {
 		t.Errorf("times: got %v and %v, want two of just now, in order", begun, updated)
 	}
-	got.Begun, got.Updated = nil, nil
+	if string(got.GetLogDigest()) != string(last.Digest) {
+		t.Errorf("digest: got %x, want that of the last entry, %x", got.GetLogDigest(), last.Digest)
+	}
+	got.Begun, got.Updated, got.LogDigest = nil, nil, nil
 	messages := slices.Concat(entries[0].GetStart().GetMessages(), entries[1].GetTurn().GetMessages(), entries[2].GetTurn().GetMessages())
 	messages[1] = proto.CloneOf(messages[1])
 	messages[1].ConversationActive = proto.Bool(false)

@@ -46,8 +46,10 @@ func statusOf(err error) error {
 		return status.Error(codes.AlreadyExists, err.Error())
 	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, host.ErrIndex):
+	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrElsewhere):
 		return status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, host.ErrDiverged):
+		return status.Error(codes.DataLoss, err.Error())
 	case errors.Is(err, host.ErrQuota):
 		return status.Error(codes.ResourceExhausted, err.Error())
 	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrAnnounce):
@@ -115,7 +117,8 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	if err := checkCalls(req.GetCalls()); err != nil {
 		return nil, err
 	}
-	response, err := s.host.Execute(ctx, req.GetSessionId(), req.GetIndex(), req.GetCalls(), observer(ctx))
+	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Digest: req.GetSessionDigest()}
+	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, observer(ctx))
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -165,6 +168,33 @@ func observer(ctx context.Context) host.Observer {
 			span.End()
 		}
 	}
+}
+
+// RestoreSession implements ToolHostService.
+func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSessionRequest) (*toolhostv1.RestoreSessionResponse, error) {
+	create := req.GetCreate()
+	if err := s.check(create.GetSessionId()); err != nil {
+		return nil, err
+	}
+	made := host.Creation{
+		Origin:   host.Origin{Setup: create.GetSetup(), Digest: create.GetSetupDigest()},
+		Services: create.GetHostedServices(),
+		Replay:   create.GetReplay(),
+		Answers:  create.GetAnswers(),
+	}
+	if err := checkOrigin(made.Origin); err != nil {
+		return nil, err
+	}
+	for i, execution := range req.GetExecutions() {
+		if err := checkCalls(execution.GetCalls()); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "executions[%d].%s", i, status.Convert(err).Message())
+		}
+	}
+	repeated, dropped, err := s.host.Restore(ctx, create.GetSessionId(), made, req.GetExecutions())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &toolhostv1.RestoreSessionResponse{Repeated: int32(repeated), Dropped: int32(dropped)}, nil
 }
 
 // ReadTables implements ToolHostService.

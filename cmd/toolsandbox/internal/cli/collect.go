@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
@@ -46,7 +49,13 @@ type collector struct {
 	mu       sync.Mutex
 	finished []finished
 	rows     []report.Row
+	damaged  []damagedRollout
 	errs     []error
+}
+
+// damagedRollout is one that has a result and whose stored trajectory cannot be read, or is not the one that was scored.
+type damagedRollout struct {
+	id, name, reason string
 }
 
 func newCollector(spec sweep.Spec, directory *directory, traces *telemetry.Telemetry) *collector {
@@ -95,13 +104,16 @@ func (c *collector) collect(result *busv1.Result) {
 // write fetches a rollout's trajectory and writes its files.
 func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
 	id := result.GetRollout().GetId()
-	trajectory, err := c.planned.Trajectory(c.ctx, id)
+	trajectory, err := c.trajectory(result)
 	if err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
 	scenario := c.scenarios[result.GetRollout().GetScenario()]
 	if scenario == nil {
 		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
+	}
+	if trajectory == nil { // it is damaged: files that are there stay as they are
+		return results.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, report.Row{Name: c.name(result), Result: result}, nil
 	}
 	rollout := results.Rollout{
 		Scenario:  scenario,
@@ -123,6 +135,28 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
 	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
+}
+
+// trajectory fetches what a result was scored from; nil if that is damaged, which is then noted.
+func (c *collector) trajectory(result *busv1.Result) (*orchestratorv1.GetTrajectoryResponse, error) {
+	id := result.GetRollout().GetId()
+	trajectory, err := c.planned.Trajectory(c.ctx, id)
+	reason := ""
+	switch code := status.Code(err); {
+	case code == codes.DataLoss, code == codes.NotFound:
+		reason = status.Convert(err).Message()
+	case err != nil:
+		return nil, err
+	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
+		reason = fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
+			id, trajectory.GetLogDigest(), result.GetLogDigest())
+	default:
+		return trajectory, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.damaged = append(c.damaged, damagedRollout{id: id, name: c.name(result), reason: reason})
+	return nil, nil
 }
 
 // record stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
@@ -186,6 +220,7 @@ func (c *collector) finish() error {
 		return errors.Join(c.errs...)
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
+	slices.SortFunc(c.damaged, func(a, b damagedRollout) int { return number(a.id) - number(b.id) })
 	return results.WriteSummary(c.directory.path, c.summary())
 }
 

@@ -23,6 +23,8 @@ type runFile struct {
 	SweepID string `json:"sweep_id"`
 	// Round is the last round of the sweep that this run asked for: one for each --resume.
 	Round int32 `json:"round,omitempty"`
+	// Damaged are the rollouts whose stored trajectory could not be read when their files were to be written: --resume plays them again.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // openDirectory makes the output directory. A directory that holds a run is only accepted to resume it. What a start that failed left

@@ -230,6 +230,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	if err := collector.finish(); err != nil {
 		return errors.Join(watched, err)
 	}
+	damage := o.damageOf(stderr, directory, collector)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
@@ -243,7 +244,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	if watched != nil {
 		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
 	}
-	return o.verdict(collector)
+	return errors.Join(damage, o.verdict(collector))
 }
 
 // play creates the sweep and collects its results.
@@ -287,7 +288,7 @@ func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory
 		if err := directory.claim(run); err != nil {
 			return 0, err
 		}
-		return planned.Resume(ctx, run.SweepID, run.Round)
+		return planned.Resume(ctx, run.SweepID, run.Round, run.Damaged)
 	}
 	total, err = planned.Create(ctx)
 	if errors.Is(err, sweep.ErrRanBefore) {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -119,7 +120,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 		}
 		said(outcome.GetAnswers())
 	}
-	last := uint64(0)
+	var last bus.Position
 	for _, entry := range entries {
 		if last, err = s.mesh.Bus().Append(s.ctx, id, entry, last); err != nil {
 			t.Fatal(err)

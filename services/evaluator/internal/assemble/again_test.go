@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -16,12 +17,12 @@ import (
 // result of the round before is stored late: neither makes the evaluator forget anything.
 func TestWhileItIsReadAgain(t *testing.T) {
 	const id = "s.0"
-	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1}}
-	log := []*busv1.LogEntry{
+	versions := []*worldv1.TableVersion{version(worldv1.TableName_TABLE_NAME_CONTACT, 1)}
+	log := chain([]*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: id}, Messages: []*worldv1.Message{{}}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}},
 		{Claim: &busv1.Claim{Round: 1}},
 		{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
-	}
+	}...)
 	for _, known := range []string{"pending", "done"} {
 		t.Run("round 0 is "+known, func(t *testing.T) {
 			a := assemble.New(nil)
@@ -38,7 +39,8 @@ func TestWhileItIsReadAgain(t *testing.T) {
 			if known == "pending" {
 				a.Done(id, 0)
 			}
-			if _, err := a.Restore(id, log[:2], 2, nil, trace.SpanContext{}); err != nil {
+			read := &bus.Log{Entries: log[:2], End: bus.Position{Sequence: 2, Entries: 2, Digest: log[1].GetDigest()}}
+			if _, err := a.Restore(id, read, nil, trace.SpanContext{}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := a.Log(id, 3, log[2], trace.SpanContext{})

@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -44,13 +46,21 @@ type Trajectory struct {
 	MaxMessages int32
 	// End is how it ended.
 	End *busv1.End
+	// Digest is that of the log's last entry.
+	Digest []byte
 	// Span is where the last entry was written.
 	Span trace.SpanContext
 }
 
+// key names a table version: its content is part of its name.
 type key struct {
-	table worldv1.TableName
-	index int32
+	table  worldv1.TableName
+	index  int32
+	digest string
+}
+
+func keyOf(version *worldv1.TableVersion) key {
+	return key{version.GetName(), version.GetIndex(), string(version.GetDigest())}
 }
 
 // pending is what is known of a rollout that has no result yet.
@@ -60,14 +70,15 @@ type pending struct {
 	messages []*worldv1.Message
 	limit    int32
 	tables   map[key]*worldv1.Table
-	starting []*worldv1.TableVersion // held by the setup
+	starting map[key]bool // held by the setup
 	needed   map[key]bool
 	end      *busv1.End
 	span     trace.SpanContext
-	lastSeq  uint64
-	rows     int    // of tables
-	dropped  string // why messages and tables were dropped, empty if they were not
-	given    bool   // the trajectory was returned
+	last     bus.Position // of the log, as far as it is known
+	rows     int          // of tables
+	dropped  string       // why messages and tables were dropped, empty if they were not
+	broken   bool         // an entry is missing: what follows is ignored until the log is opened again
+	given    bool         // the trajectory was returned
 }
 
 // Assembler collects rollouts. Safe for concurrent use.
@@ -115,7 +126,7 @@ func (a *Assembler) of(rolloutID string) *pending {
 }
 
 func newPending() *pending {
-	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool)}
+	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool), starting: make(map[key]bool)}
 }
 
 // opens says whether an entry opens the log of a rollout again in a round of which nothing is known yet.
@@ -124,11 +135,11 @@ func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
 	if p := a.pending[rolloutID]; p != nil {
 		round, known = p.round, true
 	}
-	return known && entry.GetStart() == nil && entry.GetClaim().GetRound() > round
+	return known && entry.GetClaim().GetRound() > round
 }
 
-// Log takes the log entry with the given stream sequence and returns the trajectory if that completes it, nil otherwise. Entries
-// of one rollout must arrive in order; one that was there before is ignored. The error is ErrAgain or ErrLog.
+// Log takes the log entry with the given stream sequence, nil for one that cannot be decoded, and returns the trajectory if that completes
+// it, nil otherwise. Entries of one rollout must arrive in order; one that was there before is ignored. The error is ErrAgain or ErrLog.
 func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,32 +152,25 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 		return nil, ErrAgain
 	}
 	p := a.of(rolloutID)
-	if p == nil || seq <= p.lastSeq {
+	if p == nil || p.broken || seq <= p.last.Sequence {
 		return nil, nil
 	}
-	p.lastSeq = seq
-	if err := p.log(entry, span); err != nil {
-		return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+	if err := p.log(seq, entry, span); err != nil {
+		*p = *newPending()
+		p.broken = true
+		return nil, fmt.Errorf("rollout %s: sequence %d: %w", rolloutID, seq, err)
 	}
 	a.notify(rolloutID)
 	return p.complete(), nil
 }
 
-// Restore takes the whole log of a rollout that is played again, with the stream sequence of its last entry, and all its snapshots so far; both are
-// read after ErrAgain, for what was known before is forgotten. It returns the trajectory if that is complete. The error is ErrLog.
-func (a *Assembler) Restore(
-	rolloutID string, entries []*busv1.LogEntry, last uint64, snapshots []*busv1.Snapshot, span trace.SpanContext,
-) (*Trajectory, error) {
-	p := newPending()
-	for _, snapshot := range snapshots {
-		p.store(snapshot.GetTables())
+// Restore takes the whole log of a rollout as it was read, and all its snapshots so far, both read after ErrAgain: what was known before is
+// forgotten. It returns the trajectory if that is complete. The error is ErrLog.
+func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
+	p, err := restore(log, snapshots, span)
+	if err != nil {
+		return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
 	}
-	for _, entry := range entries {
-		if err := p.log(entry, span); err != nil {
-			return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
-		}
-	}
-	p.lastSeq = last
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if opened := a.pending[rolloutID]; opened != nil {
@@ -180,12 +184,51 @@ func (a *Assembler) Restore(
 	return p.complete(), nil
 }
 
+// Whole returns the trajectory of a log, nil if that has not ended. The error is ErrLog, or names the first table version that is in none
+// of the snapshots.
+func Whole(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
+	p, err := restore(log, snapshots, trace.SpanContext{})
+	if err != nil {
+		return nil, err
+	}
+	if p.end == nil {
+		return nil, nil
+	}
+	if missing := p.missing(); missing != nil {
+		return nil, fmt.Errorf("table %s as it is at message %d is missing", world.TableText(missing.table), missing.index)
+	}
+	return p.complete(), nil
+}
+
+func restore(log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*pending, error) {
+	p := newPending()
+	for _, snapshot := range snapshots {
+		p.store(snapshot.GetTables())
+	}
+	for _, entry := range log.Entries {
+		if err := p.log(0, entry, span); err != nil {
+			return nil, err
+		}
+	}
+	p.last = log.End
+	return p, nil
+}
+
 // log takes an entry.
-func (p *pending) log(entry *busv1.LogEntry, span trace.SpanContext) error {
+func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
+	if entry == nil {
+		return fmt.Errorf("%w: what is stored there is no entry", ErrLog)
+	}
+	if err := bus.Follows(entry, p.last); err != nil {
+		return fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	p.last = bus.Position{Sequence: seq, Entries: entry.GetNumber() + 1, Digest: entry.GetDigest()}
 	if start := entry.GetStart(); start != nil {
-		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
+		p.rollout, p.limit, p.end = start.GetRollout(), start.GetMaxMessages(), nil
 		if p.dropped == "" { // by snapshots, which may come before it
-			p.messages, p.starting = slices.Clone(start.GetMessages()), start.GetVersions()
+			p.messages, p.needed = slices.Clone(start.GetMessages()), make(map[key]bool)
+			p.starting = make(map[key]bool)
+			p.begin(start.GetVersions())
 		}
 	}
 	if p.rollout == nil {
@@ -196,7 +239,7 @@ func (p *pending) log(entry *busv1.LogEntry, span trace.SpanContext) error {
 			p.round, p.end = claim.GetRound(), nil
 		}
 		if len(p.starting) == 0 && p.dropped == "" {
-			p.starting = claim.GetVersions()
+			p.begin(claim.GetVersions())
 		}
 	}
 	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
@@ -235,7 +278,11 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 	}
 	fresh := false
 	for _, table := range tables {
-		at := key{table.GetName(), table.GetIndex()}
+		digest, err := world.Digest(table)
+		if err != nil {
+			continue // it was decoded: its texts are UTF-8
+		}
+		at := key{table.GetName(), table.GetIndex(), string(digest)}
 		if p.tables[at] == nil {
 			p.tables[at], fresh = table, true
 			p.rows += len(table.GetRows())
@@ -252,12 +299,17 @@ func (p *pending) drop(reason string) {
 	p.dropped, p.messages, p.tables, p.needed, p.starting = reason, nil, nil, nil, nil
 }
 
+// begin notes the versions that the setup holds.
+func (p *pending) begin(versions []*worldv1.TableVersion) {
+	for _, version := range versions {
+		p.starting[keyOf(version)] = true
+	}
+}
+
 func (p *pending) need(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
-		if !slices.ContainsFunc(p.starting, func(s *worldv1.TableVersion) bool {
-			return s.GetName() == version.GetName() && s.GetIndex() == version.GetIndex()
-		}) {
-			p.needed[key{version.GetName(), version.GetIndex()}] = true
+		if at := keyOf(version); !p.starting[at] {
+			p.needed[at] = true
 		}
 	}
 }
@@ -285,37 +337,41 @@ func (p *pending) turn(turn *busv1.Turn) error {
 
 // complete returns the trajectory once: when the log has ended and every version it names is there, but for those of the start.
 func (p *pending) complete() *Trajectory {
-	if p.end == nil || p.given || !p.whole() {
+	if p.end == nil || p.given || p.missing() != nil {
 		return nil
 	}
 	p.given = true
 	return p.trajectory()
 }
 
-// whole says whether every version that the log names is there.
-func (p *pending) whole() bool {
+// missing returns the first version that the log names and that is not there, nil if there is none.
+func (p *pending) missing() *key {
+	var first *key
 	for k := range p.needed {
-		if p.tables[k] == nil {
-			return false
+		if p.tables[k] == nil && (first == nil || compareKeys(k, *first) < 0) {
+			first = &k
 		}
 	}
-	return true
+	return first
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.index, b.index), cmp.Compare(a.digest, b.digest))
 }
 
 // trajectory returns what is known. Later entries do not change it.
 func (p *pending) trajectory() *Trajectory {
-	t := &Trajectory{Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
+	t := &Trajectory{
+		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
+	}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
 	}
-	for k, table := range p.tables {
-		// Versions that the log does not know come from an execution whose answers never got on the bus.
-		if int(k.index) < len(p.messages) {
+	// Other versions come from an execution whose answers never got on the bus.
+	for _, k := range slices.SortedFunc(maps.Keys(p.needed), compareKeys) {
+		if table := p.tables[k]; table != nil {
 			t.Tables = append(t.Tables, table)
 		}
 	}
-	slices.SortFunc(t.Tables, func(a, b *worldv1.Table) int {
-		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
-	})
 	return t
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -36,6 +37,29 @@ func table(name worldv1.TableName, index int32) *worldv1.Table {
 	return &worldv1.Table{Name: name, Index: index, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Number{Number: float64(index)}}}}}}
 }
 
+// version names a table that table made.
+func version(name worldv1.TableName, index int32) *worldv1.TableVersion {
+	digest, err := world.Digest(table(name, index))
+	if err != nil {
+		panic(err) // there is no text in it
+	}
+	return &worldv1.TableVersion{Name: name, Index: index, Digest: digest}
+}
+
+// chain numbers entries as those of one log.
+func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
+	for i, entry := range entries {
+		if entry == nil {
+			continue
+		}
+		entry.Number, entry.Digest = int32(i), []byte{byte(i + 1)}
+		if i > 0 {
+			entry.Previous = entries[i-1].GetDigest()
+		}
+	}
+	return entries
+}
+
 // record makes a rollout of random length. Every execution stores versions of random tables; after the last message there is
 // one more, whose answers never got on the bus.
 func record(random *rand.Rand, id string) *recording {
@@ -44,7 +68,10 @@ func record(random *rand.Rand, id string) *recording {
 		Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}}),
 	}}
 	seq := random.Uint64N(100) + 1
+	var log []*busv1.LogEntry
 	add := func(entry *busv1.LogEntry) {
+		log = chain(append(log, entry)...)
+		r.want.Digest = entry.GetDigest()
 		r.log = append(r.log, event{seq: seq, entry: entry})
 		seq += 1 + random.Uint64N(3) // other rollouts write in between
 	}
@@ -57,7 +84,7 @@ func record(random *rand.Rand, id string) *recording {
 	versions := func() []*worldv1.TableVersion {
 		var list []*worldv1.TableVersion
 		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
-			list = append(list, &worldv1.TableVersion{Name: name, Index: current[name]})
+			list = append(list, version(name, current[name]))
 		}
 		return list
 	}
@@ -67,10 +94,10 @@ func record(random *rand.Rand, id string) *recording {
 		snapshot := &busv1.Snapshot{SessionId: id}
 		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
 			if random.IntN(3) == 0 {
-				version := table(name, int32(len(r.want.Messages)))
-				current[name] = version.GetIndex()
-				stored[name] = append(stored[name], version)
-				snapshot.Tables = append(snapshot.Tables, version)
+				changed := table(name, int32(len(r.want.Messages)))
+				current[name] = changed.GetIndex()
+				stored[name] = append(stored[name], changed)
+				snapshot.Tables = append(snapshot.Tables, changed)
 			}
 		}
 		if len(snapshot.GetTables()) > 0 {
@@ -215,12 +242,12 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 
 // A trajectory waits for a version that its log names.
 func TestIncomplete(t *testing.T) {
-	version := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1}}
+	versions := []*worldv1.TableVersion{version(worldv1.TableName_TABLE_NAME_CONTACT, 1)}
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
-	turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: version}}
+	turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
 	a := assemble.New(nil)
-	for i, entry := range []*busv1.LogEntry{start, turn, end} {
+	for i, entry := range chain(start, turn, end) {
 		if got, err := a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
 			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
 		}
@@ -230,8 +257,8 @@ func TestIncomplete(t *testing.T) {
 		t.Errorf("Snapshot of another table: got %v, want nil", got)
 	}
 	wanted := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, 1)}}
-	if got := a.Snapshot(wanted); got == nil || len(got.Tables) != 2 {
-		t.Errorf("Snapshot of the wanted version: got %v, want a trajectory with two tables", got)
+	if got := a.Snapshot(wanted); got == nil || len(got.Tables) != 1 {
+		t.Errorf("Snapshot of the wanted version: got %v, want a trajectory with its table alone", got)
 	}
 }
 
@@ -241,11 +268,12 @@ func TestBrokenLogs(t *testing.T) {
 		"no start":                        {{Claim: &busv1.Claim{}}},
 		"a message that is not there":     {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(1)}}},
 		"a message with a negative index": {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(-1)}}},
+		"no entry":                        {start, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assemble.New(nil)
 			var err error
-			for i, entry := range entries {
+			for i, entry := range chain(entries...) {
 				_, err = a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{})
 			}
 			if !errors.Is(err, assemble.ErrLog) {

@@ -90,7 +90,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	}{
 		"messages": {nothing, func(a *assemble.Assembler) error {
 			turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}
-			_, err := a.Log("s.0", 2, turn, trace.SpanContext{})
+			_, err := a.Log("s.0", 2, chain(start, turn, end)[1], trace.SpanContext{})
 			return err
 		}, "more than 20000 messages"},
 		"rows":                  {nothing, versions, "more than 262144 rows"},
@@ -98,6 +98,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assemble.New(nil)
+			chain(start, end)
 			if err := test.early(a); err != nil {
 				t.Fatal(err)
 			}

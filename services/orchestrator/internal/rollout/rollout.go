@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -25,6 +27,7 @@ type State struct {
 	starting int
 	limit    int
 	versions []*worldv1.TableVersion
+	executed []*toolhostv1.Execution
 	turns    map[worldv1.Role]int
 	claims   int
 	round    int32
@@ -44,15 +47,16 @@ func Fold(entries []*busv1.LogEntry) (*State, error) {
 	return state, nil
 }
 
-// Apply adds one entry. It keeps the entry's messages.
+// Apply adds one entry. It keeps the entry's messages. A start of a later round forgets what was before.
 func (s *State) Apply(entry *busv1.LogEntry) error {
 	if s.end != nil && entry.GetClaim().GetRound() <= s.round {
 		return fmt.Errorf("%w: an entry after the end", ErrLog)
 	}
 	if start := entry.GetStart(); start != nil {
-		if s.rollout != nil {
+		if s.rollout != nil && entry.GetClaim().GetRound() <= s.round {
 			return fmt.Errorf("%w: a second start", ErrLog)
 		}
+		*s = State{}
 		if len(start.GetMessages()) == 0 {
 			return fmt.Errorf("%w: a start without messages", ErrLog)
 		}
@@ -107,6 +111,12 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		ended.ConversationActive = proto.Bool(false)
 		s.messages[index] = ended
 	}
+	if first := turn.GetMessages()[0]; first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		s.executed = append(s.executed, &toolhostv1.Execution{Index: first.GetIndex(), Calls: s.Calls(), Outcome: &toolhostv1.ExecuteResponse{
+			Answers: turn.GetMessages(), Versions: turn.GetVersions(), Deactivated: turn.Deactivated,
+			SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(),
+		}})
+	}
 	s.messages = append(s.messages, turn.GetMessages()...)
 	s.versions = turn.GetVersions()
 	s.flags = append(s.flags, turn.GetFlags()...)
@@ -133,6 +143,13 @@ func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersi
 		versions = s.versions
 	}
 	return &busv1.Turn{Messages: carry(messages, active), Versions: versions, Deactivated: deactivated}
+}
+
+// Answered returns the entry for what the execution environment answered.
+func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
+	turn := s.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated)
+	turn.SessionDigest, turn.ServiceAnswers = response.GetSessionDigest(), response.GetServiceAnswers()
+	return turn
 }
 
 // carry fills in conversation_active where a message does not set it: it carries over from the message before.
@@ -171,6 +188,21 @@ func (s *State) Round() int32 { return s.round }
 
 // Versions returns the version of each table that holds now. Do not change them.
 func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
+
+// Executions returns what was executed, oldest first. Do not change it.
+func (s *State) Executions() []*toolhostv1.Execution { return s.executed }
+
+// SessionDigest returns the digest that the rollout's session has now.
+func (s *State) SessionDigest() []byte {
+	if n := len(s.executed); n > 0 {
+		return s.executed[n-1].GetOutcome().GetSessionDigest()
+	}
+	sum, err := hex.DecodeString(s.rollout.GetSetupDigest())
+	if err != nil {
+		return nil // no session can be made from it either
+	}
+	return sum
+}
 
 // Flags returns where a simulated user broke its contract, in order.
 func (s *State) Flags() []*busv1.Flag { return s.flags }

@@ -3,27 +3,21 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
-
-func (h *host) GetSession(_ context.Context, req *toolhostv1.GetSessionRequest) (*toolhostv1.GetSessionResponse, error) {
-	known := int32(1000)
-	if req.GetSessionId() == "deleted.0" {
-		known = 0
-	}
-	return &toolhostv1.GetSessionResponse{Session: &toolhostv1.Session{Id: req.GetSessionId(), LastIndex: known}}, nil
-}
 
 // again queues a rollout in a round.
 func (s *stage) again(t *testing.T, id string, round int32) {
@@ -160,22 +154,39 @@ func TestCancelledRound(t *testing.T) {
 	}
 }
 
-// TestDeletedSession plays a rollout again whose session is gone: it must not go on in another world.
-func TestDeletedSession(t *testing.T) {
-	s := newStage(t)
-	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-		if req.GetRole() == agent && req.GetTurn() == 0 {
-			return nil, nil
-		}
-		return nil, status.Error(codes.FailedPrecondition, "down")
-	}
-	run(t.Context(), t, s.worker(t, func(c *Config) { c.Lease = time.Minute }, nil))
-	for round := range int32(2) {
-		s.again(t, "deleted.0", round)
-		s.endedIn(t, "deleted.0", round)
-	}
-	const want = "session deleted.0 was deleted: it knows no message after 0, but its answers up to 4 are in the log"
-	if got := s.state(t, "deleted.0").End(); got.GetReason() != busv1.EndReason_END_REASON_INFRASTRUCTURE || got.GetDetail() != want {
-		t.Errorf("end: got %v, want %s", got, want)
+// TestSessionElsewhere has a tool host that does not have the session where the log says it stands: the worker has it restored from the log, and
+// runs the calls then. One that cannot be restored ends the rollout.
+func TestSessionElsewhere(t *testing.T) {
+	for _, code := range []codes.Code{codes.NotFound, codes.FailedPrecondition} {
+		t.Run(code.String(), func(t *testing.T) {
+			s := newStage(t)
+			want := s.calm(t)
+			var restored atomic.Pointer[toolhostv1.RestoreSessionRequest]
+			s.host.execute = func(req *toolhostv1.ExecuteRequest) (*toolhostv1.ExecuteResponse, error) {
+				if req.GetIndex() > 3 && restored.Load() == nil {
+					return nil, status.Error(code, "elsewhere")
+				}
+				return nil, nil
+			}
+			s.host.restore = func(req *toolhostv1.RestoreSessionRequest) (*toolhostv1.RestoreSessionResponse, error) {
+				if req.GetCreate().GetSessionId() == "lost.0" {
+					return nil, status.Error(codes.DataLoss, "the log says this, running it again gave that")
+				}
+				restored.Store(req)
+				return &toolhostv1.RestoreSessionResponse{Repeated: 1}, nil
+			}
+			run(t.Context(), t, s.worker(t, nil, nil))
+			s.again(t, "lost.0", 0)
+			s.endedIn(t, "lost.0", 0)
+			if end := s.state(t, "lost.0").End(); !strings.HasSuffix(end.GetDetail(), "the log says this, running it again gave that") {
+				t.Errorf("end: got %v, want a failure that shows both", end)
+			}
+			s.again(t, "s.0", 0)
+			s.endedIn(t, "s.0", 0)
+			checkMessages(t, s.state(t, "s.0"), want, 1)
+			if got, want := restored.Load().GetExecutions(), s.state(t, "s.0").Executions()[:1]; !slices.EqualFunc(got, want, func(a, b *toolhostv1.Execution) bool { return proto.Equal(a, b) }) {
+				t.Errorf("executions that were restored: got %v, want %v", got, want)
+			}
+		})
 	}
 }

@@ -40,8 +40,9 @@ func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if g.calls != nil {
 		entry.Turn, entry.Answers, g.calls = g.calls, entry.GetTurn(), nil
 	}
-	last, err := g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.last)
-	g.last, g.asked, g.appended = last, false, time.Now()
+	var err error
+	g.end, err = g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.end)
+	g.asked, g.appended = false, time.Now()
 	return err
 }
 

@@ -54,5 +54,13 @@ func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queu
 	if err != nil || len(deliveries) > 0 {
 		return true, err
 	}
-	return w.peers.Bus.HasJobs(ctx, sweepID)
+	if left, err = w.peers.Bus.HasJobs(ctx, sweepID); !left || err != nil {
+		return left, err
+	}
+	reset, err := w.peers.Bus.ResetJobs(ctx, sweepID)
+	if reset {
+		w.peers.Logger.Warn("jobs that were taken for done are handed out again", "sweep", sweepID)
+		*queue = nil
+	}
+	return true, err
 }

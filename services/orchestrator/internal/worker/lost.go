@@ -13,10 +13,13 @@ import (
 // errWrittenOff says that a rollout that cannot be played has its result.
 var errWrittenOff = errors.New("the rollout cannot be played")
 
-// lost says whether playing a rollout failed because of what is stored: its setup, or the beginning of its log, may have expired. Mostly that is
+// lostAttempts is how often it is tried to read what seems to be lost.
+const lostAttempts = 3
+
+// lost says whether playing a rollout failed because of what is stored: its setup or its log may be damaged or have expired. Mostly that is
 // for good, but a server that is behind the others says so too.
 func lost(err error) bool {
-	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound)
+	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }
 
 // writeOff ends a rollout of which too little is stored to play it: in its log, so that nobody else goes on, and with a result of its own, for an
@@ -32,17 +35,17 @@ func (w *Worker) writeOff(ctx context.Context, delivery *bus.Delivery, cause err
 		return err
 	}
 	log, err := w.peers.Bus.ReadLog(ctx, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, bus.ErrDamaged) {
 		return err
 	}
 	round, ended := reached(log.Entries)
 	if round > delivery.Round {
 		return errPlayedAgain
 	}
-	end := infrastructure(fmt.Errorf("too little is stored of the rollout to play it; it may have been kept for longer than --bus-retention: %w", cause))
-	if over := ended && round == delivery.Round; len(log.Entries) > 0 && !over {
+	end := infrastructure(fmt.Errorf("too little is stored of the rollout to play it on: %w", cause))
+	if over := ended && round == delivery.Round; log.End.Sequence > 0 && !over {
 		claim := &busv1.Claim{Worker: w.cfg.Name, Round: delivery.Round}
-		if _, err := w.peers.Bus.Append(ctx, id, &busv1.LogEntry{Claim: claim, End: end}, log.Last); err != nil {
+		if _, err := w.peers.Bus.Append(ctx, id, &busv1.LogEntry{Claim: claim, End: end}, log.End); err != nil {
 			return err
 		}
 	}

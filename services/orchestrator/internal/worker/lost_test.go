@@ -49,7 +49,7 @@ func (s *stage) writtenOff(t *testing.T, id string, round int32) *busv1.Result {
 }
 
 // began writes the beginning of a rollout's log, as a worker does that dies, and returns the sequence of its last entry.
-func (s *stage) began(t *testing.T, id string) uint64 {
+func (s *stage) began(t *testing.T, id string) bus.Position {
 	t.Helper()
 	s.enqueue(t, 0, id)
 	delivery := s.fetch(t, id, lease)
@@ -69,30 +69,34 @@ func (s *stage) began(t *testing.T, id string) uint64 {
 	if err != nil || len(log.Entries) < 2 {
 		t.Fatalf("log: got %v, %v, want two entries or more", log, err)
 	}
-	return log.Last
+	return log.End
 }
 
 // TestExpiredBeginning takes the beginning of a rollout's log away while a worker is dead: the next one gives the rollout up after its last attempt,
-// with a reason, closes the log, and does so again when it is played again.
+// with a reason, and closes the log. In a later round the rollout is played from its start.
 func TestExpiredBeginning(t *testing.T) {
 	s := newStage(t)
+	want := s.calm(t)
 	last := s.began(t, "s.0")
-	s.expire(t, "BUS_0", "bus.0.s.0", last)
+	s.expire(t, "BUS_0", "bus.0.s.0", last.Sequence)
 	run(t.Context(), t, s.worker(t, func(c *Config) { c.Attempts = 2 }, nil))
-	for round := range int32(2) {
-		s.again(t, "s.0", round)
-		result := s.writtenOff(t, "s.0", round)
-		for _, want := range []string{"broken rollout log: no start", "--bus-retention"} {
-			if got := result.GetEnd().GetDetail(); !strings.Contains(got, want) {
-				t.Errorf("detail: got %q, want %q in it", got, want)
-			}
-		}
-		entries := s.entries(t, "s.0")
-		final := entries[len(entries)-1]
-		if got := final.GetClaim().GetRound(); !proto.Equal(final.GetEnd(), result.GetEnd()) || got != round || len(entries) != int(round)+2 {
-			t.Errorf("log in round %d: got %v, want the end of the result once for each round", round, entries)
+	s.again(t, "s.0", 0)
+	result := s.writtenOff(t, "s.0", 0)
+	for _, want := range []string{"log of rollout s.0, stream BUS_0, sequence ", "is gone or cannot be read", "--bus-retention"} {
+		if got := result.GetEnd().GetDetail(); !strings.Contains(got, want) {
+			t.Errorf("detail: got %q, want %q in it", got, want)
 		}
 	}
+	entries := s.entries(t, "s.0")
+	if final := entries[len(entries)-1]; !proto.Equal(final.GetEnd(), result.GetEnd()) || len(entries) != 2 {
+		t.Errorf("log: got %v, want what was left and the end of the result", entries)
+	}
+	s.again(t, "s.0", 1)
+	until(t, "s.0 has ended in round 1", func() bool {
+		log, err := s.ReadLog(t.Context(), "s.0")
+		return err == nil && log.Entries[len(log.Entries)-1].GetEnd() != nil
+	})
+	checkMessages(t, s.state(t, "s.0"), want, 1)
 }
 
 // TestExpiredEnd takes the beginning of a log away that has ended and has no result yet: nothing follows its end, and one that has a result

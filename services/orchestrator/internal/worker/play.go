@@ -11,7 +11,6 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -33,7 +32,7 @@ type game struct {
 	tools    roleTools
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
-	last     uint64                 // sequence of the log's last entry
+	end      bus.Position           // of the log
 	calls    *busv1.Turn            // applied, and still to be written
 	resumed  bool                   // there was a log before this delivery
 	shown    map[worldv1.Role]shown // to the gateway
@@ -87,14 +86,16 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	return g.settle(ctx)
 }
 
-// settle finishes the job of a rollout that has its result already; for any other the result is still to come.
+// settle finishes the job of a rollout that has its result already. For any other the result is still to come; the evaluator may have missed
+// what another worker wrote.
 func (g *game) settle(ctx context.Context) error {
+	g.awaitResult(g.delivery)
 	if !g.resumed {
 		return nil
 	}
 	_, err := g.peers.Bus.RoundResult(ctx, g.rollout.GetId(), g.delivery.Round)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil
+		return g.peers.Bus.RequestScore(g.rollout, g.delivery.Round)
 	}
 	if err == nil {
 		g.finish(g.rollout.GetId(), g.delivery.Round)
@@ -113,6 +114,9 @@ func (g *game) claim(ctx context.Context) error {
 		}
 	}
 	log, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
+	if errors.Is(err, bus.ErrDamaged) && g.delivery.Round > 0 && sessionErr == nil {
+		return g.reopen(ctx, log.End, claim, session)
+	}
 	if err != nil {
 		return err
 	}
@@ -126,9 +130,26 @@ func (g *game) claim(ctx context.Context) error {
 	return g.open(ctx, claim, session)
 }
 
+// reopen starts a rollout anew whose log cannot be read, in the round of which it is known that nobody else can go on with it. Players are
+// not asked again for what is recorded.
+func (g *game) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
+	entry := &busv1.LogEntry{
+		Start: rollout.Start(g.rollout, g.setup.GetMessages(), session.GetVersions(), g.setup.GetMaxMessages()),
+		Claim: claim,
+	}
+	g.state, g.resumed = &rollout.State{}, true
+	if err := g.state.Apply(entry); err != nil {
+		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+	}
+	var err error
+	g.end, err = g.peers.Bus.Reopen(ctx, g.rollout.GetId(), entry, end)
+	g.asked = true
+	return err
+}
+
 // open writes the first entry of the log.
 func (g *game) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
-	g.state, g.last = &rollout.State{}, 0
+	g.state, g.end = &rollout.State{}, bus.Position{}
 	return g.append(ctx, &busv1.LogEntry{
 		Start: rollout.Start(g.rollout, g.setup.GetMessages(), session.GetVersions(), g.setup.GetMaxMessages()),
 		Claim: claim,
@@ -142,7 +163,7 @@ func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, ses
 	if err != nil {
 		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
 	}
-	g.state, g.last, g.resumed = state, log.Last, true
+	g.state, g.end, g.resumed = state, log.End, true
 	switch {
 	case state.Round() > claim.GetRound():
 		return errPlayedAgain
@@ -152,8 +173,8 @@ func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, ses
 	if len(state.Versions()) > 0 {
 		claim.Versions = nil
 	}
-	if sessionErr == nil && state.Round() < claim.GetRound() {
-		sessionErr = g.intact(ctx)
+	if sessionErr == nil {
+		sessionErr = g.restoreSession(ctx)
 	}
 	claim.Attempt = int32(state.Claims())
 	if sessionErr != nil {
@@ -169,7 +190,7 @@ func (g *game) abandon(ctx context.Context, claim *busv1.Claim, cause error) err
 	if !g.hopeless(cause) {
 		return cause
 	}
-	g.state, g.last = &rollout.State{}, 0
+	g.state, g.end = &rollout.State{}, bus.Position{}
 	return g.append(ctx, &busv1.LogEntry{
 		Start: rollout.Start(g.rollout, g.setup.GetMessages(), nil, g.setup.GetMaxMessages()),
 		Claim: claim,
@@ -188,7 +209,7 @@ func (g *game) giveUp(ctx context.Context, claim *busv1.Claim, cause error) erro
 
 func (g *game) hopeless(cause error) bool {
 	switch status.Code(cause) {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Unimplemented, codes.ResourceExhausted:
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Unimplemented, codes.ResourceExhausted, codes.DataLoss:
 		return true
 	default:
 		return g.delivery.Attempt >= g.cfg.Attempts
@@ -281,53 +302,4 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		turn.Flags = contract.Check(view, turn.GetMessages(), contract.Tools{User: g.tools[role].tools, Agent: g.tools[worldv1.Role_ROLE_AGENT].tools})
 	}
 	return turn, nil, nil
-}
-
-// execute lets the tool host answer the trailing calls.
-func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
-	defer cancel()
-	id := g.rollout.GetId()
-	response, err := g.peers.ToolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{
-		SessionId: id,
-		Index:     int32(len(g.state.Messages())),
-		Calls:     g.state.Calls(),
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("execute: %w", err)
-	}
-	if text := response.GetException(); text != "" {
-		return nil, raised(text), nil
-	}
-	return g.state.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated), nil, nil
-}
-
-func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
-	defer cancel()
-	id := g.rollout.GetId()
-	request := &toolhostv1.CreateSessionRequest{SessionId: id, HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay()}
-	if request.GetReplay() {
-		if err := g.recordedAnswers(ctx, request); err != nil {
-			return nil, err
-		}
-	}
-	session, tools, err := g.setups.create(ctx, g.peers.ToolHost(id), request, g.rollout.GetSetupDigest(), g.setup)
-	if err != nil {
-		return nil, fmt.Errorf("create session: %w", err)
-	}
-	g.tools = tools
-	return session, nil
-}
-
-// recordedAnswers adds what hosted services are to answer in a replay.
-func (g *game) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
-	return g.peers.Bus.Answers(ctx, g.rollout.GetId(), func(n int32, raw []byte) error {
-		answer := &toolhostv1.ServiceAnswer{}
-		if err := proto.Unmarshal(raw, answer); err != nil {
-			return fmt.Errorf("answer %d of a hosted service: %w", n, err)
-		}
-		request.Answers = append(request.Answers, answer)
-		return nil
-	})
 }

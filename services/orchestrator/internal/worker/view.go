@@ -40,6 +40,7 @@ func (s shown) show(request *agentgwv1.RespondRequest, view []*worldv1.Message) 
 		now.digest = sum[:]
 	}
 	request.View, request.ViewDigest, request.EarlierViewDigest = view, "", ""
+	request.ConversationDigest = now.digest
 	if s.misses >= maxMisses {
 		return now, nil
 	}

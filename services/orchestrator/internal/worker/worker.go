@@ -34,6 +34,8 @@ type Config struct {
 	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
 	// the infrastructure.
 	Attempts int
+	// ResultTimeout bounds how long a rollout that has ended waits for its result, before it is given up as a failure of the infrastructure.
+	ResultTimeout time.Duration
 }
 
 // Peers are the services that a worker needs.
@@ -80,8 +82,9 @@ type Worker struct {
 	lookEvery  time.Duration
 
 	mu        sync.Mutex
-	held      map[string][]*bus.Delivery // those that are not done, by rollout: one for each round
-	cancelled map[string]int32           // the last round that is, by sweep
+	held      map[string][]*bus.Delivery  // those that are not done, by rollout: one for each round
+	cancelled map[string]int32            // the last round that is, by sweep
+	waiting   map[*bus.Delivery]time.Time // for a result, since when
 }
 
 // New returns a worker that Run starts.
@@ -91,6 +94,7 @@ func New(cfg Config, peers Peers) *Worker {
 		peers:     peers,
 		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
+		waiting:   make(map[*bus.Delivery]time.Time),
 		hands:     newHands(),
 		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait: fetchWait,
@@ -107,7 +111,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, 4)
+	failed := make(chan error, 5)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
 		group.Go(func() {
@@ -121,6 +125,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	start(w.followResults)
 	start(w.followCancellations)
 	start(w.followParallel)
+	start(w.requestResults)
 	start(func(ctx context.Context) error { w.extend(ctx); return nil })
 	start(func(ctx context.Context) error {
 		return w.followQueues(ctx, func(sweepID string) { group.Go(func() { w.fetch(ctx, sweepID) }) })
@@ -143,7 +148,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	}
 	id := delivery.Rollout.GetId()
 	err := w.play(w.peers.Trace(ctx, id), delivery)
-	if lost(err) && delivery.Attempt >= w.cfg.Attempts && ctx.Err() == nil {
+	if lost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
 		err = w.writeOff(ctx, delivery, err)
 	}
 	switch {
@@ -221,7 +226,13 @@ func (w *Worker) hold(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := delivery.Rollout.GetId()
-	earlier := slices.DeleteFunc(w.held[id], func(d *bus.Delivery) bool { return d.Round == delivery.Round })
+	earlier := slices.DeleteFunc(w.held[id], func(d *bus.Delivery) bool {
+		if d.Round == delivery.Round {
+			delete(w.waiting, d)
+			return true
+		}
+		return false
+	})
 	w.held[id] = append(earlier, delivery)
 }
 
@@ -236,6 +247,7 @@ func (w *Worker) take(rolloutID string, which func(*bus.Delivery) bool) (taken [
 	defer w.mu.Unlock()
 	left := slices.DeleteFunc(w.held[rolloutID], func(d *bus.Delivery) bool {
 		if which(d) {
+			delete(w.waiting, d)
 			taken = append(taken, d)
 			return true
 		}

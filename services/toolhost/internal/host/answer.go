@@ -53,16 +53,29 @@ type known struct {
 	own    bool
 }
 
-// frameOf returns the frame in which an execution of a session runs.
-func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) *session.Frame {
+// frameOf returns the frame in which an execution of a session runs, and what records the answers of hosted services in it, nil if
+// nothing does.
+func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *desk) {
 	switch l.services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
-		frame := *l.world.Frame()
-		frame.Services = &desk{host: h, session: l, id: id, index: index, stop: stop}
-		return &frame
+		frame, recorder := *l.world.Frame(), &desk{host: h, session: l, id: id, index: index, stop: stop}
+		frame.Services = recorder
+		return &frame, recorder
 	default:
-		return l.world.Frame()
+		return l.world.Frame(), nil
 	}
+}
+
+// given returns the session's own answers of the execution, in the order in which they were stored.
+func (d *desk) given() []*toolhostv1.ServiceAnswer {
+	if d == nil {
+		return nil
+	}
+	var answers []*toolhostv1.ServiceAnswer
+	for _, answer := range d.known {
+		answers = append(answers, answer.stored)
+	}
+	return answers
 }
 
 // Get implements service.Backend.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -22,60 +23,101 @@ import (
 // Observer is told about the executed calls, in the order of the answers, and when they began.
 type Observer func(began time.Time, calls []*worldv1.Message, answers []execute.Answer)
 
+// Batch is what one speaker has executed at once.
+type Batch struct {
+	// Index is that of the first answer.
+	Index int32
+	// Calls are the messages.
+	Calls []*worldv1.Message
+	// Digest is the one that the session must have before; empty is not checked.
+	Digest []byte
+}
+
 // Execute runs calls at a message index, once: repeating it returns what was answered then. The outcome is committed and its
-// table versions are announced before it returns. observe may be nil.
-func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*worldv1.Message, observe Observer) (*toolhostv1.ExecuteResponse, error) {
-	if len(calls) > h.cfg.MaxCalls {
-		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(calls), h.cfg.MaxCalls)
+// table versions are announced before it returns. observe may be nil. The error is ErrElsewhere, and nothing was run, if the session
+// does not have the batch's digest.
+func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Observer) (*toolhostv1.ExecuteResponse, error) {
+	if len(batch.Calls) > h.cfg.MaxCalls {
+		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(batch.Calls), h.cfg.MaxCalls)
 	}
-	digest := digestOf(calls)
 	defer h.lock(id)()
 	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
-	if index <= l.lastIndex {
-		return h.repeat(ctx, id, index, digest, l.lastIndex)
+	if batch.Index <= l.lastIndex {
+		return h.repeat(ctx, id, batch, l.lastIndex)
 	}
-	began := time.Now()
-	before := l.world
-	before.SetNow(l.start.now(index - 1))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	before.SetFrame(h.frameOf(l, id, index, cancel))
-	answers, world, err := l.start.environment.Run(ctx, before, sources(calls), calls[0].GetSender())
-	if errors.Is(err, execute.ErrTooManyOrders) {
-		return nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
+	if len(batch.Digest) > 0 && !bytes.Equal(batch.Digest, l.digest) {
+		return nil, fmt.Errorf("session %s: %w: its digest is %.12x, expected %.12x", id, ErrElsewhere, l.digest, batch.Digest)
 	}
+	next, outcome, snapshot, err := h.run(ctx, id, l, batch, observe)
 	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", id, err)
-	}
-	world.SetFrame(l.world.Frame())
-	if observe != nil {
-		observe(began, calls, answers)
-	}
-	next := l.advance(index, &world, len(answers))
-	outcome := &toolhostv1.OutcomeRecord{
-		CallsDigest: digest,
-		Response:    respond(calls, answers, index, l, next),
-		IdsDrawn:    world.Drawn(),
-		Ended:       !world.Active(),
-	}
-	snapshot := &busv1.Snapshot{SessionId: id}
-	for _, name := range session.Tables() {
-		if world.Written(name) {
-			outcome.Written = append(outcome.Written, name)
-			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
-		}
-	}
-	if err := h.withinQuota(id, &world, outcome, snapshot); err != nil {
 		return nil, err
 	}
-	if err := h.commit(ctx, id, index, next, outcome, snapshot.GetTables()); err != nil {
+	if err := h.commit(ctx, id, batch.Index, next, outcome, snapshot.GetTables()); err != nil {
 		return nil, err
 	}
 	h.live.Add(id, next)
 	return outcome.GetResponse(), h.announce(ctx, snapshot)
+}
+
+// run executes a batch in a session and returns what is to be committed of it.
+func (h *Host) run(
+	ctx context.Context, id string, l *live, batch Batch, observe Observer,
+) (next *live, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
+	began, index := time.Now(), batch.Index
+	before := l.world
+	before.SetNow(l.start.now(index - 1))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	frame, recorder := h.frameOf(l, id, index, cancel)
+	before.SetFrame(frame)
+	answers, world, err := l.start.environment.Run(ctx, before, sources(batch.Calls), batch.Calls[0].GetSender())
+	if errors.Is(err, execute.ErrTooManyOrders) {
+		return nil, nil, nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	world.SetFrame(l.world.Frame())
+	if observe != nil {
+		observe(began, batch.Calls, answers)
+	}
+	snapshot = &busv1.Snapshot{SessionId: id}
+	for _, name := range session.Tables() {
+		if world.Written(name) {
+			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
+		}
+	}
+	next = l.advance(index, &world, len(answers), snapshot.GetTables())
+	outcome = &toolhostv1.OutcomeRecord{
+		CallsDigest: digestOf(batch.Calls),
+		Response:    respond(batch.Calls, answers, index, l, next),
+		IdsDrawn:    world.Drawn(),
+		Ended:       !world.Active(),
+	}
+	for _, table := range snapshot.GetTables() {
+		outcome.Written = append(outcome.Written, table.GetName())
+	}
+	outcome.Response.ServiceAnswers = recorder.given()
+	if next.digest, err = digestAfter(l.digest, index, outcome); err != nil {
+		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	outcome.Response.SessionDigest = next.digest
+	return next, outcome, snapshot, h.withinQuota(id, &world, outcome, snapshot)
+}
+
+// digestAfter returns the digest of a session after an execution, of which the response has none yet.
+func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) ([]byte, error) {
+	raw := binary.BigEndian.AppendUint32(slices.Clone(before), uint32(index))
+	raw = append(raw, outcome.GetCallsDigest()...)
+	raw, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(raw, outcome.GetResponse())
+	if err != nil {
+		return nil, fmt.Errorf("digest of execution %d: %w", index, err)
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:], nil
 }
 
 // digestOf identifies a batch of calls by what is executed and what the answers repeat. conversation_active is not part of it:
@@ -122,14 +164,12 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 	return nil
 }
 
-// advance returns the session after an execution.
-func (l *live) advance(index int32, world *session.World, answers int) *live {
+// advance returns the session after an execution, still without its digest.
+func (l *live) advance(index int32, world *session.World, answers int, written []*worldv1.Table) *live {
 	next := *l
 	next.lastIndex = index + int32(answers) - 1
-	for _, name := range session.Tables() {
-		if world.Written(name) {
-			next.newest[name] = index
-		}
+	for _, table := range written {
+		next.newest[table.GetName()] = versionOf(table)
 	}
 	next.world = *world
 	next.world.Settle()
@@ -203,18 +243,38 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 
 // repeat returns the outcome of an earlier execution. Its versions are announced again: the first announcement may have been
 // lost with the process that committed them.
-func (h *Host) repeat(ctx context.Context, id string, index int32, digest []byte, last int32) (*toolhostv1.ExecuteResponse, error) {
-	outcome, err := h.outcome(id, index)
+func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (*toolhostv1.ExecuteResponse, error) {
+	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, index, last)
+		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, batch.Index, last)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(outcome.GetCallsDigest(), digest) {
-		return nil, fmt.Errorf("session %s, index %d: %w", id, index, ErrConflict)
+	if len(batch.Digest) > 0 {
+		bare := &toolhostv1.OutcomeRecord{CallsDigest: digestOf(batch.Calls), Response: proto.CloneOf(outcome.GetResponse())}
+		bare.Response.SessionDigest = nil
+		digest, err := digestAfter(batch.Digest, batch.Index, bare)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(digest, outcome.GetResponse().GetSessionDigest()) {
+			return nil, fmt.Errorf("session %s, index %d: %w: the calls or what came before them were others", id, batch.Index, ErrElsewhere)
+		}
+	}
+	if !bytes.Equal(outcome.GetCallsDigest(), digestOf(batch.Calls)) {
+		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)
 	}
 	snapshot := &busv1.Snapshot{SessionId: id}
+	if snapshot.Tables, err = h.written(id, batch.Index, outcome); err != nil {
+		return nil, err
+	}
+	return outcome.GetResponse(), h.announce(ctx, snapshot)
+}
+
+// written returns the table versions that an execution stored.
+func (h *Host) written(id string, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
+	var tables []*worldv1.Table
 	for _, name := range outcome.GetWritten() {
 		data, at, ok, err := h.store.Versions(id, uint8(name), index)
 		if err != nil {
@@ -227,9 +287,9 @@ func (h *Host) repeat(ctx context.Context, id string, index int32, digest []byte
 		if err := proto.Unmarshal(data, table); err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
-		snapshot.Tables = append(snapshot.Tables, table)
+		tables = append(tables, table)
 	}
-	return outcome.GetResponse(), h.announce(ctx, snapshot)
+	return tables, nil
 }
 
 func (h *Host) outcome(id string, index int32) (*toolhostv1.OutcomeRecord, error) {

@@ -60,6 +60,7 @@ func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID 
 		Replay:         l.replay || replay,
 	}
 	parent := l.record()
+	record.Digest = l.start.sum
 	if err := h.stateAt(id, parent, index, record); err != nil {
 		return nil, err
 	}
@@ -88,6 +89,7 @@ func (h *Host) stateAt(id string, record *toolhostv1.SessionRecord, index int32,
 				return err
 			}
 			found, into.IdsDrawn, into.Ended = true, outcome.GetIdsDrawn(), outcome.GetEnded()
+			into.Digest = outcome.GetResponse().GetSessionDigest()
 			return nil
 		})
 		if err != nil {

@@ -29,6 +29,10 @@ var (
 	ErrExists = errors.New("session id is taken")
 	// ErrConflict says that the index was executed with other calls.
 	ErrConflict = errors.New("other calls were executed at this index")
+	// ErrElsewhere says that a session does not stand where the caller says.
+	ErrElsewhere = errors.New("session stands elsewhere")
+	// ErrDiverged says that an execution that ran again came out otherwise.
+	ErrDiverged = errors.New("execution came out otherwise")
 	// ErrIndex says that an index is not where the session can go on or be forked.
 	ErrIndex = errors.New("message index out of place")
 	// ErrSetup says that a setup breaks a rule.
@@ -79,6 +83,8 @@ type live struct {
 	world     session.World
 	newest    versions
 	lastIndex int32
+	// digest is that of the session's history, as toolhostv1.ExecuteResponse.session_digest has it.
+	digest []byte
 	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many were forked from this.
 	parent          string
 	forkedAt, forks int32
@@ -100,6 +106,7 @@ func (l *live) record() *toolhostv1.SessionRecord {
 		Forks:          l.forks,
 		HostedServices: l.services,
 		Replay:         l.replay,
+		Digest:         l.digest,
 	}
 }
 
@@ -155,8 +162,21 @@ func (h *Host) create(
 		return nil, err
 	}
 	defer h.lock(id)()
-	l := &live{start: start, world: start.world, newest: start.newest, lastIndex: start.lastIndex, services: services, replay: recorded != nil}
-	l.world.SetFrame(start.frame(services))
+	return h.createLocked(ctx, id, start, services, recorded)
+}
+
+// begin returns a session that nothing was executed in.
+func (s *start) begin(services toolhostv1.HostedServices, replay bool) *live {
+	l := &live{start: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
+	l.world.SetFrame(s.frame(services))
+	return l
+}
+
+// createLocked is create for a session that is locked.
+func (h *Host) createLocked(
+	ctx context.Context, id string, start *start, services toolhostv1.HostedServices, recorded *recording,
+) (*toolhostv1.CreateSessionResponse, error) {
+	l := start.begin(services, recorded != nil)
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -215,6 +235,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		forks:     record.GetForks(),
 		services:  record.GetHostedServices(),
 		replay:    record.GetReplay(),
+		digest:    record.GetDigest(),
 	}
 	l.world.SetFrame(start.frame(l.services))
 	var ever, blank [session.Slots]bool
@@ -222,8 +243,8 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		name := table.GetName()
 		ever[name] = ever[name] || len(table.GetRows()) > 0
 		blank[name] = blank[name] || len(table.GetRows()) == 0
-		if table.GetIndex() > l.newest[name] {
-			l.newest[name] = table.GetIndex()
+		if table.GetIndex() > l.newest[name].index {
+			l.newest[name] = versionOf(table)
 			l.world.Load(name, session.Decode(table.GetRows()), false)
 		}
 	})

@@ -74,6 +74,7 @@ func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {
 		IdsDrawn:    record.GetIdsDrawn(),
 
 		HostedServices: record.GetHostedServices(),
+		Digest:         record.GetDigest(),
 	}
 }
 

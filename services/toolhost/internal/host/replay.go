@@ -19,12 +19,21 @@ type recording struct{ answers []*toolhostv1.ServiceAnswer }
 func (h *Host) CreateReplay(
 	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
 ) (*toolhostv1.CreateSessionResponse, error) {
+	recorded, err := newRecording(origin, answers)
+	if err != nil {
+		return nil, err
+	}
+	return h.create(ctx, id, origin, services, recorded)
+}
+
+// newRecording checks answers. The error is ErrSetup.
+func newRecording(origin Origin, answers []*toolhostv1.ServiceAnswer) (*recording, error) {
 	for i, answer := range answers {
 		if _, err := decodeAnswer(answer); err != nil {
 			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, origin, i, err)
 		}
 	}
-	return h.create(ctx, id, origin, services, &recording{answers: answers})
+	return &recording{answers: answers}, nil
 }
 
 // seed stores the answers as if the session had been given them. It is repeated with each creation, since the one before may have died

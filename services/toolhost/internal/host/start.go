@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,7 @@ const setupPrefix = "~setup."
 // start is a compiled setup, shared by all sessions that begin with it. It is immutable.
 type start struct {
 	digest      string
+	sum         []byte // the same in bytes
 	name        string
 	world       session.World
 	newest      versions
@@ -134,8 +136,13 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
+	sum, err := hex.DecodeString(digest)
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: digest: %w", ErrSetup, setup.GetName(), err)
+	}
 	s := &start{
 		digest:      digest,
+		sum:         sum,
 		name:        setup.GetName(),
 		newest:      noVersions(),
 		tables:      slices.Clone(setup.GetTables()),
@@ -181,7 +188,7 @@ func (s *start) load() error {
 			return fmt.Errorf("table %s: two versions at message %d", world.TableText(version.GetName()), version.GetIndex())
 		}
 		s.world.Load(version.GetName(), session.Decode(version.GetRows()), false)
-		s.newest[version.GetName()] = version.GetIndex()
+		s.newest[version.GetName()] = versionOf(version)
 	}
 	return nil
 }
@@ -219,13 +226,28 @@ func (s *start) versionAt(name worldv1.TableName, at int32) *worldv1.Table {
 	return found
 }
 
-// versions holds the index of the newest version of each table, -1 where there is none.
-type versions [session.Slots]int32
+// version is one of a table: the index at which it begins to hold, -1 for none, and its digest.
+type version struct {
+	index  int32
+	digest []byte
+}
+
+// versionOf names a version. One that was decoded or made by a tool holds UTF-8 only, so that it has a digest.
+func versionOf(table *worldv1.Table) version {
+	digest, err := world.Digest(table)
+	if err != nil {
+		digest = nil // it names nothing that could be stored
+	}
+	return version{index: table.GetIndex(), digest: digest}
+}
+
+// versions holds the newest version of each table.
+type versions [session.Slots]version
 
 func noVersions() versions {
 	var v versions
 	for i := range v {
-		v[i] = -1
+		v[i].index = -1
 	}
 	return v
 }
@@ -234,8 +256,8 @@ func noVersions() versions {
 func (v *versions) list() []*worldv1.TableVersion {
 	var list []*worldv1.TableVersion
 	for _, name := range session.Tables() {
-		if v[name] >= 0 {
-			list = append(list, &worldv1.TableVersion{Name: name, Index: v[name]})
+		if v[name].index >= 0 {
+			list = append(list, &worldv1.TableVersion{Name: name, Index: v[name].index, Digest: v[name].digest})
 		}
 	}
 	return list

@@ -131,8 +131,10 @@ type RespondRequest struct {
 	ViewDigest string `protobuf:"bytes,19,opt,name=view_digest,json=viewDigest,proto3" json:"view_digest,omitempty"`
 	// The view_digest of this rollout's earlier request, with whose view this one's begins. FAILED_PRECONDITION if this gateway does not keep that.
 	EarlierViewDigest string `protobuf:"bytes,20,opt,name=earlier_view_digest,json=earlierViewDigest,proto3" json:"earlier_view_digest,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// SHA-256 over all messages of the view, in order. A reply that was recorded for another conversation is no answer.
+	ConversationDigest []byte `protobuf:"bytes,21,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *RespondRequest) Reset() {
@@ -282,6 +284,13 @@ func (x *RespondRequest) GetEarlierViewDigest() string {
 		return x.EarlierViewDigest
 	}
 	return ""
+}
+
+func (x *RespondRequest) GetConversationDigest() []byte {
+	if x != nil {
+		return x.ConversationDigest
+	}
+	return nil
 }
 
 // SpendLimit bounds what the models of a sweep may use. A field of 0 is no limit.
@@ -775,7 +784,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xfd\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xb7\x06\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -798,7 +807,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x12(\n" +
 	"\vview_digest\x18\x13 \x01(\tB\a\xbaH\x04r\x02\x18@R\n" +
 	"viewDigest\x127\n" +
-	"\x13earlier_view_digest\x18\x14 \x01(\tB\a\xbaH\x04r\x02\x18@R\x11earlierViewDigest\"W\n" +
+	"\x13earlier_view_digest\x18\x14 \x01(\tB\a\xbaH\x04r\x02\x18@R\x11earlierViewDigest\x128\n" +
+	"\x13conversation_digest\x18\x15 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +

@@ -31,6 +31,8 @@ type Reply struct {
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What the turn cost.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	// RespondRequest.conversation_digest of what it answers. Empty in what is put there to be replayed: it answers anything.
+	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// Whose form native has.
 	Provider Model_Provider `protobuf:"varint,15,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
 	// The model's turn in its provider's own form, to be sent back in later requests. Empty if the messages say all of it.
@@ -86,6 +88,13 @@ func (x *Reply) GetFailure() *Failure {
 func (x *Reply) GetUsage() *Usage {
 	if x != nil {
 		return x.Usage
+	}
+	return nil
+}
+
+func (x *Reply) GetConversationDigest() []byte {
+	if x != nil {
+		return x.ConversationDigest
 	}
 	return nil
 }
@@ -282,11 +291,12 @@ var File_toolsandbox_agentgw_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\x8e\x02\n" +
+	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xbf\x02\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
-	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12B\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
+	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12B\n" +
 	"\bprovider\x18\x0f \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderR\bprovider\x12\x16\n" +
 	"\x06native\x18\x10 \x01(\fR\x06native\"\x9f\x02\n" +
 	"\bExchange\x12B\n" +

@@ -702,7 +702,7 @@ func (x *Rollout) GetReplay() bool {
 // sequence. Several fields may be set: they then hold together, in the order in which they stand here.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only in the first entry.
+	// Opens the log. A later one opens it anew in a later round: what stands before it counts no more.
 	Start *Start `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
 	// A worker took the rollout over from here on.
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
@@ -711,7 +711,13 @@ type LogEntry struct {
 	// What the execution environment answered to the calls of this entry's turn. They may also stand in an entry of their own, as a turn.
 	Answers *Turn `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
 	// Only in the last entry. What follows is a claim of a later round, which opens the log again as if it had not ended.
-	End           *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
+	End *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
+	// How many entries stand before this one, from the log's start on.
+	Number int32 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
+	// The digest of the entry before this one; empty in an entry that opens the log.
+	Previous []byte `protobuf:"bytes,7,opt,name=previous,proto3" json:"previous,omitempty"`
+	// SHA-256 over the stored bytes of this entry without this field, which ends them.
+	Digest        []byte `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -777,6 +783,27 @@ func (x *LogEntry) GetAnswers() *Turn {
 func (x *LogEntry) GetEnd() *End {
 	if x != nil {
 		return x.End
+	}
+	return nil
+}
+
+func (x *LogEntry) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *LogEntry) GetPrevious() []byte {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+func (x *LogEntry) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
 	}
 	return nil
 }
@@ -939,9 +966,13 @@ type Turn struct {
 	// Where a simulated user broke its contract. Never part of a score.
 	Flags []*Flag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	// What the turn cost. Unset if no model spoke.
-	Usage         *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Usage *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Of a turn of the execution environment: ExecuteResponse.session_digest.
+	SessionDigest []byte `protobuf:"bytes,6,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
+	// Of a turn of the execution environment: ExecuteResponse.service_answers.
+	ServiceAnswers []*v11.ServiceAnswer `protobuf:"bytes,7,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Turn) Reset() {
@@ -1005,6 +1036,20 @@ func (x *Turn) GetFlags() []*Flag {
 func (x *Turn) GetUsage() *v1.Usage {
 	if x != nil {
 		return x.Usage
+	}
+	return nil
+}
+
+func (x *Turn) GetSessionDigest() []byte {
+	if x != nil {
+		return x.SessionDigest
+	}
+	return nil
+}
+
+func (x *Turn) GetServiceAnswers() []*v11.ServiceAnswer {
+	if x != nil {
+		return x.ServiceAnswers
 	}
 	return nil
 }
@@ -1364,7 +1409,9 @@ type Result struct {
 	// Number of messages, the starting ones included.
 	MessageCount int32 `protobuf:"varint,10,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// The round in which the rollout ended so.
-	Round         int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
+	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
+	// LogEntry.digest of the entry with the end that was scored: it covers every message and table version. Empty if the log could not be read.
+	LogDigest     []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1476,6 +1523,13 @@ func (x *Result) GetRound() int32 {
 	return 0
 }
 
+func (x *Result) GetLogDigest() []byte {
+	if x != nil {
+		return x.LogDigest
+	}
+	return nil
+}
+
 var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
@@ -1524,13 +1578,16 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06compat\x18\n" +
 	" \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xf9\x01\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xc5\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +
 	"\x04turn\x18\x03 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\x04turn\x122\n" +
 	"\aanswers\x18\x05 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\aanswers\x12)\n" +
-	"\x03end\x18\x04 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\"\xdc\x01\n" +
+	"\x03end\x18\x04 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x12\x16\n" +
+	"\x06number\x18\x06 \x01(\x05R\x06number\x12\x1a\n" +
+	"\bprevious\x18\a \x01(\fR\bprevious\x12\x16\n" +
+	"\x06digest\x18\b \x01(\fR\x06digest\"\xdc\x01\n" +
 	"\x05Start\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
@@ -1540,13 +1597,15 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
-	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\x9d\x02\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\x95\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
 	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12.\n" +
 	"\x05flags\x18\x04 \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
-	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usageB\x0e\n" +
+	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12%\n" +
+	"\x0esession_digest\x18\x06 \x01(\fR\rsessionDigest\x12O\n" +
+	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
 	"\f_deactivated\"\x86\x01\n" +
 	"\tTurnUsage\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
@@ -1571,7 +1630,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1e\n" +
 	"\n" +
 	"similarity\x18\x03 \x01(\x01R\n" +
-	"similarity\"\xe9\x03\n" +
+	"similarity\"\x88\x04\n" +
 	"\x06Result\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12)\n" +
 	"\x03end\x18\x02 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x121\n" +
@@ -1591,7 +1650,9 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x0fmilestone_count\x18\t \x01(\x05R\x0emilestoneCount\x12#\n" +
 	"\rmessage_count\x18\n" +
 	" \x01(\x05R\fmessageCount\x12\x14\n" +
-	"\x05round\x18\v \x01(\x05R\x05round*\xb5\x01\n" +
+	"\x05round\x18\v \x01(\x05R\x05round\x12\x1d\n" +
+	"\n" +
+	"log_digest\x18\f \x01(\fR\tlogDigest*\xb5\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
@@ -1641,9 +1702,10 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
 	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
 	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
-	(v12.Role)(0),             // 25: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),      // 26: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),         // 27: toolsandbox.world.v1.Table
+	(*v11.ServiceAnswer)(nil), // 25: toolsandbox.toolhost.v1.ServiceAnswer
+	(v12.Role)(0),             // 26: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),      // 27: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),         // 28: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	6,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
@@ -1668,21 +1730,22 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	23, // 19: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
 	14, // 20: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
 	24, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	25, // 22: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	24, // 23: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 24: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	13, // 25: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	26, // 26: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	27, // 27: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 28: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	15, // 29: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	17, // 30: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	17, // 31: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	25, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	26, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	24, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 25: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	13, // 26: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	27, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	28, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	8,  // 29: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	15, // 30: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	17, // 31: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	17, // 32: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }

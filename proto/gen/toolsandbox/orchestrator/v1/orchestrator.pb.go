@@ -217,7 +217,10 @@ type CreateSweepRequest struct {
 	// Number of the round that begins, unless it has begun: what ended without a score in an earlier round because the infrastructure failed or the
 	// sweep was cancelled is played again, from the message on at which it ended. No part of the specification; whoever wants another round
 	// takes a higher number. 0 begins none.
-	Round         int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
+	Round int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
+	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS): those of which that is still so are played again too in the round that
+	// begins, from what is left of them. No part of the specification.
+	Damaged       []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +281,13 @@ func (x *CreateSweepRequest) GetRound() int32 {
 		return x.Round
 	}
 	return 0
+}
+
+func (x *CreateSweepRequest) GetDamaged() []string {
+	if x != nil {
+		return x.Damaged
+	}
+	return nil
 }
 
 // CreateSweepResponse says what was queued.
@@ -744,7 +754,9 @@ type GetTrajectoryResponse struct {
 	// Where a simulated user broke its contract, in order.
 	Flags []*v13.Flag `protobuf:"bytes,8,rep,name=flags,proto3" json:"flags,omitempty"`
 	// What the turns of models cost, in order.
-	Usage         []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
+	Usage []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
+	// LogEntry.digest of the last entry of its log.
+	LogDigest     []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +850,13 @@ func (x *GetTrajectoryResponse) GetFlags() []*v13.Flag {
 func (x *GetTrajectoryResponse) GetUsage() []*v13.TurnUsage {
 	if x != nil {
 		return x.Usage
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetLogDigest() []byte {
+	if x != nil {
+		return x.LogDigest
 	}
 	return nil
 }
@@ -1332,13 +1351,14 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
-	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\xf6\x01\n" +
+	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x90\x02\n" +
 	"\x12CreateSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\x12B\n" +
 	"\x04spec\x18\x02 \x01(\v2&.toolsandbox.orchestrator.v1.SweepSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x12C\n" +
 	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x1d\n" +
-	"\x05round\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\"?\n" +
+	"\x05round\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x12\x18\n" +
+	"\adamaged\x18\x05 \x03(\tR\adamaged\"?\n" +
 	"\x13CreateSweepResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\"M\n" +
@@ -1360,7 +1380,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x13CancelSweepResponse\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xe3\x03\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x82\x04\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1370,7 +1390,10 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
 	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x12.\n" +
 	"\x05flags\x18\b \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
-	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\"\xf5\x01\n" +
+	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12\x1d\n" +
+	"\n" +
+	"log_digest\x18\n" +
+	" \x01(\fR\tlogDigest\"\xf5\x01\n" +
 	"\fRecordedItem\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x125\n" +
 	"\x05reply\x18\x02 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyH\x00R\x05reply\x12>\n" +

@@ -47,7 +47,9 @@ type SessionRecord struct {
 	// What answers its requests to hosted services.
 	HostedServices HostedServices `protobuf:"varint,10,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// Whether it asks nothing of the network.
-	Replay        bool `protobuf:"varint,11,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay bool `protobuf:"varint,11,opt,name=replay,proto3" json:"replay,omitempty"`
+	// As in ExecuteResponse.session_digest.
+	Digest        []byte `protobuf:"bytes,12,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,6 +161,13 @@ func (x *SessionRecord) GetReplay() bool {
 	return false
 }
 
+func (x *SessionRecord) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
 // OutcomeRecord is what a tool host stores about one execution. A stored format: fields are only ever added.
 type OutcomeRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -245,7 +254,7 @@ var File_toolsandbox_toolhost_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"%toolsandbox/toolhost/v1/storage.proto\x12\x17toolsandbox.toolhost.v1\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xf7\x02\n" +
+	"%toolsandbox/toolhost/v1/storage.proto\x12\x17toolsandbox.toolhost.v1\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x8f\x03\n" +
 	"\rSessionRecord\x12\x1d\n" +
 	"\n" +
 	"setup_name\x18\x01 \x01(\tR\tsetupName\x12!\n" +
@@ -260,7 +269,8 @@ const file_toolsandbox_toolhost_v1_storage_proto_rawDesc = "" +
 	"\adeleted\x18\t \x01(\bR\adeleted\x12P\n" +
 	"\x0fhosted_services\x18\n" +
 	" \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\v \x01(\bR\x06replay\"\xe6\x01\n" +
+	"\x06replay\x18\v \x01(\bR\x06replay\x12\x16\n" +
+	"\x06digest\x18\f \x01(\fR\x06digest\"\xe6\x01\n" +
 	"\rOutcomeRecord\x12!\n" +
 	"\fcalls_digest\x18\x01 \x01(\fR\vcallsDigest\x12D\n" +
 	"\bresponse\x18\x02 \x01(\v2(.toolsandbox.toolhost.v1.ExecuteResponseR\bresponse\x12\x1b\n" +

@@ -270,7 +270,10 @@ type ExecuteRequest struct {
 	// Index that the first answer will have; also the index of the table versions that the calls store.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// The messages, all of one sender, in order. More than one are one parallel batch.
-	Calls         []*v11.Message `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
+	Calls []*v11.Message `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
+	// The digest that the session has before the calls: ExecuteResponse.session_digest of the execution before, or the SHA-256 of the setup
+	// before the first one. Empty is not checked.
+	SessionDigest []byte `protobuf:"bytes,4,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,6 +329,187 @@ func (x *ExecuteRequest) GetCalls() []*v11.Message {
 	return nil
 }
 
+func (x *ExecuteRequest) GetSessionDigest() []byte {
+	if x != nil {
+		return x.SessionDigest
+	}
+	return nil
+}
+
+// Execution is one that a log holds.
+type Execution struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ExecuteRequest.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// As in ExecuteRequest.
+	Calls []*v11.Message `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
+	// What came of it.
+	Outcome       *ExecuteResponse `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Execution) Reset() {
+	*x = Execution{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Execution) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Execution) ProtoMessage() {}
+
+func (x *Execution) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Execution.ProtoReflect.Descriptor instead.
+func (*Execution) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Execution) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Execution) GetCalls() []*v11.Message {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Execution) GetOutcome() *ExecuteResponse {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+// RestoreSessionRequest says where a session stands.
+type RestoreSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the session was made.
+	Create *CreateSessionRequest `protobuf:"bytes,1,opt,name=create,proto3" json:"create,omitempty"`
+	// What was executed in it, oldest first.
+	Executions    []*Execution `protobuf:"bytes,2,rep,name=executions,proto3" json:"executions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSessionRequest) Reset() {
+	*x = RestoreSessionRequest{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSessionRequest) ProtoMessage() {}
+
+func (x *RestoreSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSessionRequest.ProtoReflect.Descriptor instead.
+func (*RestoreSessionRequest) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RestoreSessionRequest) GetCreate() *CreateSessionRequest {
+	if x != nil {
+		return x.Create
+	}
+	return nil
+}
+
+func (x *RestoreSessionRequest) GetExecutions() []*Execution {
+	if x != nil {
+		return x.Executions
+	}
+	return nil
+}
+
+// RestoreSessionResponse says what it took.
+type RestoreSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many executions ran again.
+	Repeated int32 `protobuf:"varint,1,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// How many executions that the log does not know were taken back.
+	Dropped       int32 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreSessionResponse) Reset() {
+	*x = RestoreSessionResponse{}
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreSessionResponse) ProtoMessage() {}
+
+func (x *RestoreSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreSessionResponse.ProtoReflect.Descriptor instead.
+func (*RestoreSessionResponse) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *RestoreSessionResponse) GetRepeated() int32 {
+	if x != nil {
+		return x.Repeated
+	}
+	return 0
+}
+
+func (x *RestoreSessionResponse) GetDropped() int32 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
 // ExecuteResponse holds the outcome.
 type ExecuteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -336,14 +520,19 @@ type ExecuteResponse struct {
 	// Index of the message of the request whose conversation_active became false: the conversation is over.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
 	// The execution environment itself failed on the calls, as the original does in compatible mode; no answers then.
-	Exception     string `protobuf:"bytes,4,opt,name=exception,proto3" json:"exception,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Exception string `protobuf:"bytes,4,opt,name=exception,proto3" json:"exception,omitempty"`
+	// The digest that the session has after the calls: SHA-256 over the one before, the index, the calls and this response without this
+	// field. Sessions with one digest have one history.
+	SessionDigest []byte `protobuf:"bytes,5,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
+	// What hosted services answered to the calls, in the order in which they were asked; in the modes live and record only.
+	ServiceAnswers []*ServiceAnswer `protobuf:"bytes,6,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExecuteResponse) Reset() {
 	*x = ExecuteResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[3]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +544,7 @@ func (x *ExecuteResponse) String() string {
 func (*ExecuteResponse) ProtoMessage() {}
 
 func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[3]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +557,7 @@ func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ExecuteResponse) GetAnswers() []*v11.Message {
@@ -399,6 +588,20 @@ func (x *ExecuteResponse) GetException() string {
 	return ""
 }
 
+func (x *ExecuteResponse) GetSessionDigest() []byte {
+	if x != nil {
+		return x.SessionDigest
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetServiceAnswers() []*ServiceAnswer {
+	if x != nil {
+		return x.ServiceAnswers
+	}
+	return nil
+}
+
 // ReadTablesRequest asks for table versions.
 type ReadTablesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -414,7 +617,7 @@ type ReadTablesRequest struct {
 
 func (x *ReadTablesRequest) Reset() {
 	*x = ReadTablesRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[4]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +629,7 @@ func (x *ReadTablesRequest) String() string {
 func (*ReadTablesRequest) ProtoMessage() {}
 
 func (x *ReadTablesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[4]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +642,7 @@ func (x *ReadTablesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTablesRequest.ProtoReflect.Descriptor instead.
 func (*ReadTablesRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReadTablesRequest) GetSessionId() string {
@@ -474,7 +677,7 @@ type ReadTablesResponse struct {
 
 func (x *ReadTablesResponse) Reset() {
 	*x = ReadTablesResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[5]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -486,7 +689,7 @@ func (x *ReadTablesResponse) String() string {
 func (*ReadTablesResponse) ProtoMessage() {}
 
 func (x *ReadTablesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[5]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -499,7 +702,7 @@ func (x *ReadTablesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadTablesResponse.ProtoReflect.Descriptor instead.
 func (*ReadTablesResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReadTablesResponse) GetTables() []*v11.Table {
@@ -520,7 +723,7 @@ type ListVersionsRequest struct {
 
 func (x *ListVersionsRequest) Reset() {
 	*x = ListVersionsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -532,7 +735,7 @@ func (x *ListVersionsRequest) String() string {
 func (*ListVersionsRequest) ProtoMessage() {}
 
 func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -545,7 +748,7 @@ func (x *ListVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsRequest.ProtoReflect.Descriptor instead.
 func (*ListVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListVersionsRequest) GetSessionId() string {
@@ -566,7 +769,7 @@ type ListVersionsResponse struct {
 
 func (x *ListVersionsResponse) Reset() {
 	*x = ListVersionsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[7]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +781,7 @@ func (x *ListVersionsResponse) String() string {
 func (*ListVersionsResponse) ProtoMessage() {}
 
 func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[7]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +794,7 @@ func (x *ListVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVersionsResponse.ProtoReflect.Descriptor instead.
 func (*ListVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListVersionsResponse) GetTable() *v11.Table {
@@ -620,13 +823,15 @@ type Session struct {
 	IdsDrawn int64 `protobuf:"varint,7,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
 	// What answers its requests to hosted services.
 	HostedServices HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in ExecuteResponse.session_digest.
+	Digest        []byte `protobuf:"bytes,9,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[8]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +843,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[8]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +856,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Session) GetId() string {
@@ -710,6 +915,13 @@ func (x *Session) GetHostedServices() HostedServices {
 	return HostedServices_HOSTED_SERVICES_UNSPECIFIED
 }
 
+func (x *Session) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
 // ListAnswersRequest asks for what hosted services answered.
 type ListAnswersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -721,7 +933,7 @@ type ListAnswersRequest struct {
 
 func (x *ListAnswersRequest) Reset() {
 	*x = ListAnswersRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +945,7 @@ func (x *ListAnswersRequest) String() string {
 func (*ListAnswersRequest) ProtoMessage() {}
 
 func (x *ListAnswersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[9]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +958,7 @@ func (x *ListAnswersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAnswersRequest.ProtoReflect.Descriptor instead.
 func (*ListAnswersRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListAnswersRequest) GetSessionId() string {
@@ -767,7 +979,7 @@ type ListAnswersResponse struct {
 
 func (x *ListAnswersResponse) Reset() {
 	*x = ListAnswersResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +991,7 @@ func (x *ListAnswersResponse) String() string {
 func (*ListAnswersResponse) ProtoMessage() {}
 
 func (x *ListAnswersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[10]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +1004,7 @@ func (x *ListAnswersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAnswersResponse.ProtoReflect.Descriptor instead.
 func (*ListAnswersResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListAnswersResponse) GetAnswer() *ServiceAnswer {
@@ -820,7 +1032,7 @@ type ServiceAnswer struct {
 
 func (x *ServiceAnswer) Reset() {
 	*x = ServiceAnswer{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +1044,7 @@ func (x *ServiceAnswer) String() string {
 func (*ServiceAnswer) ProtoMessage() {}
 
 func (x *ServiceAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[11]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +1057,7 @@ func (x *ServiceAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceAnswer.ProtoReflect.Descriptor instead.
 func (*ServiceAnswer) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ServiceAnswer) GetIndex() int32 {
@@ -887,7 +1099,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -899,7 +1111,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[12]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -912,7 +1124,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetSessionRequest) GetSessionId() string {
@@ -933,7 +1145,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1157,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[13]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1170,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -983,7 +1195,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1207,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[14]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1220,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListSessionsRequest) GetPrefix() string {
@@ -1045,7 +1257,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1269,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[15]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1282,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -1105,7 +1317,7 @@ type ForkSessionRequest struct {
 
 func (x *ForkSessionRequest) Reset() {
 	*x = ForkSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1329,7 @@ func (x *ForkSessionRequest) String() string {
 func (*ForkSessionRequest) ProtoMessage() {}
 
 func (x *ForkSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[16]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1342,7 @@ func (x *ForkSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkSessionRequest.ProtoReflect.Descriptor instead.
 func (*ForkSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ForkSessionRequest) GetSessionId() string {
@@ -1172,7 +1384,7 @@ type ForkSessionResponse struct {
 
 func (x *ForkSessionResponse) Reset() {
 	*x = ForkSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1396,7 @@ func (x *ForkSessionResponse) String() string {
 func (*ForkSessionResponse) ProtoMessage() {}
 
 func (x *ForkSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[17]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1409,7 @@ func (x *ForkSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkSessionResponse.ProtoReflect.Descriptor instead.
 func (*ForkSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForkSessionResponse) GetSession() *Session {
@@ -1218,7 +1430,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1442,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[18]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1455,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteSessionRequest) GetSessionId() string {
@@ -1262,7 +1474,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1274,7 +1486,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[19]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1287,7 +1499,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
 }
 
 // ListToolsRequest has no fields.
@@ -1299,7 +1511,7 @@ type ListToolsRequest struct {
 
 func (x *ListToolsRequest) Reset() {
 	*x = ListToolsRequest{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1523,7 @@ func (x *ListToolsRequest) String() string {
 func (*ListToolsRequest) ProtoMessage() {}
 
 func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[20]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1536,7 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{23}
 }
 
 // ToolInfo describes a tool for people and for checks.
@@ -1348,7 +1560,7 @@ type ToolInfo struct {
 
 func (x *ToolInfo) Reset() {
 	*x = ToolInfo{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1572,7 @@ func (x *ToolInfo) String() string {
 func (*ToolInfo) ProtoMessage() {}
 
 func (x *ToolInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[21]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1585,7 @@ func (x *ToolInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolInfo.ProtoReflect.Descriptor instead.
 func (*ToolInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{21}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ToolInfo) GetTool() *v11.Tool {
@@ -1429,7 +1641,7 @@ type ListToolsResponse struct {
 
 func (x *ListToolsResponse) Reset() {
 	*x = ListToolsResponse{}
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1653,7 @@ func (x *ListToolsResponse) String() string {
 func (*ListToolsResponse) ProtoMessage() {}
 
 func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[22]
+	mi := &file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1666,7 @@ func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListToolsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
+	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListToolsResponse) GetTools() []*ToolInfo {
@@ -1484,17 +1696,32 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
 	"user_tools\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\tuserTools\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\xc0\x01\n" +
+	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\xf0\x01\n" +
 	"\x0eExecuteRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12@\n" +
-	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x05calls\"\xdf\x01\n" +
+	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x05calls\x12.\n" +
+	"\x0esession_digest\x18\x04 \x01(\fB\a\xbaH\x04z\x02\x18 R\rsessionDigest\"\xb5\x01\n" +
+	"\tExecution\x12\x1d\n" +
+	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12=\n" +
+	"\x05calls\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\x05calls\x12J\n" +
+	"\aoutcome\x18\x03 \x01(\v2(.toolsandbox.toolhost.v1.ExecuteResponseB\x06\xbaH\x03\xc8\x01\x01R\aoutcome\"\xaa\x01\n" +
+	"\x15RestoreSessionRequest\x12M\n" +
+	"\x06create\x18\x01 \x01(\v2-.toolsandbox.toolhost.v1.CreateSessionRequestB\x06\xbaH\x03\xc8\x01\x01R\x06create\x12B\n" +
+	"\n" +
+	"executions\x18\x02 \x03(\v2\".toolsandbox.toolhost.v1.ExecutionR\n" +
+	"executions\"N\n" +
+	"\x16RestoreSessionResponse\x12\x1a\n" +
+	"\brepeated\x18\x01 \x01(\x05R\brepeated\x12\x18\n" +
+	"\adropped\x18\x02 \x01(\x05R\adropped\"\xd7\x02\n" +
 	"\x0fExecuteResponse\x127\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\aanswers\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
 	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12\x1c\n" +
-	"\texception\x18\x04 \x01(\tR\texceptionB\x0e\n" +
+	"\texception\x18\x04 \x01(\tR\texception\x12%\n" +
+	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
+	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
 	"\f_deactivated\"\xba\x01\n" +
 	"\x11ReadTablesRequest\x12M\n" +
 	"\n" +
@@ -1507,7 +1734,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"I\n" +
 	"\x14ListVersionsResponse\x121\n" +
-	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xa3\x02\n" +
+	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xbb\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1518,7 +1745,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\tparent_id\x18\x05 \x01(\tR\bparentId\x12\x1b\n" +
 	"\tforked_at\x18\x06 \x01(\x05R\bforkedAt\x12\x1b\n" +
 	"\tids_drawn\x18\a \x01(\x03R\bidsDrawn\x12P\n" +
-	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\"c\n" +
+	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
+	"\x06digest\x18\t \x01(\fR\x06digest\"c\n" +
 	"\x12ListAnswersRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"U\n" +
@@ -1571,10 +1799,11 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x18HOSTED_SERVICES_RECORDED\x10\x01\x12\x1b\n" +
 	"\x17HOSTED_SERVICES_OFFLINE\x10\x02\x12\x18\n" +
 	"\x14HOSTED_SERVICES_LIVE\x10\x03\x12\x1a\n" +
-	"\x16HOSTED_SERVICES_RECORD\x10\x042\xb3\b\n" +
+	"\x16HOSTED_SERVICES_RECORD\x10\x042\xa6\t\n" +
 	"\x0fToolHostService\x12n\n" +
 	"\rCreateSession\x12-.toolsandbox.toolhost.v1.CreateSessionRequest\x1a..toolsandbox.toolhost.v1.CreateSessionResponse\x12\\\n" +
-	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\x12e\n" +
+	"\aExecute\x12'.toolsandbox.toolhost.v1.ExecuteRequest\x1a(.toolsandbox.toolhost.v1.ExecuteResponse\x12q\n" +
+	"\x0eRestoreSession\x12..toolsandbox.toolhost.v1.RestoreSessionRequest\x1a/.toolsandbox.toolhost.v1.RestoreSessionResponse\x12e\n" +
 	"\n" +
 	"ReadTables\x12*.toolsandbox.toolhost.v1.ReadTablesRequest\x1a+.toolsandbox.toolhost.v1.ReadTablesResponse\x12m\n" +
 	"\fListVersions\x12,.toolsandbox.toolhost.v1.ListVersionsRequest\x1a-.toolsandbox.toolhost.v1.ListVersionsResponse0\x01\x12j\n" +
@@ -1600,88 +1829,98 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_toolhost_v1_toolhost_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
-	(HostedServices)(0),           // 0: toolsandbox.toolhost.v1.HostedServices
-	(*CreateSessionRequest)(nil),  // 1: toolsandbox.toolhost.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil), // 2: toolsandbox.toolhost.v1.CreateSessionResponse
-	(*ExecuteRequest)(nil),        // 3: toolsandbox.toolhost.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),       // 4: toolsandbox.toolhost.v1.ExecuteResponse
-	(*ReadTablesRequest)(nil),     // 5: toolsandbox.toolhost.v1.ReadTablesRequest
-	(*ReadTablesResponse)(nil),    // 6: toolsandbox.toolhost.v1.ReadTablesResponse
-	(*ListVersionsRequest)(nil),   // 7: toolsandbox.toolhost.v1.ListVersionsRequest
-	(*ListVersionsResponse)(nil),  // 8: toolsandbox.toolhost.v1.ListVersionsResponse
-	(*Session)(nil),               // 9: toolsandbox.toolhost.v1.Session
-	(*ListAnswersRequest)(nil),    // 10: toolsandbox.toolhost.v1.ListAnswersRequest
-	(*ListAnswersResponse)(nil),   // 11: toolsandbox.toolhost.v1.ListAnswersResponse
-	(*ServiceAnswer)(nil),         // 12: toolsandbox.toolhost.v1.ServiceAnswer
-	(*GetSessionRequest)(nil),     // 13: toolsandbox.toolhost.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),    // 14: toolsandbox.toolhost.v1.GetSessionResponse
-	(*ListSessionsRequest)(nil),   // 15: toolsandbox.toolhost.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),  // 16: toolsandbox.toolhost.v1.ListSessionsResponse
-	(*ForkSessionRequest)(nil),    // 17: toolsandbox.toolhost.v1.ForkSessionRequest
-	(*ForkSessionResponse)(nil),   // 18: toolsandbox.toolhost.v1.ForkSessionResponse
-	(*DeleteSessionRequest)(nil),  // 19: toolsandbox.toolhost.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 20: toolsandbox.toolhost.v1.DeleteSessionResponse
-	(*ListToolsRequest)(nil),      // 21: toolsandbox.toolhost.v1.ListToolsRequest
-	(*ToolInfo)(nil),              // 22: toolsandbox.toolhost.v1.ToolInfo
-	(*ListToolsResponse)(nil),     // 23: toolsandbox.toolhost.v1.ListToolsResponse
-	(*v1.Setup)(nil),              // 24: toolsandbox.setup.v1.Setup
-	(*v11.Tool)(nil),              // 25: toolsandbox.world.v1.Tool
-	(*v11.TableVersion)(nil),      // 26: toolsandbox.world.v1.TableVersion
-	(*v11.Message)(nil),           // 27: toolsandbox.world.v1.Message
-	(v11.TableName)(0),            // 28: toolsandbox.world.v1.TableName
-	(*v11.Table)(nil),             // 29: toolsandbox.world.v1.Table
-	(*v1.RecordedAnswer)(nil),     // 30: toolsandbox.setup.v1.RecordedAnswer
-	(v11.Role)(0),                 // 31: toolsandbox.world.v1.Role
+	(HostedServices)(0),            // 0: toolsandbox.toolhost.v1.HostedServices
+	(*CreateSessionRequest)(nil),   // 1: toolsandbox.toolhost.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),  // 2: toolsandbox.toolhost.v1.CreateSessionResponse
+	(*ExecuteRequest)(nil),         // 3: toolsandbox.toolhost.v1.ExecuteRequest
+	(*Execution)(nil),              // 4: toolsandbox.toolhost.v1.Execution
+	(*RestoreSessionRequest)(nil),  // 5: toolsandbox.toolhost.v1.RestoreSessionRequest
+	(*RestoreSessionResponse)(nil), // 6: toolsandbox.toolhost.v1.RestoreSessionResponse
+	(*ExecuteResponse)(nil),        // 7: toolsandbox.toolhost.v1.ExecuteResponse
+	(*ReadTablesRequest)(nil),      // 8: toolsandbox.toolhost.v1.ReadTablesRequest
+	(*ReadTablesResponse)(nil),     // 9: toolsandbox.toolhost.v1.ReadTablesResponse
+	(*ListVersionsRequest)(nil),    // 10: toolsandbox.toolhost.v1.ListVersionsRequest
+	(*ListVersionsResponse)(nil),   // 11: toolsandbox.toolhost.v1.ListVersionsResponse
+	(*Session)(nil),                // 12: toolsandbox.toolhost.v1.Session
+	(*ListAnswersRequest)(nil),     // 13: toolsandbox.toolhost.v1.ListAnswersRequest
+	(*ListAnswersResponse)(nil),    // 14: toolsandbox.toolhost.v1.ListAnswersResponse
+	(*ServiceAnswer)(nil),          // 15: toolsandbox.toolhost.v1.ServiceAnswer
+	(*GetSessionRequest)(nil),      // 16: toolsandbox.toolhost.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),     // 17: toolsandbox.toolhost.v1.GetSessionResponse
+	(*ListSessionsRequest)(nil),    // 18: toolsandbox.toolhost.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),   // 19: toolsandbox.toolhost.v1.ListSessionsResponse
+	(*ForkSessionRequest)(nil),     // 20: toolsandbox.toolhost.v1.ForkSessionRequest
+	(*ForkSessionResponse)(nil),    // 21: toolsandbox.toolhost.v1.ForkSessionResponse
+	(*DeleteSessionRequest)(nil),   // 22: toolsandbox.toolhost.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),  // 23: toolsandbox.toolhost.v1.DeleteSessionResponse
+	(*ListToolsRequest)(nil),       // 24: toolsandbox.toolhost.v1.ListToolsRequest
+	(*ToolInfo)(nil),               // 25: toolsandbox.toolhost.v1.ToolInfo
+	(*ListToolsResponse)(nil),      // 26: toolsandbox.toolhost.v1.ListToolsResponse
+	(*v1.Setup)(nil),               // 27: toolsandbox.setup.v1.Setup
+	(*v11.Tool)(nil),               // 28: toolsandbox.world.v1.Tool
+	(*v11.TableVersion)(nil),       // 29: toolsandbox.world.v1.TableVersion
+	(*v11.Message)(nil),            // 30: toolsandbox.world.v1.Message
+	(v11.TableName)(0),             // 31: toolsandbox.world.v1.TableName
+	(*v11.Table)(nil),              // 32: toolsandbox.world.v1.Table
+	(*v1.RecordedAnswer)(nil),      // 33: toolsandbox.setup.v1.RecordedAnswer
+	(v11.Role)(0),                  // 34: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
-	24, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
+	27, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 1: toolsandbox.toolhost.v1.CreateSessionRequest.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	12, // 2: toolsandbox.toolhost.v1.CreateSessionRequest.answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	25, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
-	25, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
-	26, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	27, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
-	27, // 7: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
-	26, // 8: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
-	28, // 9: toolsandbox.toolhost.v1.ReadTablesRequest.tables:type_name -> toolsandbox.world.v1.TableName
-	29, // 10: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	29, // 11: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
-	0,  // 12: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	12, // 13: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	30, // 14: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	9,  // 15: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	9,  // 16: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
-	9,  // 17: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	25, // 18: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	31, // 19: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
-	22, // 20: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	1,  // 21: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
-	3,  // 22: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
-	5,  // 23: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
-	7,  // 24: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
-	10, // 25: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
-	13, // 26: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
-	15, // 27: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
-	17, // 28: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
-	19, // 29: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	21, // 30: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	2,  // 31: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	4,  // 32: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 33: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	8,  // 34: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	11, // 35: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	14, // 36: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	16, // 37: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	18, // 38: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	20, // 39: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	23, // 40: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	31, // [31:41] is the sub-list for method output_type
-	21, // [21:31] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	15, // 2: toolsandbox.toolhost.v1.CreateSessionRequest.answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	28, // 3: toolsandbox.toolhost.v1.CreateSessionResponse.agent_tools:type_name -> toolsandbox.world.v1.Tool
+	28, // 4: toolsandbox.toolhost.v1.CreateSessionResponse.user_tools:type_name -> toolsandbox.world.v1.Tool
+	29, // 5: toolsandbox.toolhost.v1.CreateSessionResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	30, // 6: toolsandbox.toolhost.v1.ExecuteRequest.calls:type_name -> toolsandbox.world.v1.Message
+	30, // 7: toolsandbox.toolhost.v1.Execution.calls:type_name -> toolsandbox.world.v1.Message
+	7,  // 8: toolsandbox.toolhost.v1.Execution.outcome:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
+	1,  // 9: toolsandbox.toolhost.v1.RestoreSessionRequest.create:type_name -> toolsandbox.toolhost.v1.CreateSessionRequest
+	4,  // 10: toolsandbox.toolhost.v1.RestoreSessionRequest.executions:type_name -> toolsandbox.toolhost.v1.Execution
+	30, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
+	29, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
+	15, // 13: toolsandbox.toolhost.v1.ExecuteResponse.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	31, // 14: toolsandbox.toolhost.v1.ReadTablesRequest.tables:type_name -> toolsandbox.world.v1.TableName
+	32, // 15: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	32, // 16: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	0,  // 17: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	15, // 18: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	33, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
+	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
+	12, // 21: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
+	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
+	28, // 23: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	34, // 24: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	25, // 25: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
+	1,  // 26: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
+	3,  // 27: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
+	5,  // 28: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
+	8,  // 29: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
+	10, // 30: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
+	13, // 31: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
+	16, // 32: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
+	18, // 33: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
+	20, // 34: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
+	22, // 35: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
+	24, // 36: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	2,  // 37: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 38: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 39: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 40: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 41: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 42: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 43: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 44: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 45: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 46: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	26, // 47: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	37, // [37:48] is the sub-list for method output_type
+	26, // [26:37] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_toolhost_proto_init() }
@@ -1689,14 +1928,14 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 	if File_toolsandbox_toolhost_v1_toolhost_proto != nil {
 		return
 	}
-	file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[3].OneofWrappers = []any{}
+	file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc), len(file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

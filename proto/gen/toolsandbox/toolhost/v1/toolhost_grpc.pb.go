@@ -21,16 +21,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ToolHostService_CreateSession_FullMethodName = "/toolsandbox.toolhost.v1.ToolHostService/CreateSession"
-	ToolHostService_Execute_FullMethodName       = "/toolsandbox.toolhost.v1.ToolHostService/Execute"
-	ToolHostService_ReadTables_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ReadTables"
-	ToolHostService_ListVersions_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/ListVersions"
-	ToolHostService_ListAnswers_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ListAnswers"
-	ToolHostService_GetSession_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/GetSession"
-	ToolHostService_ListSessions_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/ListSessions"
-	ToolHostService_ForkSession_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ForkSession"
-	ToolHostService_DeleteSession_FullMethodName = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSession"
-	ToolHostService_ListTools_FullMethodName     = "/toolsandbox.toolhost.v1.ToolHostService/ListTools"
+	ToolHostService_CreateSession_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/CreateSession"
+	ToolHostService_Execute_FullMethodName        = "/toolsandbox.toolhost.v1.ToolHostService/Execute"
+	ToolHostService_RestoreSession_FullMethodName = "/toolsandbox.toolhost.v1.ToolHostService/RestoreSession"
+	ToolHostService_ReadTables_FullMethodName     = "/toolsandbox.toolhost.v1.ToolHostService/ReadTables"
+	ToolHostService_ListVersions_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ListVersions"
+	ToolHostService_ListAnswers_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ListAnswers"
+	ToolHostService_GetSession_FullMethodName     = "/toolsandbox.toolhost.v1.ToolHostService/GetSession"
+	ToolHostService_ListSessions_FullMethodName   = "/toolsandbox.toolhost.v1.ToolHostService/ListSessions"
+	ToolHostService_ForkSession_FullMethodName    = "/toolsandbox.toolhost.v1.ToolHostService/ForkSession"
+	ToolHostService_DeleteSession_FullMethodName  = "/toolsandbox.toolhost.v1.ToolHostService/DeleteSession"
+	ToolHostService_ListTools_FullMethodName      = "/toolsandbox.toolhost.v1.ToolHostService/ListTools"
 )
 
 // ToolHostServiceClient is the client API for ToolHostService service.
@@ -49,9 +50,16 @@ type ToolHostServiceClient interface {
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last), INVALID_ARGUMENT (no call, or index repeated with
-	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not have the digest that is given: nothing
+	// was run, RestoreSession helps), INVALID_ARGUMENT (no call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls,
+	// rows, bytes or requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
+	// RestoreSession brings a session to where a log says that it stands: one that is missing is made, one that is behind runs the log's
+	// executions again, one that is ahead is taken back. It asks nothing of the network. All its table versions are announced again.
+	// Idempotent by all fields.
+	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than the log says; the message shows both),
+	// FAILED_PRECONDITION (the session would have to be taken back behind a fork).
+	RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error)
 	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
 	ReadTables(ctx context.Context, in *ReadTablesRequest, opts ...grpc.CallOption) (*ReadTablesResponse, error)
 	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
@@ -95,6 +103,16 @@ func (c *toolHostServiceClient) Execute(ctx context.Context, in *ExecuteRequest,
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExecuteResponse)
 	err := c.cc.Invoke(ctx, ToolHostService_Execute_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *toolHostServiceClient) RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreSessionResponse)
+	err := c.cc.Invoke(ctx, ToolHostService_RestoreSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +233,16 @@ type ToolHostServiceServer interface {
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last), INVALID_ARGUMENT (no call, or index repeated with
-	// other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not have the digest that is given: nothing
+	// was run, RestoreSession helps), INVALID_ARGUMENT (no call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls,
+	// rows, bytes or requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
+	// RestoreSession brings a session to where a log says that it stands: one that is missing is made, one that is behind runs the log's
+	// executions again, one that is ahead is taken back. It asks nothing of the network. All its table versions are announced again.
+	// Idempotent by all fields.
+	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than the log says; the message shows both),
+	// FAILED_PRECONDITION (the session would have to be taken back behind a fork).
+	RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error)
 	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
 	ReadTables(context.Context, *ReadTablesRequest) (*ReadTablesResponse, error)
 	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
@@ -252,6 +277,9 @@ func (UnimplementedToolHostServiceServer) CreateSession(context.Context, *Create
 }
 func (UnimplementedToolHostServiceServer) Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Execute not implemented")
+}
+func (UnimplementedToolHostServiceServer) RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RestoreSession not implemented")
 }
 func (UnimplementedToolHostServiceServer) ReadTables(context.Context, *ReadTablesRequest) (*ReadTablesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadTables not implemented")
@@ -330,6 +358,24 @@ func _ToolHostService_Execute_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ToolHostServiceServer).Execute(ctx, req.(*ExecuteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ToolHostService_RestoreSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ToolHostServiceServer).RestoreSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ToolHostService_RestoreSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ToolHostServiceServer).RestoreSession(ctx, req.(*RestoreSessionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -478,6 +524,10 @@ var ToolHostService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Execute",
 			Handler:    _ToolHostService_Execute_Handler,
+		},
+		{
+			MethodName: "RestoreSession",
+			Handler:    _ToolHostService_RestoreSession_Handler,
 		},
 		{
 			MethodName: "ReadTables",

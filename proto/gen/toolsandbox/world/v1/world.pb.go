@@ -373,7 +373,9 @@ type TableVersion struct {
 	// Which table; never SANDBOX.
 	Name TableName `protobuf:"varint,1,opt,name=name,proto3,enum=toolsandbox.world.v1.TableName" json:"name,omitempty"`
 	// The index of the version, as in Table.index.
-	Index         int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// SHA-256 over the deterministic wire form of the Table.
+	Digest        []byte `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -420,6 +422,13 @@ func (x *TableVersion) GetIndex() int32 {
 		return x.Index
 	}
 	return 0
+}
+
+func (x *TableVersion) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
 }
 
 // Message is one row of the SANDBOX table. An unset optional field is a null cell.
@@ -756,10 +765,11 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\x05Table\x12A\n" +
 	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12-\n" +
-	"\x04rows\x18\x03 \x03(\v2\x19.toolsandbox.world.v1.RowR\x04rows\"p\n" +
+	"\x04rows\x18\x03 \x03(\v2\x19.toolsandbox.world.v1.RowR\x04rows\"\x88\x01\n" +
 	"\fTableVersion\x12A\n" +
 	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
-	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\"\xb7\x04\n" +
+	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\fR\x06digest\"\xb7\x04\n" +
 	"\aMessage\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12?\n" +
 	"\x06sender\x18\x02 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x06sender\x12E\n" +

@@ -1,0 +1,165 @@
+package bus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// logOf appends n entries to a log and returns the position behind each.
+func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
+	t.Helper()
+	ends := []bus.Position{{}}
+	for i := range int32(n) {
+		entry := entry(i)
+		if i == 0 {
+			entry = opening(id, i)
+		}
+		end, err := b.Append(t.Context(), id, entry, ends[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	return ends[1:]
+}
+
+// TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream and the sequence, and it can be opened anew.
+func TestDamagedLog(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, bus.DefaultConfig())
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), "BUS_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const entries = 4
+	forge := func(ctx context.Context, subject string, raw []byte, after uint64) error {
+		msg := nats.NewMsg(subject)
+		msg.Data = raw
+		_, err := js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))
+		return err
+	}
+	for at := range entries - 1 {
+		t.Run(fmt.Sprint("without entry ", at), func(t *testing.T) {
+			id := fmt.Sprintf("gone.%d", at)
+			ends := logOf(t, b, id, entries)
+			if err := stream.DeleteMsg(t.Context(), ends[at].Sequence); err != nil {
+				t.Fatal(err)
+			}
+			log, err := b.ReadLog(t.Context(), id)
+			want := fmt.Sprintf("log of rollout %s, stream BUS_0, sequence %d: entry %d is gone", id, ends[at].Sequence, at)
+			if !errors.Is(err, bus.ErrDamaged) || !strings.Contains(err.Error(), want) {
+				t.Fatalf("ReadLog: got %v, want %q", err, want)
+			}
+			if len(log.Entries) != entries-1-at || log.End.Sequence != ends[entries-1].Sequence {
+				t.Errorf("ReadLog: got %d entries up to %d, want those behind the damage", len(log.Entries), log.End.Sequence)
+			}
+			if _, err := b.Reopen(t.Context(), id, opening(id, 7), log.End); err != nil {
+				t.Fatal(err)
+			}
+			if log, err = b.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 || log.Entries[0].GetClaim().GetAttempt() != 7 {
+				t.Errorf("ReadLog of the new log: got %v and %v, want its one entry", log, err)
+			}
+		})
+	}
+	for name, raw := range map[string][]byte{"foreign bytes": []byte("foreign"), "nothing": nil, "an entry without digest": marshal(t, entry(9))} {
+		t.Run(name, func(t *testing.T) {
+			id := "forged." + strings.ReplaceAll(name, " ", "-")
+			ends := logOf(t, b, id, 2)
+			if err := forge(t.Context(), "bus.0."+id, raw, ends[1].Sequence); err != nil {
+				t.Fatal(err)
+			}
+			if log, err := b.ReadLog(t.Context(), id); !errors.Is(err, bus.ErrDamaged) || log.End.Sequence != 0 {
+				t.Fatalf("ReadLog: got %v and %v, want damage and no end", log, err)
+			}
+			if _, err := b.Reopen(t.Context(), id, opening(id, 7), bus.Position{}); err != nil {
+				t.Fatal(err)
+			}
+			if log, err := b.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 {
+				t.Errorf("ReadLog of the new log: got %v and %v, want its one entry", log, err)
+			}
+		})
+	}
+	t.Run("an entry of another log", func(t *testing.T) {
+		first, second := logOf(t, b, "one.0", 2), logOf(t, b, "two.0", 3)
+		stolen, err := stream.GetMsg(t.Context(), second[2].Sequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := forge(t.Context(), "bus.0.one.0", stolen.Data, first[1].Sequence); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ReadLog(t.Context(), "one.0"); !errors.Is(err, bus.ErrDamaged) {
+			t.Errorf("ReadLog: got %v, want %v", err, bus.ErrDamaged)
+		}
+	})
+}
+
+func marshal(t *testing.T, message proto.Message) []byte {
+	t.Helper()
+	raw, err := proto.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// TestDamagedSetup replaces a setup by another one under its digest: it is not used, and putting it again mends it.
+func TestDamagedSetup(t *testing.T) {
+	conn := natstest.Connect(t, t.TempDir())
+	b := natstest.Open(t, conn, bus.DefaultConfig())
+	digest, err := b.PutSetup(t.Context(), &setupv1.Setup{Name: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Publish("setup."+digest, marshal(t, &setupv1.Setup{Name: "wrong"})); err != nil {
+		t.Fatal(err)
+	}
+	other := natstest.Open(t, conn, bus.DefaultConfig()) // the first one remembers the setup
+	if setup, err := other.Setup(t.Context(), digest); !errors.Is(err, bus.ErrNotFound) || !strings.Contains(err.Error(), "stream SETUP, sequence 2") {
+		t.Fatalf("Setup: got %v and %v, want an error that names what has other content", setup, err)
+	}
+	if _, err := other.PutSetup(t.Context(), &setupv1.Setup{Name: "right"}); err != nil {
+		t.Fatal(err)
+	}
+	third := natstest.Open(t, conn, bus.DefaultConfig())
+	if setup, err := third.Setup(t.Context(), digest); err != nil || setup.GetName() != "right" {
+		t.Errorf("Setup: got %v and %v, want the right one", setup, err)
+	}
+}
+
+// FuzzEntry changes a stored entry: whatever is not as it was written is no entry.
+func FuzzEntry(f *testing.F) {
+	for i := range 60 {
+		f.Add(i, byte(1<<(i%8)), i%3)
+	}
+	f.Fuzz(func(t *testing.T, at int, flip byte, cut int) {
+		raw, err := bus.Seal(&busv1.LogEntry{Claim: &busv1.Claim{Worker: "worker", Round: 3}}, bus.Position{Entries: 2, Digest: []byte("before")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := bytes.Clone(raw)
+		changed[uint(at)%uint(len(raw))] ^= flip
+		changed = changed[:len(changed)-int(uint(cut)%uint(len(raw)))]
+		entry, err := bus.Unseal(changed)
+		if same := bytes.Equal(raw, changed); same != (err == nil) {
+			t.Errorf("entry changed %v: got %v and %v", !same, entry, err)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+const (
+	// resultWait is how long a result may take before the worker asks for it and says so.
+	resultWait = 10 * time.Second
+	// resultBatch bounds how many results are asked for at a time.
+	resultBatch = 100
+)
+
+// errNoResult says that no evaluator has scored a rollout in time.
+var errNoResult = errors.New("no evaluator has stored a result")
+
+// waiting is a rollout that has ended and has no result yet.
+type waiting struct {
+	delivery *bus.Delivery
+	since    time.Time
+}
+
+// awaitResult notes that a rollout has ended.
+func (w *Worker) awaitResult(delivery *bus.Delivery) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.waiting[delivery]; !ok {
+		w.waiting[delivery] = time.Now()
+	}
+}
+
+// requestResults asks for results that take long, says so, and gives up those that take too long, until ctx is done.
+func (w *Worker) requestResults(ctx context.Context) error {
+	ticker := time.NewTicker(resultWait)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		late := w.late()
+		if len(late) == 0 {
+			continue
+		}
+		first := late[0].delivery.Rollout.GetId()
+		w.peers.Logger.Warn("waiting for results", "rollouts", len(late), "first", first, "stream", w.peers.Bus.LogStream(first),
+			"longest", time.Since(late[0].since).Round(time.Second))
+		for _, waits := range late[:min(len(late), resultBatch)] {
+			if err := w.requestResult(ctx, waits); err != nil && ctx.Err() == nil {
+				w.peers.Logger.Warn("result not asked for, trying again", "rollout", waits.delivery.Rollout.GetId(), "error", err)
+			}
+		}
+	}
+}
+
+// late returns the rollouts whose results take long, the longest first.
+func (w *Worker) late() []waiting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var late []waiting
+	for delivery, since := range w.waiting {
+		if time.Since(since) >= resultWait {
+			late = append(late, waiting{delivery, since})
+		}
+	}
+	slices.SortFunc(late, func(a, b waiting) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.delivery.Rollout.GetId(), b.delivery.Rollout.GetId()))
+	})
+	return late
+}
+
+// requestResult has a rollout scored whose log has ended, and gives one back to the queue whose log has lost its end.
+func (w *Worker) requestResult(ctx context.Context, waits waiting) error {
+	delivery := waits.delivery
+	if time.Since(waits.since) > w.cfg.ResultTimeout {
+		return w.failUnscored(ctx, delivery)
+	}
+	log, err := w.peers.Bus.ReadLog(ctx, delivery.Rollout.GetId())
+	if err == nil {
+		if state, foldErr := rollout.Fold(log.Entries); foldErr == nil && state.Round() == delivery.Round && state.End() == nil {
+			w.drop(delivery)
+			return delivery.Release(0)
+		}
+	} else if !errors.Is(err, bus.ErrDamaged) {
+		return err
+	}
+	return w.peers.Bus.RequestScore(delivery.Rollout, delivery.Round)
+}
+
+// failUnscored stores a failure as the result of a rollout that nobody has scored.
+func (w *Worker) failUnscored(ctx context.Context, delivery *bus.Delivery) error {
+	end := infrastructure(fmt.Errorf("%w within %s", errNoResult, w.cfg.ResultTimeout))
+	_, err := w.peers.Bus.PublishResult(ctx, &busv1.Result{Rollout: delivery.Rollout, Round: delivery.Round, End: end})
+	return err
+}

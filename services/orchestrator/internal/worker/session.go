@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+)
+
+// execute lets the tool host answer the trailing calls.
+func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
+	response, err := g.run(ctx)
+	if code := status.Code(err); code == codes.NotFound || code == codes.FailedPrecondition {
+		// The session is not where the log says: its host has lost it, or another worker had it.
+		if err := g.restoreSession(ctx); err != nil {
+			return nil, nil, err
+		}
+		response, err = g.run(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("execute: %w", err)
+	}
+	if text := response.GetException(); text != "" {
+		return nil, raised(text), nil
+	}
+	return g.state.Answered(response), nil, nil
+}
+
+// run runs the trailing calls in the session as it is after the log.
+func (g *game) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+	defer cancel()
+	id := g.rollout.GetId()
+	return g.peers.ToolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{
+		SessionId:     id,
+		Index:         int32(len(g.state.Messages())),
+		Calls:         g.state.Calls(),
+		SessionDigest: g.state.SessionDigest(),
+	})
+}
+
+// restoreSession brings the session to where the log says that it stands, whatever became of its host.
+func (g *game) restoreSession(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+	defer cancel()
+	id := g.rollout.GetId()
+	create, err := g.sessionRequest(ctx)
+	if err != nil {
+		return err
+	}
+	create.Setup = g.setup
+	response, err := g.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: g.state.Executions()})
+	if err != nil {
+		return fmt.Errorf("restore session: %w", err)
+	}
+	if response.GetRepeated() > 0 || response.GetDropped() > 0 {
+		g.peers.Logger.Info("session brought to where its log stands", "rollout", id,
+			"executions_repeated", response.GetRepeated(), "executions_dropped", response.GetDropped())
+	}
+	return nil
+}
+
+func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+	defer cancel()
+	request, err := g.sessionRequest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, tools, err := g.setups.create(ctx, g.peers.ToolHost(g.rollout.GetId()), request, g.rollout.GetSetupDigest(), g.setup)
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	g.tools = tools
+	return session, nil
+}
+
+// sessionRequest says how the rollout's session is made, but for its setup.
+func (g *game) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionRequest, error) {
+	request := &toolhostv1.CreateSessionRequest{
+		SessionId: g.rollout.GetId(), HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay(),
+	}
+	if !request.GetReplay() {
+		return request, nil
+	}
+	return request, g.recordedAnswers(ctx, request)
+}
+
+// recordedAnswers adds what hosted services are to answer in a replay.
+func (g *game) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
+	return g.peers.Bus.Answers(ctx, g.rollout.GetId(), func(n int32, raw []byte) error {
+		answer := &toolhostv1.ServiceAnswer{}
+		if err := proto.Unmarshal(raw, answer); err != nil {
+			return fmt.Errorf("answer %d of a hosted service: %w", n, err)
+		}
+		request.Answers = append(request.Answers, answer)
+		return nil
+	})
+}

@@ -1,0 +1,123 @@
+package orchestrator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// GetTrajectory implements OrchestratorService.
+func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
+	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
+	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged) || errors.Is(err, rollout.ErrLog) {
+		trajectory, err = s.lost(ctx, req.GetRolloutId(), err)
+	}
+	return trajectory, statusOf(err)
+}
+
+// trajectory reads a rollout and checks that all of it is there and as it was written. bus.ErrDamaged names what is not.
+func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+	log, err := s.bus.ReadLog(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(log.Entries) == 0 {
+		return nil, fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)
+	}
+	state, err := rollout.Fold(log.Entries)
+	if err != nil {
+		return nil, fmt.Errorf("rollout %s: %w", id, err)
+	}
+	snapshots, err := s.bus.ReadSnapshots(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	setup, err := s.bus.Setup(ctx, state.Rollout().GetSetupDigest())
+	if err != nil {
+		return nil, err
+	}
+	tables, missing := versions(log.Entries, setup.GetTables(), snapshots)
+	if missing != nil {
+		return nil, fmt.Errorf("%w: rollout %s, stream %s: table %s as it is at message %d is missing or not what the log says",
+			bus.ErrDamaged, id, s.bus.SnapshotStream(id), world.TableText(missing.GetName()), missing.GetIndex())
+	}
+	return &orchestratorv1.GetTrajectoryResponse{
+		Rollout:          state.Rollout(),
+		Messages:         state.Messages(),
+		StartingMessages: int32(state.Starting()),
+		Tables:           tables,
+		End:              state.End(),
+		Begun:            timestamppb.New(log.Begun),
+		Updated:          timestamppb.New(log.Updated),
+		Flags:            state.Flags(),
+		Usage:            state.Usage(),
+		LogDigest:        log.End.Digest,
+	}, nil
+}
+
+// stored is a table version with its digest.
+type stored struct {
+	*worldv1.Table
+	digest []byte
+}
+
+// versions returns the distinct versions of a session's tables, by table, then index: those that the setup holds and those that the log
+// names. missing is the first of the latter that is nowhere. Others are of an execution whose answers are not in the log.
+func versions(log []*busv1.LogEntry, starting []*worldv1.Table, snapshots []*busv1.Snapshot) (tables []*worldv1.Table, missing *worldv1.TableVersion) {
+	have := make(map[worldv1.TableName]map[int32][]stored)
+	add := func(list []*worldv1.Table) {
+		for _, table := range list {
+			digest, err := world.Digest(table)
+			if err != nil {
+				continue // it was decoded: its texts are UTF-8
+			}
+			if have[table.GetName()] == nil {
+				have[table.GetName()] = make(map[int32][]stored)
+			}
+			have[table.GetName()][table.GetIndex()] = append(have[table.GetName()][table.GetIndex()], stored{table, digest})
+		}
+	}
+	add(starting)
+	for _, snapshot := range snapshots {
+		add(snapshot.GetTables())
+	}
+	tables = slices.Clone(starting)
+	for _, version := range named(log) {
+		candidates := have[version.GetName()][version.GetIndex()]
+		at := slices.IndexFunc(candidates, func(s stored) bool { return bytes.Equal(s.digest, version.GetDigest()) })
+		if at < 0 {
+			return nil, version
+		}
+		tables = append(tables, candidates[at].Table)
+	}
+	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
+		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
+	})
+	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
+		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
+	}), nil
+}
+
+// named returns every version that a log names.
+func named(log []*busv1.LogEntry) []*worldv1.TableVersion {
+	var all []*worldv1.TableVersion
+	for _, entry := range log {
+		all = append(all, entry.GetStart().GetVersions()...)
+		all = append(all, entry.GetClaim().GetVersions()...)
+		all = append(all, entry.GetTurn().GetVersions()...)
+		all = append(all, entry.GetAnswers().GetVersions()...)
+	}
+	return all
+}
