@@ -32,9 +32,12 @@ func TestStated(t *testing.T) {
 		"text":                {Stated{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"null":                {Stated{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"cut":                 {Stated{ID: p("a"), Name: "contact_0", Arguments: `{}`, Cut: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
-		"spelled":             {Stated{ID: p("a"), Name: "contact_0", Arguments: `{"x": true}`, Spelled: true}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"spelled with blanks": {Stated{ID: p("a"), Name: "contact_0", Arguments: "\t {\"x\": 1}\n", Spelled: true}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
-		"no spelling":         {Stated{ID: p("a"), Name: "contact_0", Arguments: `{} or x()`, Spelled: true}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
+		"spelled":             {Stated{ID: p("a"), Name: "contact_0", Arguments: `"{\"x\": true}"`}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"spelled with blanks": {Stated{ID: p("a"), Name: "contact_0", Arguments: ` "\t {\"x\": 1}\n"`}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"spelled in Python":   {Stated{ID: p("a"), Name: "contact_0", Arguments: `"{'x': None}"`}, p("a"), "a_parameters = {'x': None}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
+		"no object":           {Stated{ID: p("a"), Name: "contact_0", Arguments: `"{} or x()"`}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
+		"spelled twice":       {Stated{ID: p("a"), Name: "contact_0", Arguments: `"\"{}\""`}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
+		"spelled and cut":     {Stated{ID: p("a"), Name: "contact_0", Arguments: `"{}"`, Cut: true}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
 		"no own name":         {Stated{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 	}
 	for name, test := range tests {
