@@ -48,8 +48,10 @@ class AgentServiceServicer(object):
 
     def Act(self, request, context):
         """Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-        connection; answering it twice is harmless, as only one answer is recorded. Errors: UNAVAILABLE is retried, any other code ends this one
-        conversation with its message.
+        connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
+        Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
+        INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
+        for an end on purpose, ends it without a score.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
