@@ -55,9 +55,9 @@ func TestPluginMisbehaves(t *testing.T) {
 		"checks":          {act: refuseWith(codes.InvalidArgument, "no such tool"), wantFailure: "InvalidArgument: no such tool", class: own},
 		"answers garbage": {act: garbage, wantFailure: "UTF-8", class: own},
 		"answers 17 MiB":  {act: huge, wantFailure: "ResourceExhausted", class: own},
-		"says it raised":  {act: raises("KeyError", "'x'"), wantFailure: "the agent raised KeyError, turn 0: 'x'", class: own},
+		"says it raised":  {act: raises("KeyError", "'x'"), wantFailure: "raised by the agent, turn 0: 'x'", class: own},
 		"raises a flood":  {act: raises(strings.Repeat("E", 1<<20), strings.Repeat("é", 1<<20)), wantFailure: "é…", class: own},
-		"raises nothing":  {act: raises("", ""), wantFailure: "the agent raised RuntimeError, turn 0: ", class: own},
+		"raises nothing":  {act: raises("", ""), wantFailure: "raised by the agent, turn 0: ", class: own},
 		"floods by error": {act: refuseWith(codes.Unknown, strings.Repeat("é", 1<<19)), wantFailure: "é…", class: own},
 	}
 	for name, test := range tests {

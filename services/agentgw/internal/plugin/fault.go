@@ -56,7 +56,7 @@ func classOf(role worldv1.Role) agentgwv1.FailureClass {
 // raised is the failure that an answer states.
 func raised(stated *agentv1.Raised, act *agentv1.ActRequest, who string) (exception, detail string) {
 	exception = cmp.Or(shorten(stated.GetExceptionType(), maxException), exceptionRemote)
-	return exception, fmt.Sprintf("the %s raised %s, turn %d: %s", who, exception, act.GetTurn(), shorten(stated.GetText(), maxReason))
+	return exception, fmt.Sprintf("raised by the %s, turn %d: %s", who, act.GetTurn(), shorten(stated.GetText(), maxReason))
 }
 
 // refusal is the error that a status means which a plug-in at an address, or of a name, ended a turn with.
