@@ -171,17 +171,16 @@ func raised(exception, text string) *agentv1.ActResponse {
 // plainError is the type of an error that has none of its own.
 const plainError = "error"
 
-// typeOf returns the type of the innermost error, e.g. fs.PathError.
+// typeOf returns the type of an error, e.g. fs.PathError: the first one that says something, since fmt.Errorf and errors.Join wrap others.
 func typeOf(err error) string {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
+		case "errors.errorString", "errors.joinError", "fmt.wrapError", "fmt.wrapErrors":
+		default:
+			return name
+		}
 	}
-	switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
-	case "errors.errorString", "errors.joinError", "fmt.wrapErrors":
-		return plainError
-	default:
-		return name
-	}
+	return plainError
 }
 
 // sendable returns a text that can be sent.
