@@ -197,10 +197,14 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 
 // codeOf returns the gRPC status code of an answer; OK is that of a turn.
 func codeOf(answer *agentv1.AttachAnswer) codes.Code {
-	if answer.GetError() != "" && answer.GetCode() <= 0 {
+	switch {
+	case answer.GetAgain():
+		return codes.Unavailable
+	case answer.GetError() != "" && answer.GetCode() <= 0:
 		return codes.Unknown
+	default:
+		return codes.Code(max(0, answer.GetCode()))
 	}
-	return codes.Code(max(0, answer.GetCode()))
 }
 
 // sleep waits for a time or until changed is closed; it says whether ctx is not done.
