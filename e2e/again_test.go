@@ -16,7 +16,9 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 	"github.com/toolsandbox/toolsandbox/e2e/internal/compare"
@@ -193,7 +195,7 @@ func killed(t *testing.T, server *moody, n int64, asks bool, args ...string) {
 	server.end(hang)
 }
 
-// TestPlayedAgainByPlugin plays rollouts again whose agent failed.
+// TestPlayedAgainByPlugin plays rollouts again whose agent ended them.
 func TestPlayedAgainByPlugin(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -208,7 +210,7 @@ func TestPlayedAgainByPlugin(t *testing.T) {
 			case c.Turn == 0:
 				return agent.Call("set_wifi_status", map[string]any{"on": false}), nil
 			case ill.Load():
-				return agent.Reply{}, errors.New("out of memory")
+				return agent.Reply{}, status.Error(codes.Aborted, "its model is away")
 			}
 			return agent.Say("It is off."), nil
 		}))

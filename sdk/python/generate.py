@@ -5,6 +5,7 @@ package needs no code for them and cannot clash with another copy of it in the s
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,19 @@ def main() -> int:
         described.write(plain.SerializeToString())
         described.flush()
         arguments = ["protoc", f"--descriptor_set_in={described.name}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", PROTO]
-        return protoc.main(arguments)
+        if failed := protoc.main(arguments):
+            return int(failed)
+    return public(pathlib.Path(out) / PROTO.replace(".proto", "_pb2_grpc.py"))
+
+
+def public(generated: pathlib.Path) -> int:
+    """Takes out the check of grpcio's version, which pyproject.toml states: it needs a private module of grpcio."""
+    text, found = re.subn(r"import warnings\n|GRPC_GENERATED_VERSION = (?s:.*?)\n    \)\n\n\n", "", generated.read_text())
+    if found != 2:
+        print(f"{generated}: expected one import of warnings and one check of the version", file=sys.stderr)
+        return 1
+    generated.write_text(text)
+    return 0
 
 
 def without_rules(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDescriptorProto:

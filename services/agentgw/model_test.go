@@ -391,7 +391,7 @@ func TestModelTurns(t *testing.T) {
 	if diff := cmp.Diff(&agentgwv1.RespondResponse{}, got, protocmp.Transform()); err != nil || diff != "" {
 		t.Errorf("after a system message: got %v (-want +got):\n%s", err, diff)
 	}
-	request.View = []*worldv1.Message{message(0, agent, user, "mine")}
+	request.View, request.Index = []*worldv1.Message{message(0, agent, user, "mine")}, 1
 	if got, err = client.Respond(t.Context(), request); err != nil || got.GetFailure().GetExceptionType() != "KeyError" {
 		t.Errorf("after its own message: got %v and %v, want a KeyError", got, err)
 	}

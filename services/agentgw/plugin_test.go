@@ -243,52 +243,6 @@ func TestPluginSeesConversation(t *testing.T) {
 	}
 }
 
-func refuseWith(code codes.Code, text string) func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-	return func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-		return nil, status.Error(code, text)
-	}
-}
-
-func TestPluginMisbehaves(t *testing.T) {
-	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
-	hang := func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	huge := answering(&agentv1.ActResponse{Text: strings.Repeat("x", 17<<20)})
-	garbage := answering(&agentv1.ActResponse{Text: "\xff\xfe"})
-	tests := map[string]struct {
-		act         func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error)
-		timeoutMS   int64
-		code        codes.Code
-		wantFailure string
-	}{
-		"hangs":           {act: hang, timeoutMS: 50, code: codes.DeadlineExceeded},
-		"refuses":         {act: refuseWith(codes.Internal, "out of memory"), wantFailure: "Internal: out of memory"},
-		"never ready":     {act: refuseWith(codes.Unavailable, "warming up"), code: codes.Aborted},
-		"leaves":          {act: refuseWith(codes.Aborted, "ended by me"), wantFailure: "the agent ended the conversation, turn 0: ended by me"},
-		"raises":          {act: refuseWith(codes.Unknown, "KeyError"), wantFailure: "the agent failed: 127.0.0.1:"},
-		"answers garbage": {act: garbage, wantFailure: "UTF-8"},
-		"answers 17 MiB":  {act: huge, wantFailure: "ResourceExhausted"},
-		"other service":   {wantFailure: "Unimplemented"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			address, _ := attach(t, test.act)
-			req := ask(plugin(address, test.timeoutMS))
-			req.RolloutId = strings.ReplaceAll(name, " ", "_")
-			got, err := client.Respond(t.Context(), req)
-			if status.Code(err) != test.code {
-				t.Fatalf("code: got %v, want %v", err, test.code)
-			}
-			failure := got.GetFailure()
-			if test.code == codes.OK && (failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || !strings.Contains(failure.GetDetail(), test.wantFailure)) {
-				t.Errorf("failure: got %v, want one of the provider with %q", failure, test.wantFailure)
-			}
-		})
-	}
-}
-
 // TestPluginIsAskedFiveTimes has an agent that is never ready, asked by a caller that repeats what is UNAVAILABLE, as the orchestrator does.
 func TestPluginIsAskedFiveTimes(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))

@@ -18,7 +18,8 @@ import (
 type Agent interface {
 	// Act returns the agent's next turn. It is called by several goroutines at once, one conversation each, and may be
 	// asked for the same turn of a conversation again after a lost connection. ctx ends when nobody waits for the turn any
-	// more. An error ends this one conversation with its text.
+	// more. An error or a panic ends this one conversation with a score of 0. One that is a gRPC status keeps its code: Unavailable has the turn
+	// asked again, and Aborted ends the conversation without a score.
 	Act(ctx context.Context, c *Conversation) (Reply, error)
 }
 
@@ -120,7 +121,7 @@ type Reply struct {
 func Say(text string) Reply { return Reply{text: text} }
 
 // Call returns a turn that calls one tool. arguments becomes a JSON object: a struct, a map, or nil for none. Arguments
-// that JSON cannot write end the conversation with an error.
+// that JSON cannot write end the conversation as an error of Act does.
 func Call(name string, arguments any) Reply {
 	call, err := NewToolCall(name, arguments)
 	return Reply{calls: []ToolCall{call}, err: err}

@@ -91,13 +91,13 @@ func TestAct(t *testing.T) {
 		},
 		"cannot write arguments": {
 			agent: returning(agent.Call("a", math.NaN()), nil),
-			code:  codes.Unknown, text: "arguments of a: json: unsupported value: NaN",
+			want:  raised("json.UnsupportedValueError", "arguments of a: json: unsupported value: NaN"),
 		},
-		"fails":         {agent: returning(agent.Reply{}, errors.New("no model")), code: codes.Unknown, text: "no model"},
+		"fails":         {agent: returning(agent.Reply{}, errors.New("no model")), want: raised("error", "no model")},
 		"asks to retry": {agent: returning(agent.Reply{}, status.Error(codes.Unavailable, "busy")), code: codes.Unavailable, text: "busy"},
 		"panics": {
 			agent: func(context.Context, *agent.Conversation) (agent.Reply, error) { panic("oops") },
-			code:  codes.Internal, text: "agent panicked: oops",
+			want:  raised("panic", "oops"),
 		},
 	}
 	for name, test := range tests {
@@ -112,6 +112,10 @@ func TestAct(t *testing.T) {
 			}
 		})
 	}
+}
+
+func raised(exception, text string) *agentv1.ActResponse {
+	return &agentv1.ActResponse{Raised: &agentv1.Raised{ExceptionType: exception, Text: text}}
 }
 
 func returning(reply agent.Reply, err error) agent.Func {

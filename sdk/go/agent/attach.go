@@ -217,7 +217,7 @@ func answerTo(ctx context.Context, a Agent, request *agentv1.AttachResponse) *ag
 	response, err := (&server{agent: a}).Act(ctx, request.GetRequest())
 	if err != nil {
 		failed := status.Convert(err)
-		return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Error: failed.Message(), Again: failed.Code() == codes.Unavailable}
+		return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Error: failed.Message(), Code: int32(failed.Code())}
 	}
 	return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Response: response}
 }

@@ -56,7 +56,7 @@ func (g *gateway) Attach(stream agentv1.AttachService_AttachServer) error {
 			return err
 		}
 		answer := message.GetAnswer()
-		g.answers[answer.GetRequestId()] = answer.GetResponse().GetText() + answer.GetError()
+		g.answers[answer.GetRequestId()] = answer.GetResponse().GetText() + answer.GetResponse().GetRaised().GetText()
 	}
 	close(g.done)
 	<-stream.Context().Done()

@@ -49,14 +49,14 @@ func TestChatFunc(t *testing.T) {
 			answer: agent.ChatMessage{ToolCalls: []agent.ChatToolCall{{ID: "x", Function: agent.ChatFunction{Name: "n"}}}},
 			want:   &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Id: "x", Name: "n", ArgumentsJson: "{}"}}},
 		},
-		"fails": {err: errors.New("no model")},
+		"fails": {err: errors.New("no model"), want: raised("error", "no model")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			answer, failure = test.answer, test.err
 			got, err := agentv1.NewAgentServiceClient(conn).Act(t.Context(), request)
-			if (err != nil) != (test.err != nil) {
-				t.Fatalf("error: got %v, want %v", err, test.err)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
 				t.Errorf("Act (-want +got):\n%s", diff)

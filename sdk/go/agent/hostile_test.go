@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -87,6 +88,11 @@ func hear(t *testing.T, stream agentv1.AttachService_AttachServer) *agentv1.Atta
 	return message.GetAnswer()
 }
 
+// errType is an error of a type of its own.
+type errType struct{}
+
+func (errType) Error() string { return "of a type" }
+
 // TestAttachFailuresAreOneTurns answers what cannot be sent, fails and panics: the stream goes on.
 func TestAttachFailuresAreOneTurns(t *testing.T) {
 	a, left := attach(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
@@ -103,30 +109,38 @@ func TestAttachFailuresAreOneTurns(t *testing.T) {
 			panic("oops")
 		case "no reason":
 			return agent.Reply{}, errors.New("")
+		case "wrapped":
+			return agent.Reply{}, fmt.Errorf("read: %w", errType{})
 		case "busy":
 			return agent.Reply{}, status.Error(codes.Unavailable, "warming up")
+		case "enough":
+			return agent.Reply{}, fmt.Errorf("stop: %w", status.Error(codes.Aborted, "\xff"))
 		}
 		return agent.Say("fine"), nil
 	})
 	stream := <-a.streams
 	for i, test := range []struct {
-		asked, text, reason string
-		again               bool
+		asked, text, raised, reason string
+		code                        codes.Code
 	}{
-		{"garbage", "", "UTF-8", false},
-		{"flood", "", "the turn has 20971525 bytes, expected at most 4194304", false},
-		{"garbage for a reason", "", "\uFFFD", false},
-		{"flood of reasons", "", "xxx…", false},
-		{"panic", "", "agent panicked: oops", false},
-		{"no reason", "", "gives no reason", false},
-		{"busy", "", "warming up", true},
-		{"well", "fine", "", false},
+		{"garbage", "", "error", "UTF-8", 0},
+		{"flood", "", "error", "the turn has 20971525 bytes, expected at most 4194304", 0},
+		{"garbage for a reason", "", "error", "\uFFFD", 0},
+		{"flood of reasons", "", "error", "xxx…", 0},
+		{"panic", "", "panic", "oops", 0},
+		{"no reason", "", "error", "gives no reason", 0},
+		{"wrapped", "", "agent_test.errType", "read: of a type", 0},
+		{"busy", "", "", "warming up", codes.Unavailable},
+		{"enough", "", "", "stop: rpc error: code = Aborted desc = \uFFFD", codes.Aborted},
+		{"well", "fine", "", "", 0},
 	} {
 		ask(t, stream, int64(i), test.asked, 0)
 		got := hear(t, stream)
-		if got.GetRequestId() != int64(i) || got.GetResponse().GetText() != test.text || !strings.Contains(got.GetError(), test.reason) ||
-			(got.GetError() == "") != (test.reason == "") || len(got.GetError()) > 5000 || got.GetAgain() != test.again {
-			t.Errorf("%s: got %.100v, want %q, reason %q, again %t", test.asked, got, test.text, test.reason, test.again)
+		reason := got.GetError() + got.GetResponse().GetRaised().GetText()
+		if got.GetRequestId() != int64(i) || got.GetResponse().GetText() != test.text || !strings.Contains(reason, test.reason) ||
+			(reason == "") != (test.reason == "") || len(reason) > 5000 || codes.Code(got.GetCode()) != test.code ||
+			got.GetResponse().GetRaised().GetExceptionType() != test.raised {
+			t.Errorf("%s: got %.100v, want %q, %q with reason %q, code %s", test.asked, got, test.text, test.raised, test.reason, test.code)
 		}
 	}
 	if err := left(); err != nil {

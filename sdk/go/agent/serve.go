@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -109,12 +109,13 @@ type server struct {
 	agent Agent
 }
 
-// Act implements AgentService. A panic of the agent ends its conversation, not the process, and goes to the log with its stack.
+// Act implements AgentService. What the agent's own code fails with is its answer. A panic ends its conversation, not the process, and goes to
+// the log with its stack.
 func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *agentv1.ActResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			logger().Error("agent panicked", "conversation", req.GetConversationId(), "turn", req.GetTurn(), "panic", reason, "stack", string(debug.Stack()))
-			response, err = nil, failure(codes.Internal, fmt.Sprintf("agent panicked: %v", reason))
+			response, err = raised("panic", fmt.Sprint(reason)), nil
 		}
 	}()
 	reply, err := s.agent.Act(ctx, conversation(req))
@@ -122,13 +123,13 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 		err = reply.err
 	}
 	if err != nil {
-		return nil, asStatus(ctx, err)
+		return failed(ctx, err)
 	}
 	response = &agentv1.ActResponse{Text: reply.text}
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}
-	return response, check(response)
+	return checked(response), nil
 }
 
 // arguments returns a call's arguments as JSON; those that are empty are none.
@@ -139,38 +140,55 @@ func arguments(call ToolCall) string {
 	return string(call.Arguments)
 }
 
-// check finds out whether a turn can be sent.
-func check(response *agentv1.ActResponse) error {
+// checked returns a turn that can be sent, or why it cannot.
+func checked(response *agentv1.ActResponse) *agentv1.ActResponse {
 	raw, err := proto.Marshal(response)
-	if err != nil {
-		return failure(codes.Internal, "the turn cannot be sent: "+err.Error())
+	switch {
+	case err != nil:
+		return raised(plainError, "the turn cannot be sent: "+err.Error())
+	case len(raw) > maxAnswerBytes:
+		return raised(plainError, fmt.Sprintf("the turn has %d bytes, expected at most %d", len(raw), maxAnswerBytes))
 	}
-	if len(raw) > maxAnswerBytes {
-		return failure(codes.ResourceExhausted, fmt.Sprintf("the turn has %d bytes, expected at most %d", len(raw), maxAnswerBytes))
-	}
-	return nil
+	return response
 }
 
-// asStatus keeps the code of an error that is a gRPC status, names the end of ctx, and makes any other the end of the conversation.
-func asStatus(ctx context.Context, err error) error {
-	if failed, ok := status.FromError(err); ok {
-		return failure(failed.Code(), failed.Message())
+// failed keeps an error that is a gRPC status, names the end of ctx, and makes any other the agent's own failure.
+func failed(ctx context.Context, err error) (*agentv1.ActResponse, error) {
+	if stated, ok := status.FromError(err); ok {
+		return nil, status.Error(stated.Code(), sendable(stated.Message()))
 	}
 	if ctx.Err() != nil {
-		return status.FromContextError(ctx.Err()).Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	return failure(codes.Unknown, err.Error())
+	return raised(typeOf(err), err.Error()), nil
 }
 
-// failure is an error whose text can be sent.
-func failure(code codes.Code, text string) error {
+// raised is the answer in place of a turn.
+func raised(exception, text string) *agentv1.ActResponse {
+	return &agentv1.ActResponse{Raised: &agentv1.Raised{ExceptionType: sendable(exception), Text: sendable(text)}}
+}
+
+// plainError is the type of an error that has none of its own.
+const plainError = "error"
+
+// typeOf returns the type of an error, e.g. fs.PathError: the first one that says something, since fmt.Errorf and errors.Join wrap others.
+func typeOf(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
+		case "errors.errorString", "errors.joinError", "fmt.wrapError", "fmt.wrapErrors":
+		default:
+			return name
+		}
+	}
+	return plainError
+}
+
+// sendable returns a text that can be sent.
+func sendable(text string) string {
 	if len(text) > maxErrorBytes {
 		text = text[:maxErrorBytes] + "…"
 	}
-	if text == "" {
-		text = "the agent failed and gives no reason"
-	}
-	return status.Error(code, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	return strings.ToValidUTF8(cmp.Or(text, "the agent gives no reason"), string(utf8.RuneError))
 }
 
 func conversation(req *agentv1.ActRequest) *Conversation {

@@ -109,11 +109,10 @@ class Serving(unittest.TestCase):
         def wrong(conversation: agent.Conversation) -> Any:
             return "text"
 
-        for act, text in ((broken, "KeyError: 'no model'"), (wrong, "TypeError: the agent returned str, expected a Reply: use say, call or calls")):
+        for act, kind, text in ((broken, "KeyError", "'no model'"), (wrong, "TypeError", "the agent returned str, expected a Reply: use say, call or calls")):
             with self.subTest(text), agent.Server(act, "localhost:0") as server:
-                with self.assertRaises(grpc.RpcError) as raised:
-                    ask(server.address, request())
-                self.assertEqual((raised.exception.code(), raised.exception.details()), (grpc.StatusCode.UNKNOWN, text))
+                got = ask(server.address, request())
+                self.assertEqual(got, agent_pb2.ActResponse(raised=agent_pb2.Raised(exception_type=kind, text=text)))
 
     def test_arguments_that_json_cannot_write(self) -> None:
         with self.assertRaises(ValueError):
@@ -148,7 +147,7 @@ class Gateway(agent_pb2_grpc.AttachServiceServicer):
 
     async def Attach(self, requests: AsyncIterator[agent_pb2.AttachRequest], context: Any) -> AsyncIterator[agent_pb2.AttachResponse]:
         self.streams += 1
-        self.names.append((await anext(requests)).name)
+        self.names.append((await requests.__anext__()).name)
         if self.names[-1] == "taken":
             await context.abort(grpc.StatusCode.ALREADY_EXISTS, "the name is taken")
         for i in range(3):
@@ -183,8 +182,8 @@ class Attaching(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await attached
         self.assertEqual(self.gateway.names, ["mine", "mine"])
-        got = [(i, a.response.text, a.error) for i, a in sorted(self.gateway.answers.items())]
-        self.assertEqual(got, [(0, "0", ""), (1, "1", ""), (2, "", "ValueError: no")])
+        got = [(i, a.response.text, a.response.raised.exception_type) for i, a in sorted(self.gateway.answers.items())]
+        self.assertEqual(got, [(0, "0", ""), (1, "1", ""), (2, "", "ValueError")])
 
     async def test_refused(self) -> None:
         with self.assertRaises(agent.AttachError) as raised:
@@ -260,6 +259,22 @@ class Chat(unittest.TestCase):
         got = agent.runnable_agent(model)(self.conversation())
         self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("u", '{"b": 2}', "2"),)))
         self.assertEqual((model.messages, model.bound), (self.messages, self.tools))
+
+    def test_runnable_with_invalid_calls(self) -> None:
+        class Model:
+            def bind_tools(self, tools: Any) -> "Model":
+                return self
+
+            def invoke(self, messages: Any) -> Any:
+                valid = [{"name": "t", "args": {"a": 1}, "id": "1", "type": "tool_call"}]
+                invalid = [
+                    {"name": "t", "args": '{"a": 1', "id": "2", "error": "no JSON", "type": "invalid_tool_call"},
+                    {"name": None, "args": None, "id": None, "error": None, "type": "invalid_tool_call"},
+                ]
+                return SimpleNamespace(content="dropped", tool_calls=valid, invalid_tool_calls=invalid)
+
+        got = agent.runnable_agent(Model())(self.conversation())
+        self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("t", '{"a": 1}', "1"), agent.ToolCall("t", '{"a": 1', "2"), agent.ToolCall("", "", ""))))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ def request(conversation: str, turn: int = 0) -> agent_pb2.ActRequest:
     return agent_pb2.ActRequest(conversation_id=conversation, turn=turn, messages=[message])
 
 
+UNREADABLE = agent_pb2.ActRequest(conversation_id="x", messages=[agent_pb2.Message(speaker=99)])  # type: ignore[arg-type]
+"""What this version does not know."""
+
+
 class Unreadable(Exception):
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -54,6 +58,8 @@ def misbehave(what: str) -> agent.Reply:
         return agent.say("x" * (20 << 20))
     if what == "flood of reasons":
         raise ValueError("x" * (20 << 20))
+    if what == "nothing":
+        return None  # type: ignore[return-value]
     if what == "unreadable reason":
         raise Unreadable
     if what == "none":
@@ -73,18 +79,23 @@ async def coroutine(conversation: agent.Conversation) -> agent.Reply:
 
 
 REASONS = {
-    "exit": "RuntimeError: the agent raised SystemExit: enough",
-    "interrupt": "RuntimeError: the agent raised KeyboardInterrupt",
+    "exit": "SystemExit: enough",
+    "interrupt": "KeyboardInterrupt: ",
     "stop": "StopIteration",
-    "cancel": "cancel",
+    "cancel": "Error: ",
     "surrogate": "surrogates not allowed",
     "surrogate in a reason": "ValueError: ?",
     "flood": "ValueError: the turn has 20971525 bytes, expected at most 4194304",
     "flood of reasons": "xxx…",
     "unreadable reason": "Unreadable: its text cannot be read",
     "none": "TypeError: the agent's reply: text is NoneType, expected str",
-    "busy": "Unavailable: warming up",
+    "nothing": "TypeError: the agent returned NoneType, expected a Reply",
 }
+"""What is told of what agents raise, by what they are asked."""
+
+
+def told(answer: agent_pb2.ActResponse) -> str:
+    return f"{answer.raised.exception_type}: {answer.raised.text}" if answer.HasField("raised") else ""
 
 
 @contextlib.contextmanager
@@ -104,16 +115,17 @@ class Served(unittest.TestCase):
                 stub = agent_pb2_grpc.AgentServiceStub(channel)
                 for what, reason in REASONS.items():
                     with self.subTest(what, act=act.__name__):
-                        with self.assertRaises(grpc.RpcError) as raised:
-                            stub.Act(request(what), timeout=PATIENCE)
-                        self.assertIn(reason.lower(), (raised.exception.details() or "").lower())
-                        busy = raised.exception.code() is grpc.StatusCode.UNAVAILABLE
-                        self.assertEqual(busy, what == "busy", raised.exception.code())
+                        self.assertIn(reason, told(stub.Act(request(what), timeout=PATIENCE)))
+                for asked, code, reason in ((request("busy"), grpc.StatusCode.UNAVAILABLE, "warming up"), (UNREADABLE, grpc.StatusCode.UNIMPLEMENTED, "unknown speaker 99")):
+                    with self.assertRaises(grpc.RpcError) as raised:
+                        stub.Act(asked, timeout=PATIENCE)
+                    self.assertEqual(raised.exception.code(), code)
+                    self.assertIn(reason, raised.exception.details() or "")
                 self.assertEqual(stub.Act(request("well"), timeout=PATIENCE).text, "fine")
 
     def test_traceback_is_logged(self) -> None:
         with agent.Server(plain, "localhost:0") as server, grpc.insecure_channel(server.address) as channel:
-            with self.assertLogs("toolsandbox.agent") as logged, self.assertRaises(grpc.RpcError):
+            with self.assertLogs("toolsandbox.agent") as logged:
                 agent_pb2_grpc.AgentServiceStub(channel).Act(request("none", turn=3), timeout=PATIENCE)
         self.assertIn("turn 3 of conversation none failed", logged.output[0])
         self.assertIn("Traceback", logged.output[0])
@@ -174,7 +186,7 @@ class Gateway(agent_pb2_grpc.AttachServiceServicer):
         self.answers: asyncio.Queue[agent_pb2.AttachAnswer] = asyncio.Queue()
 
     async def Attach(self, requests: AsyncIterator[agent_pb2.AttachRequest], context: Any) -> AsyncIterator[agent_pb2.AttachResponse]:
-        await anext(requests)
+        await requests.__anext__()
 
         async def listen() -> None:
             async for message in requests:
@@ -217,8 +229,12 @@ class Attached(unittest.IsolatedAsyncioTestCase):
             for number, (what, reason) in enumerate(REASONS.items()):
                 with self.subTest(what):
                     got = await self.turn(what, number)
-                    self.assertIn(reason.lower(), got.error.lower())
-                    self.assertEqual((got.request_id, got.again), (number, what == "busy"))
+                    self.assertIn(reason, told(got.response))
+                    self.assertEqual((got.request_id, got.code, got.error), (number, 0, ""))
+            busy = await self.turn("busy", 99)
+            self.assertEqual((busy.code, busy.error), (14, "Unavailable: warming up"))
+            self.gateway.ask.put_nowait(agent_pb2.AttachResponse(request_id=100, request=UNREADABLE))
+            self.assertEqual((await asyncio.wait_for(self.gateway.answers.get(), PATIENCE)).code, 12)
             self.assertEqual((await self.turn("well")).response.text, "fine")
 
     async def test_misbehaviour_of_a_function_is_one_turns(self) -> None:
@@ -291,6 +307,27 @@ def act(conversation):
 
 attach(act, sys.argv[2], "mine") if sys.argv[1] == "attach" else serve(act, sys.argv[2])
 """
+
+
+class Busy(unittest.TestCase):
+    """Addresses that cannot be listened on."""
+
+    def test_one_line(self) -> None:
+        with socket.create_server(("localhost", 0)) as taken:
+            for address, reason in (
+                (f"localhost:{taken.getsockname()[1]}", "Address already in use" if sys.platform == "linux" else ""),
+                ("nonsense", "expected host:port, e.g. localhost:9000"),
+                ("localhost:99999", "expected host:port"),
+            ):
+                with self.subTest(address):
+                    host = address.replace("localhost", "127.0.0.1")
+                    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+                    ended = subprocess.run([sys.executable, "-c", PROGRAM, "serve", host], capture_output=True, env=environment, text=True, timeout=PATIENCE)
+                    self.assertEqual((ended.returncode, len(ended.stderr.splitlines()), ended.stdout), (1, 1, ""), ended.stderr)
+                    self.assertIn("cannot listen on", ended.stderr)
+                    self.assertIn(reason, ended.stderr)
+                    with self.assertRaises(OSError), agent.Server(plain, host):
+                        pass
 
 
 class Interrupted(unittest.TestCase):

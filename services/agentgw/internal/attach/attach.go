@@ -30,9 +30,6 @@ var ErrNobody = errors.New("no agent is attached")
 // ErrSilent says that an agent is attached and did not answer in time.
 var ErrSilent = errors.New("the attached agent did not answer")
 
-// ErrEnded says that the agent ended the conversation, with its reason.
-var ErrEnded = errors.New("the agent ended the conversation")
-
 // ErrAgain says that the agent asked several times to be asked again, with its reason.
 var ErrAgain = errors.New("the agent cannot answer now")
 
@@ -158,8 +155,8 @@ func reason(err error) string {
 }
 
 // Act asks an agent of the name for a turn. One conversation stays with one stream of this replica as long as that lives; a turn whose
-// stream ends is asked again on another one. Errors: ErrNobody or ErrSilent if ctx ends while there is no answer, ErrEnded, ErrAgain,
-// ErrUnsendable.
+// stream ends is asked again on another one. Errors: ErrNobody or ErrSilent if ctx ends while there is no answer, ErrAgain,
+// ErrUnsendable, and a gRPC status that the agent answered, but for UNAVAILABLE and CANCELLED.
 func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	raw, err := r.encode(act)
 	if err != nil {
@@ -170,15 +167,17 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 		s, changed := r.pick(name, act.GetConversationId())
 		answer, err := r.ask(ctx, s, name, act, raw)
 		wait := retryInterval
+		code := codeOf(answer)
+		again := code == codes.Unavailable || code == codes.Canceled
 		switch {
-		case err == nil && answer.GetAgain() && try == maxTries:
+		case err == nil && again && try == maxTries:
 			return nil, fmt.Errorf("%w: %s", ErrAgain, answer.GetError())
-		case err == nil && answer.GetAgain():
+		case err == nil && again:
 			try++
 			wait, changed = pause/2+rand.N(pause), nil
 			pause = min(pauseFactor*pause, longestPause)
-		case err == nil && answer.GetError() != "":
-			return nil, fmt.Errorf("%w: %s", ErrEnded, answer.GetError())
+		case err == nil && code != codes.OK:
+			return nil, status.Error(code, answer.GetError())
 		case err == nil:
 			return answer.GetResponse(), nil
 		case errors.Is(err, bus.ErrTooLarge):
@@ -193,6 +192,18 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 		if !sleep(ctx, wait, changed) {
 			return nil, fmt.Errorf("%w as %s: %w", ErrNobody, name, ctx.Err())
 		}
+	}
+}
+
+// codeOf returns the gRPC status code of an answer; OK is that of a turn.
+func codeOf(answer *agentv1.AttachAnswer) codes.Code {
+	switch {
+	case answer.GetAgain():
+		return codes.Unavailable
+	case answer.GetError() != "" && answer.GetCode() <= 0:
+		return codes.Unknown
+	default:
+		return codes.Code(max(0, answer.GetCode()))
 	}
 }
 
@@ -234,7 +245,7 @@ func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv
 	if err := proto.Unmarshal(raw, answer); err != nil {
 		return nil, err
 	}
-	if answer.GetResponse() == nil && answer.GetError() == "" {
+	if answer.GetResponse() == nil && codeOf(answer) == codes.OK {
 		return nil, bus.ErrNotFound // its stream has just ended
 	}
 	return answer, nil
@@ -268,7 +279,7 @@ func (r *Registry) relayed(name string) func(ctx context.Context, request []byte
 
 // refuse is the answer in place of one that is too long.
 func (r *Registry) refuse(size int) []byte {
-	raw, err := proto.Marshal(&agentv1.AttachAnswer{Error: fmt.Sprintf("an answer of %d bytes, expected at most %d", size, maxRelayedAnswer)})
+	raw, err := proto.Marshal(&agentv1.AttachAnswer{Code: int32(codes.OutOfRange), Error: fmt.Sprintf("an answer of %d bytes, expected at most %d", size, maxRelayedAnswer)})
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
@@ -256,7 +259,7 @@ func TestBusyAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy int
 		want error
-	}{"for a while": {4, nil}, "for good": {5, attach.ErrAgain}} {
+	}{"for a while, without a code": {4, nil}, "for a while": {4, nil}, "for good": {5, attach.ErrAgain}} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := act(t, r, name)
@@ -264,7 +267,10 @@ func TestBusyAgent(t *testing.T) {
 		}()
 		for range test.busy {
 			busy := answer(receive(t, stream).GetRequestId(), "")
-			busy.GetAnswer().Response, busy.GetAnswer().Error, busy.GetAnswer().Again = nil, "warming up", true
+			busy.GetAnswer().Response, busy.GetAnswer().Error, busy.GetAnswer().Code = nil, "warming up", int32(codes.Unavailable)
+			if strings.HasSuffix(name, "without a code") {
+				busy.GetAnswer().Code, busy.GetAnswer().Again = 0, true
+			}
 			if err := stream.Send(busy); err != nil {
 				t.Fatal(err)
 			}
@@ -276,6 +282,38 @@ func TestBusyAgent(t *testing.T) {
 		}
 		if err := <-ended; !errors.Is(err, test.want) || err != nil && !strings.Contains(err.Error(), "warming up") {
 			t.Errorf("busy %s: got %v, want %v with its reason", name, err, test.want)
+		}
+	}
+}
+
+// TestAnsweredErrors answers errors with and without a code, at the agent's own replica and over another one.
+func TestAnsweredErrors(t *testing.T) {
+	b := natstest.Start(t)
+	one, two := start(t, b), start(t, b)
+	stream, _ := raw(t, one)
+	for _, test := range []struct {
+		error string
+		code  int32
+		want  codes.Code
+		text  string
+	}{
+		{"boom", 0, codes.Unknown, "boom"}, {"boom", int32(codes.Internal), codes.Internal, "boom"}, {"", int32(codes.Aborted), codes.Aborted, "it gives no reason"},
+		{"boom", -1, codes.Unknown, "boom"}, {"boom", 99, codes.Code(99), "boom"},
+	} {
+		for _, r := range []replica{one, two} {
+			ended := make(chan error, 1)
+			go func() {
+				_, err := act(t, r, "x")
+				ended <- err
+			}()
+			failing := answer(receive(t, stream).GetRequestId(), "")
+			failing.GetAnswer().Error, failing.GetAnswer().Code = test.error, test.code
+			if err := stream.Send(failing); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; status.Code(err) != test.want || status.Convert(err).Message() != test.text {
+				t.Errorf("error %q with code %d: got %v, want %s with %q", test.error, test.code, err, test.want, test.text)
+			}
 		}
 	}
 }
@@ -319,7 +357,7 @@ func TestRelayedTooLong(t *testing.T) {
 	if err := stream.Send(long); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, attach.ErrEnded) || !strings.Contains(err.Error(), "expected at most") {
-		t.Errorf("Act: got %v, want ErrEnded that says what is expected at most", err)
+	if err := <-ended; status.Code(err) != codes.OutOfRange || !strings.Contains(err.Error(), "expected at most") {
+		t.Errorf("Act: got %v, want OUT_OF_RANGE that says what is expected at most", err)
 	}
 }

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -92,12 +93,11 @@ func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 		return s.last
 	}
 	delete(s.pending, answer.GetRequestId())
-	if answer.GetResponse() == nil && answer.GetError() == "" {
-		if answer.GetAgain() {
-			answer.Error = "it gives no reason"
-		} else {
-			answer.Response = &agentv1.ActResponse{} // an empty turn, as a dialled agent may answer
-		}
+	switch {
+	case codeOf(answer) != codes.OK:
+		answer.Error = cmp.Or(answer.GetError(), "it gives no reason")
+	case answer.GetResponse() == nil:
+		answer.Response = &agentv1.ActResponse{} // an empty turn, as a dialled agent may answer
 	}
 	waiting <- answer
 	return s.last

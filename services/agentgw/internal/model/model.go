@@ -116,7 +116,8 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 		return nil, turn.ErrUnknownTools
 	}
 	view := req.GetView()
-	if last := view[len(view)-1]; last.GetRecipient() != req.GetRole() {
+	// Where the last message is hidden from the role, the view ends with an earlier one, and the role answers the rest.
+	if last := view[len(view)-1]; last.GetIndex() == req.GetIndex()-1 && last.GetRecipient() != req.GetRole() {
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
@@ -165,6 +166,9 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 		}
 	} else {
 		query.Transcript = conversation.Agent(view)
+		if last := view[len(view)-1]; last.GetSender() == worldv1.Role_ROLE_AGENT && query.Model.GetProvider() == agentgwv1.Model_PROVIDER_OPENAI {
+			query.Tools = nil // the user's text is hidden: the original offers tools only to what a user or a tool said
+		}
 	}
 	if !fam.native {
 		return query, nil
@@ -300,7 +304,7 @@ func keepsIDs(messages []*worldv1.Message, calls []provider.Call) bool {
 func stated(calls []provider.Call) []turn.Stated {
 	list := make([]turn.Stated, len(calls))
 	for i, call := range calls {
-		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut, Spelled: call.Spelled}
+		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut}
 	}
 	return list
 }

@@ -38,11 +38,6 @@ const (
 	defaultTimeout = time.Minute
 	// maxCalls bounds the calls of one turn.
 	maxCalls = 128
-	// maxReason bounds the bytes of a reason.
-	maxReason = 8 << 10
-	// Exception types of failures that have no counterpart in the original.
-	exceptionAnswer = "ValueError"
-	exceptionRemote = "RuntimeError"
 )
 
 // Config bounds what plug-ins can cost.
@@ -59,8 +54,8 @@ type Config struct {
 
 // Attached reaches agents that attached themselves.
 type Attached interface {
-	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent, attach.ErrEnded, attach.ErrAgain,
-	// attach.ErrUnsendable.
+	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent, attach.ErrAgain,
+	// attach.ErrUnsendable, and a gRPC status that the agent answered, but for UNAVAILABLE and CANCELLED.
 	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
 }
 
@@ -85,32 +80,24 @@ func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	if tools == nil {
 		return nil, turn.ErrUnknownTools
 	}
-	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), request(req, tools))
+	act, who := request(req, tools), strings.ToLower(world.RoleText(req.GetRole()))
+	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(err, errRaised):
+		return turn.Failed(classOf(req.GetRole()), exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
 	case errors.Is(err, errRefused), errors.Is(err, errEnded):
-		detail := "the " + strings.ToLower(world.RoleText(req.GetRole())) + " " + err.Error()
-		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten(detail)), nil
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
 	case err != nil:
 		return nil, err
 	}
+	if stated := answer.GetRaised(); stated != nil {
+		exception, detail := raised(stated, act, who)
+		return turn.Failed(classOf(req.GetRole()), exception, detail), nil
+	}
 	return d.compose(req, tools, answer)
 }
-
-// shorten keeps a reason that a plug-in gives within what a log entry and a person can take.
-func shorten(reason string) string {
-	if len(reason) <= maxReason {
-		return reason
-	}
-	return reason[:maxReason] + "…"
-}
-
-// errRefused says that the plug-in answered an error, or what gRPC cannot read. Its text follows on the role, as that of errEnded does.
-var errRefused = errors.New("failed")
-
-// errEnded says that the plug-in ended the conversation on purpose: that is the code ABORTED.
-var errEnded = errors.New("ended the conversation")
 
 func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	timeout := time.Duration(player.GetTimeoutMs()) * time.Millisecond
@@ -135,17 +122,12 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	}
 	detail := status.Convert(err)
 	switch {
-	case ctx.Err() != nil || detail.Code() == codes.DeadlineExceeded:
+	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
-	case detail.Code() == codes.Unavailable && reached.Addr != nil:
-		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, address, act.GetTurn(), shorten(detail.Message()))
-	case detail.Code() == codes.Aborted:
-		return nil, fmt.Errorf("%w, turn %d: %s", errEnded, act.GetTurn(), detail.Message())
-	case detail.Code() == codes.Unavailable:
-		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message()), advice(address, detail.Message()))
-	default:
-		return nil, fmt.Errorf("%w: %s, turn %d: %s: %s", errRefused, address, act.GetTurn(), detail.Code(), detail.Message())
+	case detail.Code() == codes.Unavailable && reached.Addr == nil:
+		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message(), maxReason), advice(address, detail.Message()))
 	}
+	return nil, refusal(address, act, detail)
 }
 
 // actAttached asks an agent that attached itself. It may attach itself while the turn waits.
@@ -155,11 +137,15 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 	}
 	answer, err := d.attached.Act(ctx, name, act)
 	switch {
-	case errors.Is(err, attach.ErrEnded), errors.Is(err, attach.ErrUnsendable):
+	case errors.Is(err, attach.ErrUnsendable):
 		return nil, fmt.Errorf("%w: %s, turn %d: %w", errRefused, name, act.GetTurn(), err)
 	case errors.Is(err, attach.ErrAgain):
-		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, name, act.GetTurn(), shorten(err.Error()))
-	case err != nil:
+		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, name, act.GetTurn(), shorten(err.Error(), maxReason))
+	}
+	if said, answered := status.FromError(err); answered && err != nil {
+		return nil, refusal(name, act, said)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
 	}
 	return answer, nil

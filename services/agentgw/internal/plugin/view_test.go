@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
@@ -22,7 +25,7 @@ func TestArgumentsComeBackAsJSON(t *testing.T) {
 		`{}`:                        `{}`,
 		`null`:                      `null`,
 		`"s"`:                       `"s"`,
-		`"{\"a\": 1}"`:              `"{\"a\": 1}"`,
+		`"{\"a\": 1}"`:              `{"a": 1}`,
 		`s`:                         `"s"`,
 		`{'on': True}`:              `"{'on': True}"`,
 		``:                          `""`,
@@ -60,12 +63,16 @@ func TestAttachedFailures(t *testing.T) {
 	for _, test := range []struct {
 		err, want error
 		failure   string
+		own       bool // the agent's own code failed
 	}{
 		{err: attach.ErrAgain, want: ErrAgain},
 		{err: attach.ErrNobody, want: ErrTimeout},
 		{err: attach.ErrSilent, want: ErrTimeout},
-		{err: attach.ErrEnded, failure: "the agent failed: mine, turn 3: the agent ended the conversation: why"},
-		{err: attach.ErrUnsendable, failure: "the agent failed: mine, turn 3: the conversation cannot be sent: why"},
+		{err: status.Error(codes.Unknown, "boom"), failure: "the agent failed: mine, turn 3: Unknown: rpc error: code = Unknown desc = boom: why", own: true},
+		{err: status.Error(codes.Aborted, "enough"), failure: "the agent ended the conversation, turn 3: rpc error: code = Aborted desc = enough: why"},
+		{err: status.Error(codes.PermissionDenied, "no"), failure: "the agent cannot be asked: mine, turn 3: PermissionDenied: rpc error: code = PermissionDenied desc = no: why"},
+		{err: status.Error(codes.DeadlineExceeded, "slow"), want: ErrTimeout},
+		{err: attach.ErrUnsendable, failure: "the agent cannot be asked: mine, turn 3: the conversation cannot be sent: why"},
 	} {
 		d := NewDialer(Config{Connections: 1}, absent{fmt.Errorf("%w: why", test.err)})
 		req := &agentgwv1.RespondRequest{Role: worldv1.Role_ROLE_AGENT, Turn: 3, Player: &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{
@@ -74,6 +81,9 @@ func TestAttachedFailures(t *testing.T) {
 		got, err := d.Respond(t.Context(), req, turn.NewTools(nil))
 		if !errors.Is(err, test.want) || got.GetFailure().GetDetail() != test.failure {
 			t.Errorf("%v: got %v, %v, want failure %q, error %v", test.err, got, err, test.failure, test.want)
+		}
+		if own := got.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL; own != test.own {
+			t.Errorf("%v: got class %s, want the agent's own: %t", test.err, got.GetFailure().GetClass(), test.own)
 		}
 	}
 }

@@ -59,9 +59,6 @@ type Call struct {
 	Arguments string
 	// Cut says that the answer ended within the call, so that its arguments may lack something.
 	Cut bool
-	// Spelled says that Arguments is an object, in JSON or in Python, which the model wrote as a text: it stands in the source as it is
-	// spelled.
-	Spelled bool
 }
 
 // Raised is an exception that the original raises about an answer as a whole.

@@ -33,8 +33,6 @@ type Stated struct {
 	Arguments string
 	// Cut says that the arguments may lack something, so that they must not be used.
 	Cut bool
-	// Spelled puts arguments that are an object, see IsObject, into the source as they are spelled.
-	Spelled bool
 }
 
 // Stated returns one message per call, and the first mistake in them, nil if a call has none. With Compat a tool that the role does
@@ -86,9 +84,18 @@ func (t *Tools) stated(name string) (execution string, mistake *Mistake) {
 	return t.refused(name), mistake
 }
 
-// IsObject says whether a text is an object and nothing else but JSON's blanks around it, in JSON or as a literal of Python. Neither is
+// quoted is arguments that are a text as python.ComposeCall writes them, which writes a str without quotes. A text that is itself an object
+// stands in the source as it is spelled, as in the original: it is encoded twice, and the call runs.
+func quoted(text string) (value python.Value, object bool) {
+	if isObject(text) {
+		return python.Str(text), true
+	}
+	return python.Str(python.Repr(python.Str(text))), false
+}
+
+// isObject says whether a text is an object and nothing else but JSON's blanks around it, in JSON or as a literal of Python. Neither is
 // code, but true, false and null are names that Python does not know.
-func IsObject(text string) bool {
+func isObject(text string) bool {
 	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
@@ -104,12 +111,9 @@ func IsObject(text string) bool {
 // arguments reads the arguments into what python.ComposeCall writes, which is a str without quotes.
 func (s Stated) arguments() (python.Value, *Mistake) {
 	text := strings.ToValidUTF8(s.Arguments, string(utf8.RuneError))
-	quoted := python.Str(python.Repr(python.Str(text)))
+	asText := python.Str(python.Repr(python.Str(text)))
 	if s.Cut {
-		return quoted, &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", s.Name)}
-	}
-	if s.Spelled && IsObject(text) {
-		return python.Str(text), nil
+		return asText, &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", s.Name)}
 	}
 	args, err := python.ParseJSON(text)
 	if err != nil {
@@ -118,16 +122,21 @@ func (s Stated) arguments() (python.Value, *Mistake) {
 		if errors.As(err, &raised) {
 			exception = raised.Type
 		}
-		return quoted, &Mistake{Exception: exception, Detail: fmt.Sprintf("arguments of %s: %v", s.Name, err), raised: true}
+		return asText, &Mistake{Exception: exception, Detail: fmt.Sprintf("arguments of %s: %v", s.Name, err), raised: true}
 	}
 	if _, ok := args.AsDict(); ok {
 		return args, nil
 	}
 	mistake := &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", s.Name, args.TypeName())}
-	if _, ok := args.AsStr(); ok {
-		return python.Str(python.Repr(args)), mistake
+	spelled, ok := args.AsStr()
+	if !ok {
+		return args, mistake
 	}
-	return args, mistake
+	value, object := quoted(spelled)
+	if object {
+		mistake = nil
+	}
+	return value, mistake
 }
 
 func (c Composer) stated(index int32, call Stated, execution string, args python.Value, taken map[string]bool) *worldv1.Message {

@@ -112,8 +112,8 @@ func (c Composer) Calls(calls []Call) ([]*worldv1.Message, error) {
 func (c Composer) arguments(call Call) (python.Value, error) {
 	args, err := python.ParseJSON(call.Arguments)
 	if err == nil {
-		if _, text := args.AsStr(); text && !c.Compat {
-			return python.Str(python.Repr(args)), nil
+		if text, ok := args.AsStr(); ok && !c.Compat {
+			args, _ = quoted(text)
 		}
 		return args, nil
 	}

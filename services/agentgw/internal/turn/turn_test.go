@@ -114,6 +114,7 @@ func FuzzCalls(f *testing.F) {
 	f.Add("call_1", "add_contact", `{"name": "x"}`, false)
 	f.Add("a\nb", "x();", `"\ud800"`, false)
 	f.Add("", "", "{", false)
+	f.Add("call_1", "add_contact", `"{\"x\":\n1}"`, false)
 	f.Fuzz(func(t *testing.T, id, name, arguments string, compat bool) {
 		call, err := renamed().ByName(id, name, arguments, compat)
 		if err != nil {
@@ -133,7 +134,8 @@ func FuzzCalls(f *testing.F) {
 				t.Errorf("%s: got %q, want UTF-8", what, text)
 			}
 		}
-		if lines := strings.Count(messages[0].GetContent(), "\n") + 1; lines != 3 && !compat {
+		args, err := python.ParseJSON(arguments)
+		if lines := strings.Count(messages[0].GetContent(), "\n") + 1; lines != 3 && !compat && !spelled(args, err) {
 			t.Errorf("content %q: got %d lines, want 3", messages[0].GetContent(), lines)
 		}
 	})

@@ -377,20 +377,77 @@ func (x *ActRequest) GetTools() []*Tool {
 	return nil
 }
 
+// Raised is what the agent's own code did instead of giving a turn. It ends the conversation with a score of 0.
+type Raised struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Type of the exception, e.g. KeyError. Empty if it is not known.
+	ExceptionType string `protobuf:"bytes,1,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
+	// What the exception says.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Raised) Reset() {
+	*x = Raised{}
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Raised) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Raised) ProtoMessage() {}
+
+func (x *Raised) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Raised.ProtoReflect.Descriptor instead.
+func (*Raised) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Raised) GetExceptionType() string {
+	if x != nil {
+		return x.ExceptionType
+	}
+	return ""
+}
+
+func (x *Raised) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // ActResponse is the agent's turn: a text for the user, or calls. Calls win if both are set.
 type ActResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the user.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Tool calls; more than one are executed as one parallel batch.
-	Calls         []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
+	Calls []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
+	// There is no turn: the agent's own code failed. Wins over text and calls.
+	Raised        *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ActResponse) Reset() {
 	*x = ActResponse{}
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +459,7 @@ func (x *ActResponse) String() string {
 func (*ActResponse) ProtoMessage() {}
 
 func (x *ActResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[4]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +472,7 @@ func (x *ActResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActResponse.ProtoReflect.Descriptor instead.
 func (*ActResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ActResponse) GetText() string {
@@ -428,6 +485,13 @@ func (x *ActResponse) GetText() string {
 func (x *ActResponse) GetCalls() []*ToolCall {
 	if x != nil {
 		return x.Calls
+	}
+	return nil
+}
+
+func (x *ActResponse) GetRaised() *Raised {
+	if x != nil {
+		return x.Raised
 	}
 	return nil
 }
@@ -448,7 +512,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +524,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[5]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +537,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AttachRequest) GetKind() isAttachRequest_Kind {
@@ -526,17 +590,19 @@ type AttachAnswer struct {
 	RequestId int64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn.
 	Response *ActResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// Ends this one conversation with a reason instead.
+	// There is no turn, for this reason.
 	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// With an error: the agent cannot answer now. The conversation goes on and the turn is asked again, a few times.
-	Again         bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
+	// With an error: the same as the code UNAVAILABLE.
+	Again bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
+	// The gRPC status code that Act would end with, and that means here what it means there. 0 with an error stands for UNKNOWN.
+	Code          int32 `protobuf:"varint,5,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttachAnswer) Reset() {
 	*x = AttachAnswer{}
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +614,7 @@ func (x *AttachAnswer) String() string {
 func (*AttachAnswer) ProtoMessage() {}
 
 func (x *AttachAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[6]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +627,7 @@ func (x *AttachAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachAnswer.ProtoReflect.Descriptor instead.
 func (*AttachAnswer) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AttachAnswer) GetRequestId() int64 {
@@ -592,6 +658,13 @@ func (x *AttachAnswer) GetAgain() bool {
 	return false
 }
 
+func (x *AttachAnswer) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
 // AttachResponse travels from the gateway to the agent.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -607,7 +680,7 @@ type AttachResponse struct {
 
 func (x *AttachResponse) Reset() {
 	*x = AttachResponse{}
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +692,7 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[7]
+	mi := &file_toolsandbox_agent_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +705,7 @@ func (x *AttachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
 func (*AttachResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AttachResponse) GetRequestId() int64 {
@@ -681,20 +754,25 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\x0fconversation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x0econversationId\x12\x1b\n" +
 	"\x04turn\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x129\n" +
 	"\bmessages\x18\x03 \x03(\v2\x1d.toolsandbox.agent.v1.MessageR\bmessages\x120\n" +
-	"\x05tools\x18\x04 \x03(\v2\x1a.toolsandbox.agent.v1.ToolR\x05tools\"W\n" +
+	"\x05tools\x18\x04 \x03(\v2\x1a.toolsandbox.agent.v1.ToolR\x05tools\"C\n" +
+	"\x06Raised\x12%\n" +
+	"\x0eexception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x8d\x01\n" +
 	"\vActResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x124\n" +
-	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\"k\n" +
+	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\x124\n" +
+	"\x06raised\x18\x03 \x01(\v2\x1c.toolsandbox.agent.v1.RaisedR\x06raised\"k\n" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
 	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answerB\x06\n" +
-	"\x04kind\"\x98\x01\n" +
+	"\x04kind\"\xac\x01\n" +
 	"\fAttachAnswer\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12=\n" +
 	"\bresponse\x18\x02 \x01(\v2!.toolsandbox.agent.v1.ActResponseR\bresponse\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12\x14\n" +
-	"\x05again\x18\x04 \x01(\bR\x05again\"\x8a\x01\n" +
+	"\x05again\x18\x04 \x01(\bR\x05again\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\x05R\x04code\"\x8a\x01\n" +
 	"\x0eAttachResponse\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12:\n" +
@@ -727,17 +805,18 @@ func file_toolsandbox_agent_v1_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_agent_v1_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_toolsandbox_agent_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_toolsandbox_agent_v1_agent_proto_goTypes = []any{
 	(Speaker)(0),           // 0: toolsandbox.agent.v1.Speaker
 	(*ToolCall)(nil),       // 1: toolsandbox.agent.v1.ToolCall
 	(*Message)(nil),        // 2: toolsandbox.agent.v1.Message
 	(*Tool)(nil),           // 3: toolsandbox.agent.v1.Tool
 	(*ActRequest)(nil),     // 4: toolsandbox.agent.v1.ActRequest
-	(*ActResponse)(nil),    // 5: toolsandbox.agent.v1.ActResponse
-	(*AttachRequest)(nil),  // 6: toolsandbox.agent.v1.AttachRequest
-	(*AttachAnswer)(nil),   // 7: toolsandbox.agent.v1.AttachAnswer
-	(*AttachResponse)(nil), // 8: toolsandbox.agent.v1.AttachResponse
+	(*Raised)(nil),         // 5: toolsandbox.agent.v1.Raised
+	(*ActResponse)(nil),    // 6: toolsandbox.agent.v1.ActResponse
+	(*AttachRequest)(nil),  // 7: toolsandbox.agent.v1.AttachRequest
+	(*AttachAnswer)(nil),   // 8: toolsandbox.agent.v1.AttachAnswer
+	(*AttachResponse)(nil), // 9: toolsandbox.agent.v1.AttachResponse
 }
 var file_toolsandbox_agent_v1_agent_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.agent.v1.Message.speaker:type_name -> toolsandbox.agent.v1.Speaker
@@ -745,18 +824,19 @@ var file_toolsandbox_agent_v1_agent_proto_depIdxs = []int32{
 	2,  // 2: toolsandbox.agent.v1.ActRequest.messages:type_name -> toolsandbox.agent.v1.Message
 	3,  // 3: toolsandbox.agent.v1.ActRequest.tools:type_name -> toolsandbox.agent.v1.Tool
 	1,  // 4: toolsandbox.agent.v1.ActResponse.calls:type_name -> toolsandbox.agent.v1.ToolCall
-	7,  // 5: toolsandbox.agent.v1.AttachRequest.answer:type_name -> toolsandbox.agent.v1.AttachAnswer
-	5,  // 6: toolsandbox.agent.v1.AttachAnswer.response:type_name -> toolsandbox.agent.v1.ActResponse
-	4,  // 7: toolsandbox.agent.v1.AttachResponse.request:type_name -> toolsandbox.agent.v1.ActRequest
-	4,  // 8: toolsandbox.agent.v1.AgentService.Act:input_type -> toolsandbox.agent.v1.ActRequest
-	6,  // 9: toolsandbox.agent.v1.AttachService.Attach:input_type -> toolsandbox.agent.v1.AttachRequest
-	5,  // 10: toolsandbox.agent.v1.AgentService.Act:output_type -> toolsandbox.agent.v1.ActResponse
-	8,  // 11: toolsandbox.agent.v1.AttachService.Attach:output_type -> toolsandbox.agent.v1.AttachResponse
-	10, // [10:12] is the sub-list for method output_type
-	8,  // [8:10] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	5,  // 5: toolsandbox.agent.v1.ActResponse.raised:type_name -> toolsandbox.agent.v1.Raised
+	8,  // 6: toolsandbox.agent.v1.AttachRequest.answer:type_name -> toolsandbox.agent.v1.AttachAnswer
+	6,  // 7: toolsandbox.agent.v1.AttachAnswer.response:type_name -> toolsandbox.agent.v1.ActResponse
+	4,  // 8: toolsandbox.agent.v1.AttachResponse.request:type_name -> toolsandbox.agent.v1.ActRequest
+	4,  // 9: toolsandbox.agent.v1.AgentService.Act:input_type -> toolsandbox.agent.v1.ActRequest
+	7,  // 10: toolsandbox.agent.v1.AttachService.Attach:input_type -> toolsandbox.agent.v1.AttachRequest
+	6,  // 11: toolsandbox.agent.v1.AgentService.Act:output_type -> toolsandbox.agent.v1.ActResponse
+	9,  // 12: toolsandbox.agent.v1.AttachService.Attach:output_type -> toolsandbox.agent.v1.AttachResponse
+	11, // [11:13] is the sub-list for method output_type
+	9,  // [9:11] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agent_v1_agent_proto_init() }
@@ -764,7 +844,7 @@ func file_toolsandbox_agent_v1_agent_proto_init() {
 	if File_toolsandbox_agent_v1_agent_proto != nil {
 		return
 	}
-	file_toolsandbox_agent_v1_agent_proto_msgTypes[5].OneofWrappers = []any{
+	file_toolsandbox_agent_v1_agent_proto_msgTypes[6].OneofWrappers = []any{
 		(*AttachRequest_Name)(nil),
 		(*AttachRequest_Answer)(nil),
 	}
@@ -774,7 +854,7 @@ func file_toolsandbox_agent_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agent_v1_agent_proto_rawDesc), len(file_toolsandbox_agent_v1_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

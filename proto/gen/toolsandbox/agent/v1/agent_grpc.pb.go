@@ -31,8 +31,10 @@ const (
 // AgentService is implemented by the plug-in; the gateway dials it.
 type AgentServiceClient interface {
 	// Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-	// connection; answering it twice is harmless, as only one answer is recorded. Errors: UNAVAILABLE is retried, any other code ends this one
-	// conversation with its message.
+	// connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
+	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
+	// INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
+	// for an end on purpose, ends it without a score.
 	Act(ctx context.Context, in *ActRequest, opts ...grpc.CallOption) (*ActResponse, error)
 }
 
@@ -61,8 +63,10 @@ func (c *agentServiceClient) Act(ctx context.Context, in *ActRequest, opts ...gr
 // AgentService is implemented by the plug-in; the gateway dials it.
 type AgentServiceServer interface {
 	// Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-	// connection; answering it twice is harmless, as only one answer is recorded. Errors: UNAVAILABLE is retried, any other code ends this one
-	// conversation with its message.
+	// connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
+	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
+	// INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
+	// for an end on purpose, ends it without a score.
 	Act(context.Context, *ActRequest) (*ActResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

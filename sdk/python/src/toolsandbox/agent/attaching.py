@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from .conversation import Act, Unavailable
+from .conversation import Act
 from .serving import WORKERS
 from .v1 import agent_pb2, agent_pb2_grpc
-from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt
+from .wire import MAX_MESSAGE_BYTES, Player, describe, log, on_interrupt, raised, refusal
 
 if TYPE_CHECKING:
     _Stream = grpc.aio.StreamStreamCall[agent_pb2.AttachRequest, agent_pb2.AttachResponse]
@@ -135,6 +135,8 @@ async def _answer(player: Player, asked: agent_pb2.AttachResponse, answers: asyn
     error = turn.exception()
     if error is None:
         answer.response.CopyFrom(turn.result())
+    elif isinstance(error, Exception) and (code := refusal(error)) is not None:
+        answer.error, answer.code = describe(error), code.value[0]
     else:
-        answer.error, answer.again = describe(error), isinstance(error, Unavailable)
+        answer.response.raised.CopyFrom(raised(error))
     answers.put_nowait(agent_pb2.AttachRequest(answer=answer))

@@ -19,7 +19,8 @@ ChatModel = Callable[[list[ChatMessage], list[ToolSchema]], Union[Any, Awaitable
 
 
 class Runnable(Protocol):
-    """What LangChain's chat models are: `bind_tools(tools).invoke(messages)` returns a message with content and tool_calls."""
+    """What LangChain's chat models are: `bind_tools(tools).invoke(messages)` returns a message with content, tool_calls, and
+    invalid_tool_calls, whose arguments are the text that came."""
 
     def bind_tools(self, tools: Sequence[ToolSchema], /) -> Any:
         """Returns a runnable that knows the tools."""
@@ -75,9 +76,10 @@ async def _awaited(answer: Awaitable[Any]) -> Reply:
 
 
 def _reply(answer: Any) -> Reply:
-    made = _field(answer, "tool_calls")
+    made = [_tool_call(c) for c in _field(answer, "tool_calls") or ()]
+    made += [_invalid_tool_call(c) for c in _field(answer, "invalid_tool_calls") or ()]
     if made:
-        return Reply(calls=tuple(_tool_call(c) for c in made))
+        return Reply(calls=tuple(made))
     return Reply(text=_text(_field(answer, "content")))
 
 
@@ -86,6 +88,11 @@ def _tool_call(made: Any) -> ToolCall:
     if function is not None:  # OpenAI: arguments are JSON text
         return ToolCall(_field(function, "name"), _field(function, "arguments") or "{}", _field(made, "id") or "")
     return ToolCall(_field(made, "name"), json.dumps(_field(made, "args") or {}), _field(made, "id") or "")
+
+
+def _invalid_tool_call(made: Any) -> ToolCall:
+    """A call that LangChain could not read; the environment answers it with an error."""
+    return ToolCall(_field(made, "name") or "", _field(made, "args") or "", _field(made, "id") or "")
 
 
 def _text(content: Any) -> str:

@@ -101,13 +101,14 @@ class Reply:
 
 Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]
 """What a team implements. It may be asked for the same turn of a conversation again after a lost connection. An exception, SystemExit
-among them, ends this one conversation with its text, and its traceback is logged; Unavailable has the turn asked again. A coroutine
+among them, ends this one conversation with a score of 0, and its traceback is logged; Unavailable has the turn asked again. A coroutine
 function is cancelled when nobody waits for its turn any more, and must not block the event loop, which all conversations share. A
 plain function goes on in its thread, so give what it waits for a time limit."""
 
 
 class Unavailable(Exception):
-    """Raise it when the agent cannot answer now: the gateway asks for the turn again, a few times, with growing waits."""
+    """Raise it when the agent cannot answer now, through no fault of its own: the gateway asks for the turn again, a few times, with growing
+    waits, and in the end the conversation has no score."""
 
 
 def say(text: str) -> Reply:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import sys
 import threading
 from collections.abc import AsyncIterator
 from types import TracebackType
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from .conversation import Act, Unavailable
+from .conversation import Act
 from .v1 import agent_pb2, agent_pb2_grpc
-from .wire import MAX_MESSAGE_BYTES, Player, describe, on_interrupt
+from .wire import MAX_MESSAGE_BYTES, Player, describe, on_interrupt, raised, refusal
 
 GRACE = 5.0
 """Seconds that turns may go on after the end of serving."""
+MAX_PORT = 65535
 WORKERS = 512
 """Turns at once that an agent written as a plain function plays; each has a thread, further ones wait."""
 
@@ -26,9 +28,12 @@ def serve(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.S
     """Serves the agent on host:port, with grpc.health.v1 beside it, until the process is interrupted (SIGINT, SIGTERM). Turns that
     are under way then have five seconds; threads that still run do not keep the process from ending. The connection is plain text
     unless there are credentials: grpc.ssl_server_credentials(…) is for `--agent grpcs://host:port`. Call it from the main thread.
-    Raises OSError if the address cannot be listened on.
+    Ends the program with one line if the address cannot be listened on.
     """
-    asyncio.run(_until_interrupted(act, address, workers, credentials))
+    try:
+        asyncio.run(_until_interrupted(act, address, workers, credentials))
+    except ListenError as error:
+        sys.exit(f"toolsandbox.agent: {error}")
 
 
 async def _until_interrupted(act: Act, address: str, workers: int, credentials: grpc.ServerCredentials | None) -> None:
@@ -39,7 +44,7 @@ async def _until_interrupted(act: Act, address: str, workers: int, credentials: 
 
 
 async def serve_async(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
-    """Serves like serve, on the running event loop, until it is cancelled."""
+    """Serves like serve, on the running event loop, until it is cancelled. Raises OSError if the address cannot be listened on."""
     async with _running(act, address, workers, credentials):
         await asyncio.Event().wait()
 
@@ -49,6 +54,8 @@ class Server:
 
     with Server(act, "localhost:0") as server:
         print(server.address)
+
+    Raises OSError if the address cannot be listened on.
     """
 
     def __init__(self, act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
@@ -97,19 +104,49 @@ async def _running(act: Act, address: str, workers: int, credentials: grpc.Serve
     ]
     server = grpc.aio.server(options=limits)
     agent_pb2_grpc.add_AgentServiceServicer_to_server(_Service(player), server)
-    health = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health, server)
+    healthy = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs lack it
+    health_pb2_grpc.add_HealthServicer_to_server(healthy, server)
+    _check(address)
     try:
         port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     except RuntimeError as error:
-        raise OSError(f"serve agent: {error}") from error
-    await health.set("", health_pb2.HealthCheckResponse.SERVING)
+        raise ListenError(f"cannot listen on {address}: {error}") from error
+    await healthy.set("", health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
         yield port
     finally:
-        await health.enter_graceful_shutdown()
+        await healthy.enter_graceful_shutdown()
         await server.stop(GRACE)
+
+
+class ListenError(OSError):
+    """The address cannot be listened on."""
+
+
+def _check(address: str) -> None:
+    """Raises ListenError with the reason if host:port cannot be listened on; gRPC itself hides it, or writes it as it likes."""
+    if address.partition(":")[0] in ("dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock"):
+        return  # an address in gRPC's own form
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+        raise ListenError(f"cannot listen on {address!r}: expected host:port, e.g. localhost:9000")
+    reason: Exception | None = None
+    try:
+        found = socket.getaddrinfo(host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        found, reason = [], error
+    for family, kind, protocol, _, at in found:
+        try:
+            with socket.socket(family, kind, protocol) as tried:
+                if sys.platform != "win32":  # where it lets two programs have one port
+                    tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                tried.bind(at)
+                return
+        except OSError as error:
+            reason = error
+    text = getattr(reason, "strerror", None) or str(reason)
+    raise ListenError(f"cannot listen on {address}: {text}") from reason
 
 
 class _Service(agent_pb2_grpc.AgentServiceServicer):
@@ -120,6 +157,7 @@ class _Service(agent_pb2_grpc.AgentServiceServicer):
         try:
             return await self._player.turn(request)
         except Exception as error:
-            code = grpc.StatusCode.UNAVAILABLE if isinstance(error, Unavailable) else grpc.StatusCode.UNKNOWN
+            if (code := refusal(error)) is None:
+                return agent_pb2.ActResponse(raised=raised(error))
             await context.abort(code, describe(error))
             raise AssertionError("abort raises") from error

@@ -11,6 +11,8 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable
 
+import grpc
+
 from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable
 from .v1 import agent_pb2
 
@@ -33,13 +35,16 @@ _SPEAKERS = {
 
 
 def conversation(request: agent_pb2.ActRequest) -> Conversation:
-    """What the agent sees. Raises ValueError for a speaker that this version does not know or parameters that are no JSON."""
-    return Conversation(
-        id=request.conversation_id,
-        turn=request.turn,
-        messages=tuple(_message(m) for m in request.messages),
-        tools=tuple(Tool(t.name, t.description, json.loads(t.parameters_json or "{}")) for t in request.tools),
-    )
+    """What the agent sees. Raises Unreadable for a speaker that this version does not know or parameters that are no JSON."""
+    try:
+        return Conversation(
+            id=request.conversation_id,
+            turn=request.turn,
+            messages=tuple(_message(m) for m in request.messages),
+            tools=tuple(Tool(t.name, t.description, json.loads(t.parameters_json or "{}")) for t in request.tools),
+        )
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
 
 
 def _message(m: agent_pb2.Message) -> Message:
@@ -70,6 +75,14 @@ def response(reply: object) -> agent_pb2.ActResponse:
     return answer
 
 
+class Unreadable(Exception):
+    """The gateway asks what this version cannot read: that is not the agent's fault."""
+
+
+class Contained(RuntimeError):
+    """Stands for a cause that would end more than one conversation."""
+
+
 class Player:
     """Runs an agent for many conversations at once: a coroutine function on the event loop, any other in threads."""
 
@@ -83,6 +96,9 @@ class Player:
         """One turn. Raises what the agent raises, and logs it; whatever that is, it is an Exception here."""
         try:
             return response(await self._reply(conversation(request)))
+        except Unreadable as error:
+            log.error("turn %d of conversation %s cannot be read: %s", request.turn, request.conversation_id, error)
+            raise
         except Unavailable as error:
             log.warning("turn %d of conversation %s: asked to be asked again: %s", request.turn, request.conversation_id, error)
             raise
@@ -152,7 +168,7 @@ def _contained(error: BaseException) -> Exception:
     """What an agent raised, as an exception that ends its conversation alone."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    contained = RuntimeError(f"the agent raised {describe(error)}")
+    contained = Contained(f"the agent raised {describe(error)}")
     contained.__cause__ = error
     return contained
 
@@ -161,13 +177,35 @@ def _is_coroutine_function(act: Act) -> bool:
     return inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(getattr(act, "__call__", None))
 
 
+def raised(error: BaseException) -> agent_pb2.Raised:
+    """What the gateway learns about an exception of the agent's own code."""
+    if isinstance(error, Contained) and error.__cause__ is not None:
+        error = error.__cause__
+    return agent_pb2.Raised(exception_type=_sendable(type(error).__name__), text=_sendable(_text(error)))
+
+
+def refusal(error: Exception) -> grpc.StatusCode | None:
+    """The status that a turn ends with; None if the agent's own code failed, which is an answer."""
+    if isinstance(error, Unavailable):
+        return grpc.StatusCode.UNAVAILABLE
+    if isinstance(error, Unreadable):
+        return grpc.StatusCode.UNIMPLEMENTED
+    return None
+
+
 def describe(error: BaseException) -> str:
-    """What a person reads about an exception of the agent. It can be sent, whatever the exception's text is."""
+    """What a person reads about an exception."""
+    return _sendable(": ".join(part for part in (type(error).__name__, _text(error)) if part))
+
+
+def _text(error: BaseException) -> str:
     try:
-        text = str(error)
+        return str(error)
     except Exception:
-        text = "its text cannot be read"
-    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return "its text cannot be read"
+
+
+def _sendable(text: str) -> str:
     if len(text) > MAX_ERROR_CHARACTERS:
         text = text[:MAX_ERROR_CHARACTERS] + "…"
     return text.encode("utf-8", "replace").decode()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
 // summary writes what was read of an answer on one line.
@@ -18,11 +17,7 @@ func summary(said *provider.Answer) string {
 		fmt.Fprintf(&b, "%s ", said.Raised.Exception)
 	}
 	for _, call := range said.Calls {
-		spelled := ""
-		if call.Spelled {
-			spelled = "spelled "
-		}
-		fmt.Fprintf(&b, "%s=%s(%s%s)", *call.ID, call.Name, spelled, call.Arguments)
+		fmt.Fprintf(&b, "%s=%s(%s)", *call.ID, call.Name, call.Arguments)
 	}
 	if len(said.Calls) == 0 {
 		fmt.Fprintf(&b, "%q", said.Text)
@@ -39,10 +34,10 @@ func TestFaults(t *testing.T) {
 	tests := []struct{ dialect, said, want string }{
 		{Hermes, `<tool_call>{"name": "f", "arguments": null}</tool_call>`, "call_1=f(null)"},
 		{Hermes, `<tool_call>{"name": "f", "arguments": "import os"}</tool_call>`, `call_1=f("import os")`},
-		{Hermes, `<tool_call>{"name": "f", "arguments": " {}\n"}</tool_call>`, `call_1=f(spelled  {}` + "\n)"},
+		{Hermes, `<tool_call>{"name": "f", "arguments": " {}\n"}</tool_call>`, `call_1=f(" {}\n")`},
 		{Hermes, `<tool_call>{"name": "f", "arguments": "\f{}"}</tool_call>`, `call_1=f("\f{}")`},
-		{Hermes, `<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>`, `call_1=f(spelled {"a": 1})`},
-		{Hermes, `<tool_call>{"name": "f", "arguments": "{'a': True}"}</tool_call>`, `call_1=f(spelled {'a': True})`},
+		{Hermes, `<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>`, `call_1=f("{\"a\": 1}")`},
+		{Hermes, `<tool_call>{"name": "f", "arguments": "{'a': True}"}</tool_call>`, `call_1=f("{'a': True}")`},
 		{Hermes, `<tool_call>{"name": "f", "arguments": "{'a': g()}"}</tool_call>`, `call_1=f("{'a': g()}")`},
 		{Hermes, `<tool_call>{"name": "f", "arguments": "{} or g()"}</tool_call>`, `call_1=f("{} or g()")`},
 		{Hermes, `<tool_call>{</tool_call>x<tool_call>{"name": "f", "arguments": {}}</tool_call>`, `RuntimeError call_1=tool_call_is_no_json("{")call_2=f({})`},
@@ -182,11 +177,8 @@ func FuzzDecode(f *testing.F) {
 			}
 			for _, call := range answer.Calls {
 				_, err := python.ParseJSON(call.Arguments)
-				if call.Spelled && turn.IsObject(call.Arguments) {
-					err = nil
-				}
 				if call.ID == nil || err != nil {
-					t.Errorf("%s %q: got %+v and %v, want an id, and JSON or an object", name, said, call, err)
+					t.Errorf("%s %q: got %+v and %v, want an id and JSON", name, said, call, err)
 				}
 			}
 		}

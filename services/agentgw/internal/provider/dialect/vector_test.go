@@ -104,12 +104,9 @@ func made(t *testing.T, said *provider.Answer) []row {
 	}
 	var list []row
 	for _, call := range said.Calls {
-		arguments := python.Str(call.Arguments)
-		if !call.Spelled {
-			var err error
-			if arguments, err = python.ParseJSON(call.Arguments); err != nil {
-				t.Fatal(err)
-			}
+		arguments, err := python.ParseJSON(call.Arguments)
+		if err != nil {
+			t.Fatal(err)
 		}
 		content, _, _ := strings.Cut(python.ComposeCall(*call.ID, call.Name, arguments), "\n")
 		list = append(list, row{content, call.ID, &call.Name})

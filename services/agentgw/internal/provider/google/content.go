@@ -87,8 +87,11 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 	s := speech{codec: c, strict: strict(q), list: make([]content, 0, len(q.Transcript)+1)}
 	s.opened = !q.Flipped && !s.strict
 	transcript, native := q.Transcript, false
-	if s.strict {
+	switch {
+	case s.strict:
 		transcript = ordered(transcript)
+	case q.Compat && !q.Flipped:
+		transcript = heard(transcript)
 	}
 	for i := range transcript {
 		entry := &transcript[i]
@@ -107,6 +110,27 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 		s.begin(0, genai.RoleModel, json.RawMessage(raw))
 	}
 	return s.list, nil
+}
+
+// heard leaves out what the original never sends: it keeps the session, and sends in each turn only the last text or the last run of
+// results. Before the model's first turn it refuses more than one message, so that all of them stay.
+func heard(transcript []conversation.Entry) []conversation.Entry {
+	kept := make([]conversation.Entry, 0, len(transcript))
+	begun, turn := false, 0 // whether the model has spoken, and where in kept the turn after that begins
+	for _, entry := range transcript {
+		joins := entry.Kind == conversation.Result && len(kept) > turn && kept[len(kept)-1].Kind == conversation.Result
+		switch {
+		case entry.Kind == conversation.System: // a later one is not sent
+			continue
+		case begun && !entry.Own() && !joins:
+			kept = kept[:turn]
+		}
+		kept = append(kept, entry)
+		if entry.Own() {
+			begun, turn = true, len(kept)
+		}
+	}
+	return kept
 }
 
 // ordered returns a transcript in which results stand in the order of their calls: without ids only that says which is whose.

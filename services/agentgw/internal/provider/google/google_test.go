@@ -1,6 +1,7 @@
 package google
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -100,6 +101,42 @@ func TestEncodeIDs(t *testing.T) {
 		`{"role":"tool","parts":[{"functionResponse":{"name":"f","response":{"content":"2"}}}]}],"tools":[{}]}`
 	if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/publishers/google/models/m:generateContent" {
 		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
+	}
+}
+
+// TestEncodeHeard shows that with compat only the last text or run of results goes out after the model's first turn, as from the original's session.
+func TestEncodeHeard(t *testing.T) {
+	transcript := []conversation.Entry{
+		{Kind: conversation.User, Text: "u0"}, {Kind: conversation.User, Index: 1, Text: "u1"}, {Kind: conversation.Assistant, Index: 2, Text: "a"},
+		{Kind: conversation.User, Index: 3, Text: "u3"}, {Kind: conversation.System, Index: 4, Text: "s"}, {Kind: conversation.User, Index: 5, Text: "u5"},
+		{Kind: conversation.Calling, Index: 6, Name: "f"}, {Kind: conversation.Calling, Index: 7, Name: "f"},
+		{Kind: conversation.User, Index: 8, Text: "u8"}, {Kind: conversation.Result, Index: 9, Name: "f", Text: "1"}, {Kind: conversation.Result, Index: 10, Name: "f", Text: "2"},
+	}
+	said := func(text string) string { return `{"role":"user","parts":[{"text":"` + text + `"}]}` }
+	const (
+		answer = `{"role":"model","parts":[{"text":"a"}]}`
+		asked  = `{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]}`
+		told   = `{"role":"tool","parts":[{"functionResponse":{"name":"f","response":{"content":"1"}}},{"functionResponse":{"name":"f","response":{"content":"2"}}}]}`
+	)
+	for compat, want := range map[bool][]string{
+		true:  {said("u0"), said("u1"), answer, said("u5"), asked, told},
+		false: {said("u0"), said("u1"), answer, said("u3"), said("u5"), asked, said("u8"), told},
+	} {
+		got, err := Codec{Vertex: true}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Compat: compat, Transcript: transcript})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body struct{ Contents []json.RawMessage }
+		if err := json.Unmarshal(got.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		texts := make([]string, len(body.Contents))
+		for i, content := range body.Contents {
+			texts[i] = string(content)
+		}
+		if diff := cmp.Diff(want, texts); diff != "" {
+			t.Errorf("compat %t (-want +got):\n%s", compat, diff)
+		}
 	}
 }
 

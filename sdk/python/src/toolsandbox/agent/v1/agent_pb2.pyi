@@ -68,13 +68,23 @@ class ActRequest(_message.Message):
     tools: _containers.RepeatedCompositeFieldContainer[Tool]
     def __init__(self, conversation_id: _Optional[str] = ..., turn: _Optional[int] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., tools: _Optional[_Iterable[_Union[Tool, _Mapping]]] = ...) -> None: ...
 
+class Raised(_message.Message):
+    __slots__ = ("exception_type", "text")
+    EXCEPTION_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    exception_type: str
+    text: str
+    def __init__(self, exception_type: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
 class ActResponse(_message.Message):
-    __slots__ = ("text", "calls")
+    __slots__ = ("text", "calls", "raised")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
+    RAISED_FIELD_NUMBER: _ClassVar[int]
     text: str
     calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
-    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ...) -> None: ...
+    raised: Raised
+    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ...) -> None: ...
 
 class AttachRequest(_message.Message):
     __slots__ = ("name", "answer")
@@ -85,16 +95,18 @@ class AttachRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ...) -> None: ...
 
 class AttachAnswer(_message.Message):
-    __slots__ = ("request_id", "response", "error", "again")
+    __slots__ = ("request_id", "response", "error", "again", "code")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     AGAIN_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     request_id: int
     response: ActResponse
     error: str
     again: bool
-    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ..., again: bool = ...) -> None: ...
+    code: int
+    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ..., again: bool = ..., code: _Optional[int] = ...) -> None: ...
 
 class AttachResponse(_message.Message):
     __slots__ = ("request_id", "request", "timeout_ms")

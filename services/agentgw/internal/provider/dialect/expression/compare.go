@@ -40,6 +40,9 @@ func (e *evaluator) compare(operator string, a, b object) bool {
 func (e *evaluator) equal(a, b object) bool {
 	switch {
 	case a.number() && b.number():
+		if e.scope != nil && a.real != a.real && b.real != b.real {
+			e.fail() // it is equal to itself within a list, and a variable may be itself
+		}
 		if a.imag != b.imag {
 			return false
 		}
@@ -76,6 +79,9 @@ func (e *evaluator) same(a, b object) bool {
 	case a.kind != b.kind:
 		return false
 	case a.kind == kindList || a.table != nil:
+		if e.scope != nil {
+			e.fail() // a variable may be the same one
+		}
 		return false // each is made anew
 	case !e.equal(a, b):
 		return false
@@ -99,6 +105,12 @@ func (e *evaluator) contains(o, item object) bool {
 	case kindDict, kindSet:
 		_, ok := o.table.get(e.hash(item))
 		return ok
+	case kindThing:
+		if o.span == nil || item.whole == nil {
+			e.fail()
+			return false
+		}
+		return o.span.contains(item.whole)
 	default:
 		e.fail()
 		return false

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"math/big"
 	"strings"
 )
 
@@ -10,6 +9,8 @@ const (
 	maxBits = 1 << 17
 	// maxBytes bounds what all operators of one call make, in about the bytes that it takes to print it.
 	maxBytes = 1 << 20
+	// builtinBytes is what looking for a name of Python's own counts in a loop.
+	builtinBytes = 64
 )
 
 // evaluator computes values. It has failed where Python raises an exception, where it would run code, and where a value would become too
@@ -17,8 +18,10 @@ const (
 type evaluator struct {
 	names  map[string]string
 	failed bool
-	// made counts the bytes that operators made.
+	// made counts the bytes that operators made and that loops go through.
 	made int64
+	// scope is that of the innermost comprehension, nil outside of all.
+	scope *scope
 }
 
 func (e *evaluator) fail() object {
@@ -35,14 +38,14 @@ func (e *evaluator) spend(bytes int64) bool {
 
 // value computes an expression.
 func (e *evaluator) value(n *node) object {
-	if e.failed {
+	if e.failed || e.scope != nil && !e.spend(1) { // in a loop each part is computed again and again
 		return object{}
 	}
 	switch n.kind {
 	case nodeName:
 		return e.name(n.text)
 	case nodeConstant:
-		return n.value
+		return e.looked(n.value)
 	case nodeJoined:
 		return e.joined(n)
 	case nodeList:
@@ -77,7 +80,9 @@ func (e *evaluator) value(n *node) object {
 		return e.subscript(e.value(n.child(0)), n.child(1))
 	case nodeCall:
 		return e.call(n)
-	case nodeFormatted, nodeComprehension, nodeStarred, nodeAwait, nodeYield, nodeSlice:
+	case nodeComprehension:
+		return e.comprehension(n)
+	case nodeFormatted, nodeStarred, nodeAwait, nodeYield, nodeSlice:
 	}
 	return e.fail()
 }
@@ -95,29 +100,20 @@ func (e *evaluator) items(n *node) []object {
 	return items
 }
 
-// iterated returns what a loop would go through. A set has no order.
+// iterated returns what a loop would go through.
 func (e *evaluator) iterated(o object) []object {
-	if !e.spend(o.size()) {
-		return nil
-	}
 	var items []object
-	switch o.kind {
-	case kindList, kindTuple:
-		return o.items
-	case kindDict:
-		return o.table.keys
-	case kindText:
-		for _, c := range characters(o.text) {
-			items = append(items, text(c))
-		}
-	case kindBytes:
-		for i := range len(o.text) {
-			items = append(items, integer(big.NewInt(int64(o.text[i]))))
-		}
-	default:
-		e.fail()
-	}
+	e.each(o, func(item object) { items = append(items, item) })
 	return items
+}
+
+// looked is a value that stands in the source or in a variable. In a loop it counts as often as it is looked at: what is done with it may take
+// time that grows with its size.
+func (e *evaluator) looked(o object) object {
+	if e.scope != nil {
+		e.spend(o.size())
+	}
+	return o
 }
 
 func (e *evaluator) set(items []object) object {
@@ -130,7 +126,7 @@ func (e *evaluator) set(items []object) object {
 
 func (e *evaluator) hash(key object) string {
 	hash, ok := key.hash()
-	if !ok {
+	if !ok || e.scope != nil && key.real != key.real { // a NaN is equal to itself alone
 		e.fail()
 	}
 	return hash
@@ -180,7 +176,10 @@ func (e *evaluator) truth(o object) bool {
 	case kindDict, kindSet:
 		return o.table.len() > 0
 	case kindThing:
-		if o.text == "" {
+		if o.span != nil {
+			return o.span.holds(o.span[0])
+		}
+		if o.text == "" && o.generator == nil {
 			e.fail()
 		}
 		return true
@@ -227,7 +226,7 @@ func (e *evaluator) call(n *node) object {
 				return e.fail()
 			}
 		}
-		return thing("")
+		return object{kind: kindThing, span: spanOf(arguments)}
 	default:
 		return e.fail()
 	}
@@ -235,7 +234,7 @@ func (e *evaluator) call(n *node) object {
 
 // joined computes a formatted text. How values are formatted beyond their conversion is not understood.
 func (e *evaluator) joined(n *node) object {
-	if _, ok := n.source(bindTest); !ok {
+	if source, ok := n.source(bindTest); !ok || e.scope != nil && !e.spend(int64(len(source))) {
 		return e.fail() // as the original evaluates what it has written
 	}
 	var b strings.Builder
@@ -275,8 +274,19 @@ func (e *evaluator) print(b *strings.Builder, o object, conversion string) {
 
 // name returns a variable that the source may use, or something of Python's own.
 func (e *evaluator) name(name string) object {
+	for s := e.scope; s != nil; s = s.outer {
+		if value, ok := s.variables[name]; ok {
+			if value == nil {
+				return e.fail()
+			}
+			return e.looked(*value)
+		}
+	}
 	if value, ok := e.names[name]; ok {
-		return text(value)
+		return e.looked(text(value))
+	}
+	if e.scope != nil && !e.spend(builtinBytes) {
+		return object{}
 	}
 	switch {
 	case name == "__debug__":

@@ -1,4 +1,4 @@
-// Package expression reads Python source in which a model calls tools, and computes the arguments: literals, operators on them,
+// Package expression reads Python source in which a model calls tools, and computes the arguments: literals, operators on them, comprehensions,
 // nothing else. It runs no code, knows no names but those that it is given and Python's own, and bounds what a value can grow to.
 package expression
 
@@ -78,6 +78,6 @@ func (e *evaluator) argument(n *node) (v python.Value, ok bool) {
 		e.failed = e.failed || !ok
 		return python.Str(source), true
 	}
-	e.failed = e.failed || !n.compiles(false)
+	e.failed = e.failed || !n.compiles(false) || n.rebinds(nil, false)
 	return e.value(n).json()
 }

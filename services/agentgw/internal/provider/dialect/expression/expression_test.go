@@ -134,6 +134,12 @@ func TestParseBounds(t *testing.T) {
 		"f(a=[" + strings.Repeat("*'x'*9999, ", 1000) + "])",
 		"f(a=['" + strings.Repeat("x", 99999) + "'[:], " + strings.Repeat("'x'*99999, ", 20) + "])",
 		"f(a=" + strings.Repeat("1 if 1 else ", 50_000) + "1)",
+		"f(a=[0 for x in range(10**9)])", "f(a=[0 for x in range(10**9) for y in range(10**9) if 0])", "f(a=[*range(10**30)])", "f(a=[set(range(10**9))])", "f(a={x: 0 for x in range(10**9)})",
+		"f(a=[0 for s in ['x' * 900000] for i in range(60000) if s[i] == 'y'])", "f(a=[s == t for s in ['x' * 90000] for t in ['x' * 90000] for i in range(9999)])",
+		"f(a=[[y, y] for y in ['x' * 9999] for i in range(9999)])", "f(a=[[y, y] for x in [['x' * 999] * 999] for y in [x, x] for i in range(999)])", "f(a=[x ** 9999 for x in range(9, 60000)])",
+		"f(a=[f'{x}" + strings.Repeat("y", 10_000) + "' for x in range(9999)])", "f(a=[print for x in range(60000)])", "f(a=[0" + strings.Repeat(" for x in [1, 2]", 9999) + "])",
+		"f(a=[" + strings.Repeat("()==", 20_000) + "() for x in range(9999)])", "f(a=" + strings.Repeat("[0 for x in ", 90) + "range(9999)" + strings.Repeat(" for x in range(99)]", 90) + ")",
+		"f(a=[0 for g in [(x for x in [1, 2])] for a in g for b in g])", "f(a=" + strings.Repeat("[0 for x in ", 5000) + "[1]" + strings.Repeat("]", 5000) + ")",
 		"f(a=" + strings.Repeat("not ", 100_000) + "1)",
 		"f(a=" + strings.Repeat("lambda: ", 50_000) + "1)",
 		"f(a=f'{1:" + strings.Repeat("{2}", 30_000) + "}')",
@@ -159,6 +165,7 @@ func FuzzParse(f *testing.F) {
 		"f(a=1, b='x')", "x = f(1, **{'a': 2})\ng()", "f(a=2*3+1, b=f'm')", "f(a=g(1, x='y'))", "f(a={1, 2}, b=..., c=b'')", "os.system('ls')", "r = f()\nif r:\n  g(r[0])\nelse: h()", "f()\n@a\ndef g(b=1, *c): return lambda: (yield)", "f(a=[['x'*1000]*1000]*1000)",
 		"f(a=2**2000/2**1999)\r\nx not y", "f(a=g(1**1**1))\nx = 1e+1e+1j", "f()\nx[:1, ::2], {1: 2, **a}, lambda *, b=1: (c)", "f()\nfrom a import (b as c,)",
 		`f(a=f'{x!r:>{y}}' f"{1+1=}\N{BULLET}{{}}", b=1if 0else 2j, c='\x41'[::-1])`, "f(a=1 < 2 in [3] is not None or not 4 and 5 if 6 else lambda x, /, y=1, *z: {**x})", "f(a=g(x[1:2, *a], *b, **{1: (yield)}, c=[d for e in f if g]))",
+		"f(a=[(x, *y) for x, *y in ['ab', [1, 2, 3]] if x for _ in range(3, 0, -1)], b={k: [*(v for _ in 'ab')] for k, v in [(1, 2)]})", "f(a=[(y := x) for x in (z for z in {1} if z in range(2))])",
 		"f(a={1, 2} | {True: 3}, b='%s %d' % (1, 2.5), c=b'a'[0] << 3, d=(1+2j).imag, e=[range(3), str.join])", "*x, y = f(a=(b := 1))\nwith (a as b): c\nexcept* D: e", "ｆ(a='\\ud83d', b=print)\nx: int = yield",
 	} {
 		f.Add(seed)

@@ -99,6 +99,7 @@ func (n *node) compiles(within bool) bool {
 	}
 	names := make(map[string]bool)
 	for i, item := range n.items {
+		within := within && (n.kind != nodeComprehension || item.form == formIn)
 		repeated := item.name != "" && names[item.name] && n.kind != nodeCompare
 		body := n.kind == nodeLambda && i == len(n.items)-1
 		if repeated || item.form == formAsync || item.value != nil && !item.value.compiles(within || body) {

@@ -38,6 +38,8 @@ type object struct {
 	text       string   // of a text, the bytes, or the name of a thing; a thing without name may equal any other
 	items      []object // of a list or a tuple
 	table      *table   // of a dict, or of a set, which has no values
+	generator  *generator
+	span       *span
 }
 
 // table finds values by keys.

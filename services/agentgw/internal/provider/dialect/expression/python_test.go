@@ -130,9 +130,10 @@ func TestParseSource(t *testing.T) {
 // TestParseUnlikePython shows what Python computes and Parse does not: the answer stays a text.
 func TestParseUnlikePython(t *testing.T) {
 	for _, source := range []string{
-		"f(a=[x for x in [1]])", "f(a=(x for x in [1]))", "f(a=['a'.upper()])", "f(a=[int('5')])", "f(a=f'{3:>5}')", "f(a='%5d' % 1)", "f(a=1 is 1)",
+		"f(a=[x for x in {1, 2}])", "f(a=[str(x) for x in [1]])", "f(a=[1 in (x for x in [1])])", "f(a=[x is x for x in [[]]])", "f(a=[(y := 1, y) for x in [1]])",
+		"f(a=[0 for x in range(10**5)])", "f(a=[1 for x[0] in [1]])", "f(a=['a'.upper()])", "f(a=[int('5')])", "f(a=f'{3:>5}')", "f(a='%5d' % 1)", "f(a=1 is 1)",
 		"f(a=__name__)", "f(a=list[int])", "f(a=1 << 10**9)", "f(a=2**10**9)", "f(a=''.__class__)", `f(a='\N{LINE FEED}')`, "f()\nmatch x:\n  case 1: pass",
-		"f(a='%s' % print)", "f(a=f'{ {1} }')", "f(a=[*{1}])", "f(a=not 'a'.upper)", `f(a='\N{CJK UNIFIED IDEOGRAPH-4E00}')`,
+		"f(a='%s' % print)", "f(a=f'{ {1} }')", "f(a=[*{1, 2}])", "f(a=not 'a'.upper)", `f(a='\N{CJK UNIFIED IDEOGRAPH-4E00}')`,
 	} {
 		if got := parsed(source, nil); got != "" {
 			t.Errorf("Parse(%q): got %s, want nothing", source, got)

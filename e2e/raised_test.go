@@ -1,0 +1,76 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// TestAgentRaises has agents whose own code fails: each rollout ends with a score of 0 that counts, is asked for once, and is the same when it is
+// replayed.
+func TestAgentRaises(t *testing.T) {
+	var asked atomic.Int32
+	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
+		asked.Add(1)
+		if c.Turn == 0 {
+			return agent.Call("set_wifi_status", map[string]any{"on": false}), nil
+		}
+		return agent.Reply{}, &os.PathError{Op: "open", Path: "prompt", Err: errors.ErrUnsupported}
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := freeAddress(t)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 2)
+	go func() { served <- agent.ServeListener(ctx, listener, raise) }()
+	go func() { served <- agent.Attach(ctx, gateway, "mine", raise) }()
+	for name, flags := range map[string][]string{
+		"dialled": {"--agent", "grpc://" + listener.Addr().String()}, "attached": {"--agent", "attached:mine", "--attach-listen", gateway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(0)
+			out := filepath.Join(t.TempDir(), "out")
+			args := append([]string{"run", "--out", out, "turn_off_wifi"}, flags...)
+			toolsandbox(t, args...)
+			for range 2 {
+				got := scored(t, out).Scenarios[0]
+				if got.NotScored || got.Similarity.String() != "0" || got.ExceptionType == nil || *got.ExceptionType != "fs.PathError" {
+					t.Errorf("got %+v, want a score of 0 for an fs.PathError", got)
+				}
+				toolsandbox(t, append(args, "--resume")...)
+			}
+			if n := asked.Load(); n != 2 {
+				t.Errorf("got %d turns of the agent, want 2", n)
+			}
+			replay(t, out)
+		})
+	}
+	stop()
+	for range 2 {
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func scored(t *testing.T, out string) (read results.Summary) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &read)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}

@@ -1,0 +1,89 @@
+package agentgw_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/python"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// callsTwice is an answer of each provider that calls contact_3 with arguments that are an object encoded twice.
+func callsTwice() map[agentgwv1.Model_Provider]string {
+	const (
+		twice  = `"{\"name\": \"Ann\"}"`
+		chat   = `{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}]}`
+		gemini = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"contact_3","args":` + twice + `}}]}}]}`
+	)
+	return map[agentgwv1.Model_Provider]string{
+		agentgwv1.Model_PROVIDER_OPENAI:           fmt.Sprintf(chat, twice),
+		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: fmt.Sprintf(`{"output":[{"type":"function_call","call_id":"c","name":"contact_3","arguments":%q}]}`, twice),
+		agentgwv1.Model_PROVIDER_ANTHROPIC:        `{"content":[{"type":"tool_use","id":"c","name":"contact_3","input":` + twice + `}],"stop_reason":"tool_use"}`,
+		agentgwv1.Model_PROVIDER_GOOGLE:           gemini,
+		agentgwv1.Model_PROVIDER_VERTEX:           gemini,
+		agentgwv1.Model_PROVIDER_COHERE:           fmt.Sprintf(`{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}`, twice),
+		agentgwv1.Model_PROVIDER_HERMES:           completes(`<tool_call>{"name": "contact_3", "arguments": ` + twice + `}</tool_call>`),
+		agentgwv1.Model_PROVIDER_MISTRAL:          completes(`[TOOL_CALLS] [{"name": "contact_3", "arguments": ` + twice + `}]`),
+		agentgwv1.Model_PROVIDER_COHERE_PROMPTED:  completes("Action: ```json\n[{\"tool_name\": \"contact_3\", \"parameters\": " + twice + "}]\n```"),
+	}
+}
+
+// TestTwiceEncoded shows that a call runs whose arguments are an object encoded twice, whoever makes it.
+func TestTwiceEncoded(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	address, _ := attach(t, answering(calls(&agentv1.ToolCall{Id: "c", Name: "contact_3", ArgumentsJson: `"{\"name\": \"Ann\"}"`})))
+	requests := map[string]func() *agentgwv1.RespondRequest{"plug-in": func() *agentgwv1.RespondRequest { return ask(plugin(address, 0)) }}
+	for p, body := range callsTwice() {
+		f := startFake(t, always(http.StatusOK, body))
+		requests[p.String()] = func() *agentgwv1.RespondRequest { return askModel(p, f.URL) }
+	}
+	for who, request := range requests {
+		for _, compat := range []bool{false, true} {
+			asked := request()
+			asked.RolloutId, asked.Compat = fmt.Sprintf("twice.%s.%t", who, compat), compat
+			got, err := client.Respond(t.Context(), asked)
+			if err != nil || len(got.GetMessages()) != 1 {
+				t.Errorf("%s, compat %t: got %v and %v, want a call", who, compat, got, err)
+				continue
+			}
+			content := got.GetMessages()[0].GetContent()
+			_, tool, arguments, ok := python.ParseCall(content)
+			if !ok || tool != "search_contacts" || python.Repr(arguments) != "{'name': 'Ann'}" || !strings.Contains(content, `_parameters = {"name": "Ann"}`) {
+				t.Errorf("%s, compat %t: got %q, want a call of search_contacts with the object as it is spelled", who, compat, content)
+			}
+		}
+	}
+}
+
+// TestLastMessageHidden shows that a model answers the rest where it may not see the last message.
+func TestLastMessageHidden(t *testing.T) {
+	client := serve(t, allKeys(), natstest.Start(t))
+	for p := range models() {
+		for _, compat := range []bool{false, true} {
+			f := startFake(t, always(http.StatusOK, says(p, "hello")))
+			request := askModel(p, f.URL)
+			request.RolloutId, request.Compat = fmt.Sprintf("hidden.%d.%t", p, compat), compat
+			request.View = []*worldv1.Message{message(0, user, agent, "u"), message(1, agent, user, "a")}
+			request.Index = 3 // message 2 is the user's, and hidden
+			got, err := client.Respond(t.Context(), request)
+			if err != nil || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetContent() != "hello" {
+				t.Errorf("%s, compat %t: got %v and %v, want the model's text", p, compat, got, err)
+				continue
+			}
+			if offered := strings.Contains(f.bodies[0], `"tools"`); offered == (p == agentgwv1.Model_PROVIDER_OPENAI) {
+				t.Errorf("%s, compat %t: got tools: %t in %s", p, compat, offered, f.bodies[0])
+			}
+			request.RolloutId, request.Index = request.GetRolloutId()+".shown", 2 // nothing is hidden: the last message is for the user
+			got, err = client.Respond(t.Context(), request)
+			if err != nil || got.GetFailure().GetExceptionType() != "KeyError" || f.count() != 1 {
+				t.Errorf("%s, compat %t, a message for somebody else: got %v and %v after %d requests, want a KeyError", p, compat, got, err, f.count())
+			}
+		}
+	}
+}
