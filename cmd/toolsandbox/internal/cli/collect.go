@@ -35,6 +35,7 @@ type collector struct {
 	spec      sweep.Spec
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
+	record    *results.Run
 	telemetry *telemetry.Telemetry
 
 	ctx      context.Context
@@ -49,8 +50,8 @@ type collector struct {
 	errs     []error
 }
 
-func newCollector(spec sweep.Spec, directory *directory, traces *telemetry.Telemetry) *collector {
-	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, telemetry: traces}
+func newCollector(spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
+	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 }
 
 // start makes the collector ready for results.
@@ -115,7 +116,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
-	if err := c.record(result, c.name(result)); err != nil {
+	if err := c.keep(result, c.name(result)); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
 	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
@@ -125,8 +126,8 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
 }
 
-// record stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
-func (c *collector) record(result *busv1.Result, name string) error {
+// keep stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
+func (c *collector) keep(result *busv1.Result, name string) error {
 	if !sweep.Outside(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
 	}
@@ -174,7 +175,7 @@ func number(rolloutID string) int {
 	return n
 }
 
-// finish waits for the files and writes the summary of what is done. It does nothing if nothing was started.
+// finish waits for the files and writes the record and the summary of what is done. It does nothing if nothing was started.
 func (c *collector) finish() error {
 	if c.queue == nil {
 		return nil
@@ -186,16 +187,24 @@ func (c *collector) finish() error {
 		return errors.Join(c.errs...)
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
+	c.record.End(now(), c.total(), c.rollouts())
+	if err := results.WriteRun(c.directory.path, c.record); err != nil {
+		return err
+	}
 	return results.WriteSummary(c.directory.path, c.summary())
 }
 
-func (c *collector) summary() *results.Summary {
+func (c *collector) rollouts() []results.Rollout {
 	rollouts := make([]results.Rollout, len(c.finished))
 	for i := range c.finished {
 		rollouts[i] = c.finished[i].rollout
 	}
-	return results.Summarize(rollouts)
+	return rollouts
 }
+
+func (c *collector) summary() *results.Summary { return results.Summarize(c.rollouts()) }
+
+func (c *collector) contract() *results.UserContract { return results.Contract(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

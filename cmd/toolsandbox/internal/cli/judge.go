@@ -56,6 +56,9 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, launch.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
+	if errors.Is(err, results.ErrDamaged) {
+		return nil, nil, fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, shellWord(dir))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
