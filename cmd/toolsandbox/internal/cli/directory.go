@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -29,17 +27,17 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	case exists(d.runFile()):
 		return nil, launch.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
 	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
+	}
 	entries, err := os.ReadDir(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("output directory %s cannot be used: %w: choose another --out", path, err)
+	if err != nil {
+		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 	}
 	for _, entry := range entries {
 		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !own {
 			return nil, launch.Usage("--out: %s holds %s, which no run began there wrote: choose an empty or a new directory", path, entry.Name())
 		}
-	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
 	}
 	return d, nil
 }
