@@ -82,3 +82,35 @@ func TestReadRunErrors(t *testing.T) {
 		}
 	}
 }
+
+// FuzzReadFiles reads a run's own files whatever is in them: they say something or are damaged, and what was read is written and read alike.
+func FuzzReadFiles(f *testing.F) {
+	f.Add(`{"sweep_id": "s", "spec_digest": "d", "flags": {"agent": "oracle"}, "started": "2026-01-02T03:04:05Z", "resumptions": [{}]}`)
+	f.Add(`{"per_scenario_results": [{"name": "a", "similarity": 0.5, "milestone_mapping": {"0": [3, 1.0]}}], "category_aggregated_results": {"A": {"similarity": null}}}`)
+	f.Add(`{"per_scenario_results": [{"similarity": 1e400}]}`)
+	f.Fuzz(func(t *testing.T, content string) {
+		dir := t.TempDir()
+		for _, name := range []string{RunFile, SummaryFile} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if run, err := ReadRun(dir); err == nil {
+			if err := WriteRun(dir, run); err != nil {
+				t.Errorf("WriteRun of %q: %v", content, err)
+			}
+		} else if !errors.Is(err, ErrDamaged) {
+			t.Errorf("ReadRun of %q: got %v, want %v", content, err, ErrDamaged)
+		}
+		summary, err := ReadSummary(dir)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("ReadSummary of %q: got %v, want %v", content, err, ErrDamaged)
+			}
+			return
+		}
+		if err := WriteSummary(t.TempDir(), summary.With(summary.Scenarios)); err != nil {
+			t.Errorf("WriteSummary of %q: %v", content, err)
+		}
+	})
+}
