@@ -64,7 +64,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	}
 	trajectory, err := results.ReadTrajectory(dir, entry.Name)
 	if err != nil {
-		return err
+		return advised(dir, err)
 	}
 	report := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
 	if recorded, scored := entry.Similarity.Number(); scored {

@@ -244,26 +244,28 @@ func TestDamaged(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}
 	play(t, args...)
-	whole, err := os.ReadFile("out/result_summary.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, content := range []string{"", string(whole[:len(whole)/2]), "NaN"} {
-		if err := os.WriteFile("out/result_summary.json", []byte(content), 0o600); err != nil {
+	for _, file := range []string{"out/trajectories/turn_off_wifi/execution_context.json", "out/result_summary.json"} {
+		whole, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
-			code, _, stderr := command(args...)
-			if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "toolsandbox: out/result_summary.json is damaged: ") ||
-				!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the flags of the run writes it again\n") {
-				t.Errorf("%v with %q: got code %d and %q, want one line that says what to do", args, content, code, stderr)
+		for _, content := range []string{"", string(whole[:len(whole)/2]), "NaN"} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
+				code, _, stderr := command(args...)
+				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "toolsandbox: "+file+" is damaged: ") ||
+					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the flags of the run writes it again\n") {
+					t.Errorf("%v with %q: got code %d and %q, want one line that says what to do", args, content, code, stderr)
+				}
 			}
 		}
-	}
-	play(t, append(args, "--resume")...)
-	again, err := os.ReadFile("out/result_summary.json")
-	if err != nil || !bytes.Equal(whole, again) {
-		t.Errorf("after --resume: got %s and %v, want %s", again, err, whole)
+		play(t, append(args, "--resume")...)
+		again, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(whole, again) {
+			t.Errorf("%s after --resume: got %s and %v, want %s", file, again, err, whole)
+		}
 	}
 	record, err := os.ReadFile("out/run.json")
 	if err != nil || !json.Valid(record) {

@@ -157,7 +157,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		return nil
 	}
 	if err != nil {
-		return err
+		return advised(r.dir, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
