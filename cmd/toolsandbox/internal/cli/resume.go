@@ -11,15 +11,17 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
-// resultFlags are the flags that say what is played: a run goes on with the same only.
-var resultFlags = []string{
-	"agent", "user", "scenarios", "variants", "test-mode", "pack", "scenario-dir", "builtin", "trials", "seed", "compat", "services", "replay",
-	"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-	"user-thinking-budget",
+// resultFlags returns the flags that say what is played: a run goes on with the same only.
+func resultFlags() []string {
+	return []string{
+		"agent", "user", "scenarios", "variants", "test-mode", "pack", "scenario-dir", "builtin", "trials", "seed", "compat", "services", "replay",
+		"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
+		"user-thinking-budget",
+	}
 }
 
-// installationFlags change results too, but only the services read them: no digest has them.
-var installationFlags = []string{"agentgw-template-dir", "toolhost-service-url"}
+// installationFlags returns flags that change results too, but only the services read them: no digest has them.
+func installationFlags() []string { return []string{"agentgw-template-dir", "toolhost-service-url"} }
 
 // resumed returns the record of the run in the directory, which goes on as now says. The error is a mistake on the command line if that is
 // another run.
@@ -31,9 +33,9 @@ func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, erro
 	if o.sweepID != "" && o.sweepID != run.SweepID {
 		return nil, launch.Usage("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
 	}
-	suspects := installationFlags
+	suspects := installationFlags()
 	if run.SpecDigest != now.SpecDigest {
-		suspects = append(slices.Clone(resultFlags), installationFlags...)
+		suspects = slices.Concat(resultFlags(), suspects)
 	}
 	different := differences(run, now, suspects)
 	switch {

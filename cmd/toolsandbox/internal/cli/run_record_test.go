@@ -153,7 +153,7 @@ func TestFlagsSorted(t *testing.T) {
 	}
 	var got []string
 	newRun().Flags().VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
-	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags, installationFlags)))
+	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags(), installationFlags())))
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flags that are free or change results, and flags of run (-want +got):\n%s", diff)
