@@ -52,9 +52,9 @@ func TestForeignTool(t *testing.T) {
 	for _, m := range userModels() {
 		t.Run("user "+m.player, func(t *testing.T) {
 			address, requests := m.start(t, []userTurn{{tool: "set_wifi_status", arguments: `{"on": false}`}, {text: "Well?"}, end})
-			got, err := entry(t, play(t, "--agent", "unhelpful", "--user", m.player, "--user-base-url", address)).Similarity.Float64()
-			if err != nil || got != 0 || len(requests()) != 3 {
-				t.Errorf("got a score of %g and %v after %d requests, want 0 after 3", got, err, len(requests()))
+			got, scored := entry(t, play(t, "--agent", "unhelpful", "--user", m.player, "--user-base-url", address)).Similarity.Number()
+			if !scored || got != 0 || len(requests()) != 3 {
+				t.Errorf("got a score of %g (%t) after %d requests, want 0 after 3", got, scored, len(requests()))
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
@@ -30,9 +32,34 @@ func TestInterruptAndResume(t *testing.T) {
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
+			first, err := results.ReadRun(broken)
+			if err != nil || (first.Ended == nil) != (signal == os.Kill) {
+				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
+			}
 			toolsandbox(t, append(flags, "--out", broken, "--resume", "--parallel", "3")...)
 			equalRuns(t, calm, broken)
+			checkResumed(t, calm, broken, first)
 		})
+	}
+}
+
+// checkResumed wants the record of a run that went on once: everything as of the one that nobody stopped, but for its times and where it is.
+func checkResumed(t *testing.T, calm, broken string, first *results.Run) {
+	t.Helper()
+	want, err := results.ReadRun(calm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := results.ReadRun(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Resumptions) != 1 || !got.Started.Equal(first.Started) || got.Resumptions[0].Started.Before(got.Started) || got.Resumptions[0].Flags["parallel"] != "3" {
+		t.Errorf("got the start %s and %+v, want the first start, %s, and one resumption", got.Started, got.Resumptions, first.Started)
+	}
+	got.Started, got.Ended, got.Resumptions, got.Flags["out"] = want.Started, want.Ended, want.Resumptions, want.Flags["out"]
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run.json (-calm +resumed):\n%s", diff)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestAgentRaises(t *testing.T) {
 			toolsandbox(t, args...)
 			for range 2 {
 				got := scored(t, out).Scenarios[0]
-				if got.NotScored || got.Similarity.String() != "0" || got.ExceptionType == nil || *got.ExceptionType != "fs.PathError" {
+				if got.Similarity != "0" || got.ExceptionType == nil || *got.ExceptionType != "fs.PathError" {
 					t.Errorf("got %+v, want a score of 0 for an fs.PathError", got)
 				}
 				toolsandbox(t, append(args, "--resume")...)

@@ -150,7 +150,7 @@ func TestReplayModels(t *testing.T) {
 // firstRollout returns the id of the first rollout of a run.
 func firstRollout(t *testing.T, run string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(run, ".toolsandbox", "run.json"))
+	raw, err := os.ReadFile(filepath.Join(run, "run.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

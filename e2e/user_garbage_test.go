@@ -1,12 +1,10 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -28,13 +26,12 @@ func garbage() map[string][]string {
 // entry returns what the summary of a run says about its only rollout.
 func entry(t *testing.T, out string) results.ScenarioResult {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
-	if err != nil {
-		t.Fatal(err)
+	summary, err := results.ReadSummary(out)
+	if err != nil || len(summary.Scenarios) != 1 {
+		t.Fatalf("summary: got %+v and %v, want one rollout", summary, err)
 	}
-	var summary results.Summary
-	if err := json.Unmarshal(raw, &summary); err != nil || len(summary.Scenarios) != 1 || summary.UserContract == nil {
-		t.Fatalf("summary: got %v and\n%s\nwant one rollout and how often its user was flagged", err, raw)
+	if run, err := results.ReadRun(out); err != nil || run.Totals.UserContract == nil {
+		t.Fatalf("run: got %+v and %v, want how often its user was flagged", run, err)
 	}
 	return summary.Scenarios[0]
 }
@@ -98,14 +95,14 @@ func TestModelUserFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo"}
 	fails(t, "not scored: the simulated user: 5 turns in a row could not be used", args...)
-	if got := entry(t, out); !got.NotScored || len(requests()) != 5 {
+	if got := entry(t, out); got.Scored() || len(requests()) != 5 {
 		t.Errorf("got %+v after %d requests, want no score after 5", got, len(requests()))
 	}
 	again := filepath.Join(t.TempDir(), "again")
 	fails(t, "not scored: the simulated user: 5 turns in a row", "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
 	toolsandbox(t, append(args, "--resume")...)
-	if got := entry(t, out); got.NotScored || got.Failed() || len(requests()) != len(turns) {
+	if got := entry(t, out); !got.Scored() || got.Failed() || len(requests()) != len(turns) {
 		t.Errorf("got %+v after %d requests, want a score after %d", got, len(requests()), len(turns))
 	}
 	replay(t, out)

@@ -161,9 +161,9 @@ func TestModelUserWithTools(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(printed, " ", ""), "lease_in_my_own_words1.000") {
 				t.Errorf("got\n%s\nwant a score of 1", printed)
 			}
-			summary, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
-			if err != nil || strings.Contains(string(summary), "user_flags") {
-				t.Errorf("summary: got %v and\n%s\nwant no flag: the user keeps to what it was told", err, summary)
+			run, err := os.ReadFile(filepath.Join(out, "run.json"))
+			if err != nil || strings.Contains(string(run), "user_flags") {
+				t.Errorf("run: got %v and\n%s\nwant no flag: the user keeps to what it was told", err, run)
 			}
 			got := requests()
 			if len(got) != len(turns) {

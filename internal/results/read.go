@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,23 +25,21 @@ type Trajectory struct {
 type cells map[string]json.RawMessage
 
 // ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's directory. Numbers that
-// JSON lacks were written as null and stay null. The error wraps fs.ErrNotExist if there is no such rollout and ErrName if
-// the name cannot be that of one; else it says what is wrong with the file.
+// JSON lacks were written as null and stay null. The error wraps fs.ErrNotExist if there is no such rollout, ErrName if the name cannot be that of
+// one, and ErrDamaged if the file is no trajectory.
 func ReadTrajectory(dir, name string) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, TrajectoriesDirectory, name, ContextFile))
-	if err != nil {
-		return nil, fmt.Errorf("read trajectory %s: %w", name, err)
-	}
 	var context struct {
 		Tables map[string][]cells `json:"_dbs"`
 	}
-	if err := json.Unmarshal(raw, &context); err != nil {
-		return nil, fmt.Errorf("read trajectory %s: %w", name, err)
+	file := filepath.Join(TrajectoriesDirectory, name, ContextFile)
+	if err := readFile(dir, file, &context); err != nil {
+		return nil, err
 	}
 	trajectory := &Trajectory{}
+	var err error
 	for _, schema := range world.Schemas() {
 		rows := context.Tables[world.TableText(schema.Name)]
 		if schema.Name == worldv1.TableName_TABLE_NAME_SANDBOX {
@@ -53,7 +50,7 @@ func ReadTrajectory(dir, name string) (*Trajectory, error) {
 			trajectory.Tables = append(trajectory.Tables, versions...)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read trajectory %s: %s: %w", name, world.TableText(schema.Name), err)
+			return nil, damaged(dir, file, fmt.Errorf("%s: %w", world.TableText(schema.Name), err))
 		}
 	}
 	return trajectory, nil

@@ -15,30 +15,31 @@ import (
 // PreviousSummaryFile holds the summary that ReplaceSummary replaced.
 const PreviousSummaryFile = "result_summary.previous.json"
 
-// Failed says whether the rollout ended in a failure: its score does not come from its messages.
-func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil }
+// Failed says whether the rollout ended in a failure or has no score: what it has does not come from its messages.
+func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
+
+// Scored says whether the rollout has a score.
+func (s ScenarioResult) Scored() bool {
+	_, scored := s.Similarity.Number()
+	return scored
+}
 
 // Rescored returns the entry with the score that another evaluation gives the same trajectory.
 func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *busv1.Result) ScenarioResult {
-	scored := scenarioResult(Rollout{
+	return scenarioResult(Rollout{
 		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}, Evaluation: evaluation},
 		Result:    result,
 		Directory: s.Name,
 	})
-	scored.UserFlags, scored.Usage = s.UserFlags, s.Usage // which are about the trajectory
-	return scored
 }
 
 // rollout returns what the entry says about its rollout, as far as the means over categories need it. A failure of the
-// model counts with its turns, one of the infrastructure does not count.
-func (s ScenarioResult) rollout() (Rollout, error) {
-	similarity, err := s.Similarity.Float64()
-	if err != nil {
-		return Rollout{}, fmt.Errorf("summary of %s: similarity: %w", s.Name, err)
-	}
+// model counts with its turns, a rollout without a score does not count.
+func (s ScenarioResult) rollout() Rollout {
+	similarity, scored := s.Similarity.Number()
 	end := &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
 	switch {
-	case s.NotScored:
+	case !scored:
 		end.Reason = busv1.EndReason_END_REASON_INFRASTRUCTURE
 	case s.Failed():
 		end.Reason = busv1.EndReason_END_REASON_MODEL_FAILURE
@@ -47,19 +48,16 @@ func (s ScenarioResult) rollout() (Rollout, error) {
 		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}},
 		Result:    &busv1.Result{Similarity: similarity, TurnCount: int32(s.TurnCount), End: end},
 		Directory: s.Name,
-	}, nil
+	}
 }
 
 // With returns a summary with other entries and the means over their categories.
-func (s *Summary) With(entries []ScenarioResult) (*Summary, error) {
+func (s *Summary) With(entries []ScenarioResult) *Summary {
 	rollouts := make([]Rollout, len(entries))
 	for i, entry := range entries {
-		var err error
-		if rollouts[i], err = entry.rollout(); err != nil {
-			return nil, err
-		}
+		rollouts[i] = entry.rollout()
 	}
-	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA, UserContract: s.UserContract}, nil
+	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}
 }
 
 // ReplaceSummary writes a summary into a run's directory and keeps the one that is there as PreviousSummaryFile. Whatever
@@ -78,12 +76,12 @@ func ReplaceSummary(dir string, summary *Summary) error {
 	return WriteSummary(dir, summary)
 }
 
-// Mean returns the mean similarity over all rollouts that count, 0 if there is none.
-func (s *Summary) Mean() float64 {
+// Mean returns the mean similarity over all rollouts that count, nil if there is none.
+func (s *Summary) Mean() *float64 {
 	for _, category := range s.Categories {
 		if category.Name == allCategories {
 			return category.Similarity
 		}
 	}
-	return 0
+	return nil
 }

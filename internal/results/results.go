@@ -1,10 +1,12 @@
 // Package results writes the files of a run as the original lays them out, so that tools made for those files keep
-// working: result_summary.json and, per rollout, conversation.json, execution_context.json and pretty_print.txt.
+// working: result_summary.json and, per rollout, conversation.json, execution_context.json and pretty_print.txt. What the original does not know
+// stands beside them in run.json.
 //
 // Its functions keep no state. Every file appears whole or not at all; should the machine itself fail, that holds from the summary on, which is written last.
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +36,9 @@ const (
 // ErrName means that a name cannot be that of a directory.
 var ErrName = errors.New("not a name for a directory")
 
+// ErrDamaged means that a file is not what was written there.
+var ErrDamaged = errors.New("damaged")
+
 // Rollout is everything that is written about one rollout.
 type Rollout struct {
 	// Scenario is what was played.
@@ -50,6 +55,8 @@ type Rollout struct {
 	Usage []*busv1.TurnUsage
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
 	Directory string
+	// Damage says why the trajectory cannot be read, empty if it can.
+	Damage string
 }
 
 // directory returns the rollout's directory name.
@@ -142,6 +149,22 @@ func WriteSummary(dir string, summary *Summary) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	return nil
+}
+
+// readFile reads a JSON file of a run. The error wraps ErrDamaged if it cannot be decoded.
+func readFile(dir, name string, into any) error {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return damaged(dir, name, err)
+	}
+	return nil
+}
+
+func damaged(dir, name string, err error) error {
+	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
 // writeFile replaces a file at once: readers see the old content or the new, also after a crash; if it is to last, after one of the machine too. What

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -152,7 +152,6 @@ func TestSummarize(t *testing.T) {
 	}
 	finished, infrastructure := busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_INFRASTRUCTURE
 	unreachable := rollout("d", 0.9, 2, infrastructure, "STATE_DEPENDENCY")
-	unreachable.Result.End.FailureClass = agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
 	got := Summarize([]Rollout{
 		rollout("a", 1, 4, finished, "STATE_DEPENDENCY", "THREE_DISTRACTION_TOOLS"),
 		rollout("b", 0.5, 8, finished, "STATE_DEPENDENCY", "THREE_DISTRACTION_TOOLS", "ARG_TYPE_SCRAMBLED"),
@@ -161,7 +160,8 @@ func TestSummarize(t *testing.T) {
 		rollout("e", 0.9, 2, busv1.EndReason_END_REASON_CANCELLED, "COREFERENCE"),
 	})
 	want := Categories{
-		{"STATE_DEPENDENCY", 0.5, 14}, {"THREE_DISTRACTION_TOOLS", 1, 4}, {"ALL_CATEGORIES", 0.5, 14}, {"ARG_TYPE_SCRAMBLED", 0.5, 8},
+		{"STATE_DEPENDENCY", new(0.5), new(14.0)}, {"THREE_DISTRACTION_TOOLS", new(1.0), new(4.0)}, {"ALL_CATEGORIES", new(0.5), new(14.0)},
+		{"ARG_TYPE_SCRAMBLED", new(0.5), new(8.0)}, {Name: "COREFERENCE"},
 	}
 	if diff := gocmp.Diff(want, got.Categories); diff != "" {
 		t.Errorf("categories (-want +got):\n%s", diff)
@@ -169,11 +169,11 @@ func TestSummarize(t *testing.T) {
 	if len(got.Scenarios) != 5 {
 		t.Fatalf("got %d scenarios, want 5", len(got.Scenarios))
 	}
-	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Similarity != "0" || !s.NotScored || s.FailureClass != "network" {
-		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE, similarity 0 and that it is not scored because of the network", s)
+	if s := got.Scenarios[3]; s.ExceptionType == nil || *s.ExceptionType != "INFRASTRUCTURE" || s.Scored() || s.MilestoneSimilarity+s.MinefieldSimilarity != "" {
+		t.Errorf("infrastructure failure: got %+v, want exception type INFRASTRUCTURE and no similarity", s)
 	}
-	if s := got.Scenarios[2]; !s.Failed() || s.NotScored || s.FailureClass != "" {
-		t.Errorf("failure of the model: got %+v, want one that is scored and has no class of its own", s)
+	if s := got.Scenarios[2]; !s.Failed() || !s.Scored() || s.Similarity != "0" {
+		t.Errorf("failure of the model: got %+v, want one that scores 0", s)
 	}
 }
 
@@ -212,14 +212,17 @@ func TestReadSummaryErrors(t *testing.T) {
 	if _, err := ReadSummary(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: got %v, want %v", err, fs.ErrNotExist)
 	}
-	for _, content := range []string{"", "{}", "[]", `{"per_scenario_results": [{"milestone_mapping": {"x": [1, 2]}}]}`,
-		`{"per_scenario_results": [{"milestone_mapping": {"0": [1]}}]}`, `{"per_scenario_results": [], "category_aggregated_results": 1}`} {
+	for _, content := range []string{
+		"", "{}", "[]", `{"per_scenario_results": [{"na`, `{"per_scenario_results": [{"similarity": NaN}]}`, `{"per_scenario_results": [{"similarity": "1"}]}`,
+		`{"per_scenario_results": [{"similarity": 1e999}]}`, `{"per_scenario_results": [{"milestone_mapping": {"x": [1, 2]}}]}`,
+		`{"per_scenario_results": [{"milestone_mapping": {"0": [1]}}]}`, `{"per_scenario_results": [], "category_aggregated_results": 1}`,
+	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, SummaryFile), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadSummary(dir); err == nil {
-			t.Errorf("%q: got %+v, want an error", content, got)
+		if got, err := ReadSummary(dir); !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: got %+v and %v, want one line that says it is damaged", content, got, err)
 		}
 	}
 }

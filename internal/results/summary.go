@@ -3,14 +3,13 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -22,7 +21,7 @@ const (
 	scrambledSuffix       = "_SCRAMBLED"
 )
 
-// Summary is the content of result_summary.json.
+// Summary is the content of result_summary.json: the original's keys and no others, the same for every rollout. What else is known stands in RunFile.
 type Summary struct {
 	// Scenarios holds one entry per rollout, in the order they were given.
 	Scenarios []ScenarioResult `json:"per_scenario_results"`
@@ -30,12 +29,9 @@ type Summary struct {
 	Categories Categories `json:"category_aggregated_results"`
 	// GitSHA is always null: a run is not tied to a repository.
 	GitSHA *string `json:"git_sha"`
-	// UserContract says how often simulated users broke their contract; only where one was watched. The original has no such key.
-	UserContract *UserContract `json:"user_contract,omitempty"`
 }
 
-// ScenarioResult is the score of one rollout. Similarities are JSON numbers because the original spells a similarity that
-// was never computed as an integer.
+// ScenarioResult is the score of one rollout.
 type ScenarioResult struct {
 	// Name is the name of the rollout's directory.
 	Name string `json:"name"`
@@ -45,31 +41,22 @@ type ScenarioResult struct {
 	Traceback *string `json:"traceback"`
 	// ExceptionType is the type of the failure.
 	ExceptionType *string `json:"exception_type"`
-	// NotScored says that the rollout does not count, see Scored: its similarities of 0 are no score. The original has no such key.
-	NotScored bool `json:"not_scored,omitempty"`
-	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user (the simulated one) or internal. A failure that is
-	// scored is the agent's own. The original has no such key.
-	FailureClass string `json:"failure_class,omitempty"`
-	// MilestoneSimilarity, MinefieldSimilarity and Similarity are from 0 to 1.
-	MilestoneSimilarity json.Number `json:"milestone_similarity"`
-	MinefieldSimilarity json.Number `json:"minefield_similarity"`
-	Similarity          json.Number `json:"similarity"`
+	// MilestoneSimilarity, MinefieldSimilarity and Similarity are null if the rollout does not count, see Scored.
+	MilestoneSimilarity Similarity `json:"milestone_similarity"`
+	MinefieldSimilarity Similarity `json:"minefield_similarity"`
+	Similarity          Similarity `json:"similarity"`
 	// TurnCount counts turns as the original does.
 	TurnCount int `json:"turn_count"`
 	// MilestoneMapping and MinefieldMapping say where each node was matched.
 	MilestoneMapping Mapping `json:"milestone_mapping"`
 	MinefieldMapping Mapping `json:"minefield_mapping"`
-	// UserFlags say where a simulated user broke its contract; the original has no such key.
-	UserFlags []UserFlag `json:"user_flags,omitempty"`
-	// Usage is what models used; only where one played. The original has no such key.
-	Usage *Usage `json:"usage,omitempty"`
 }
 
 // Match is a node's matched message and the similarity there.
 type Match struct {
 	Node       int
 	Index      int
-	Similarity json.Number
+	Similarity Similarity
 }
 
 // Mapping is a list of matches by node; in JSON an object from node to [index, similarity].
@@ -86,7 +73,7 @@ func (m Mapping) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the object and sorts by node.
 func (m *Mapping) UnmarshalJSON(data []byte) error {
-	var raw map[string][]json.Number
+	var raw map[string][]Similarity
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
@@ -96,7 +83,7 @@ func (m *Mapping) UnmarshalJSON(data []byte) error {
 		if err != nil || len(pair) != 2 {
 			return fmt.Errorf("mapping of node %q is no index with a similarity", key)
 		}
-		index, err := strconv.Atoi(pair[0].String())
+		index, err := strconv.Atoi(string(pair[0]))
 		if err != nil {
 			return fmt.Errorf("mapping of node %q: index %q is no integer", key, pair[0])
 		}
@@ -106,11 +93,11 @@ func (m *Mapping) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Category holds the means over the scenarios of a category.
+// Category holds the means over the scored rollouts of a category, nil and in JSON null if there is none.
 type Category struct {
 	Name       string
-	Similarity float64
-	TurnCount  float64
+	Similarity *float64
+	TurnCount  *float64
 }
 
 // Categories is a list of categories; in JSON an object in the same order.
@@ -121,10 +108,17 @@ func (c Categories) MarshalJSON() ([]byte, error) {
 	out := object{}
 	for _, category := range c {
 		out = append(out, member{category.Name, object{
-			{"similarity", float(category.Similarity)}, {"turn_count", float(category.TurnCount)},
+			{"similarity", mean(category.Similarity)}, {"turn_count", mean(category.TurnCount)},
 		}})
 	}
 	return out.MarshalJSON()
+}
+
+func mean(f *float64) any {
+	if f == nil {
+		return nil
+	}
+	return float(*f)
 }
 
 // UnmarshalJSON reads the object and keeps its order.
@@ -140,8 +134,8 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		var means struct {
-			Similarity float64 `json:"similarity"`
-			TurnCount  float64 `json:"turn_count"`
+			Similarity *float64 `json:"similarity"`
+			TurnCount  *float64 `json:"turn_count"`
 		}
 		if err := decoder.Decode(&means); err != nil {
 			return err
@@ -152,47 +146,70 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Summarize returns the summary of a run over the given rollouts, in their order. Rollouts that infrastructure or a
-// cancellation ended are listed but not averaged: they say nothing about the agent.
+// Summarize returns the summary of a run over the given rollouts, in their order. Rollouts without a score are listed but not averaged: they say
+// nothing about the agent. ALL_CATEGORIES is always there.
 func Summarize(rollouts []Rollout) *Summary {
-	summary := &Summary{Scenarios: []ScenarioResult{}, Categories: Categories{}, UserContract: userContract(rollouts)}
-	type sum struct {
-		similarity, turns float64
-		count             int
-	}
-	sums := map[string]*sum{}
-	var order []string
+	summary := &Summary{Scenarios: []ScenarioResult{}}
+	var sums sums
 	for _, r := range rollouts {
 		summary.Scenarios = append(summary.Scenarios, scenarioResult(r))
-		if !Scored(r.Result) {
-			continue
-		}
 		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
-			if sums[name] == nil {
-				sums[name] = &sum{}
-				order = append(order, name)
+			sum := sums.of(name)
+			if !Scored(r.Result) {
+				continue
 			}
 			if !r.failed() {
-				sums[name].similarity += r.Result.GetSimilarity()
+				sum.similarity += r.Result.GetSimilarity()
 			}
-			sums[name].turns += float64(r.Result.GetTurnCount())
-			sums[name].count++
+			sum.turns += float64(r.Result.GetTurnCount())
+			sum.count++
 		}
 	}
-	for _, name := range order {
-		s := sums[name]
-		summary.Categories = append(summary.Categories, Category{name, s.similarity / float64(s.count), s.turns / float64(s.count)})
-	}
+	sums.of(allCategories)
+	summary.Categories = sums.means()
 	return summary
 }
 
-// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was cancelled does not.
+// sums are the sums over categories, in the order in which these first occur.
+type sums []*sum
+
+type sum struct {
+	category          string
+	similarity, turns float64
+	count             int
+}
+
+// of returns the sum of a category.
+func (s *sums) of(category string) *sum {
+	for _, sum := range *s {
+		if sum.category == category {
+			return sum
+		}
+	}
+	*s = append(*s, &sum{category: category})
+	return (*s)[len(*s)-1]
+}
+
+func (s sums) means() Categories {
+	means := make(Categories, len(s))
+	for i, sum := range s {
+		means[i].Name = sum.category
+		if sum.count > 0 {
+			similarity, turns := sum.similarity/float64(sum.count), sum.turns/float64(sum.count)
+			means[i].Similarity, means[i].TurnCount = &similarity, &turns
+		}
+	}
+	return means
+}
+
+// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was cancelled does not, and none whose similarity
+// is no number.
 func Scored(result *busv1.Result) bool {
 	switch result.GetEnd().GetReason() {
 	case busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
 		return false
 	default:
-		return true
+		return !math.IsNaN(result.GetSimilarity()) && !math.IsInf(result.GetSimilarity(), 0)
 	}
 }
 
@@ -213,40 +230,32 @@ func CountedCategories(categories []string) []string {
 func scenarioResult(r Rollout) ScenarioResult {
 	out := ScenarioResult{
 		Name: r.directory(), Categories: append([]string{}, r.Scenario.GetSetup().GetCategories()...),
-		MilestoneSimilarity: "0", MinefieldSimilarity: "0", Similarity: "0", TurnCount: int(r.Result.GetTurnCount()),
-		MilestoneMapping: Mapping{}, MinefieldMapping: Mapping{},
+		TurnCount: int(r.Result.GetTurnCount()), MilestoneMapping: Mapping{}, MinefieldMapping: Mapping{},
 	}
-	out.UserFlags, out.Usage, out.NotScored = userFlags(r.Flags), usage(r.Usage), !Scored(r.Result)
 	if r.failed() {
 		kind, trace := exceptionType(r.Result.GetEnd()), traceback(r.Result.GetEnd())
 		out.ExceptionType, out.Traceback = &kind, &trace
-		if class := r.Result.GetEnd().GetFailureClass(); out.NotScored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
-			out.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))
-		}
+	}
+	switch {
+	case !Scored(r.Result):
+		return out
+	case r.failed():
+		out.MilestoneSimilarity, out.MinefieldSimilarity, out.Similarity = "0", "0", "0"
 		return out
 	}
 	evaluation := r.Scenario.GetEvaluation()
+	out.MinefieldSimilarity = "0"
 	if len(evaluation.GetMinefields().GetNodes()) > 0 {
 		out.MinefieldSimilarity = spelled(r.Result.GetMinefieldSimilarity())
 	}
+	spell := whole
 	if len(evaluation.GetMilestones().GetNodes()) > 0 {
-		out.MilestoneSimilarity = spelled(r.Result.GetMilestoneSimilarity())
-		out.Similarity = spelled(r.Result.GetSimilarity())
-	} else {
-		out.MilestoneSimilarity = json.Number(strconv.FormatFloat(r.Result.GetMilestoneSimilarity(), 'f', -1, 64))
-		out.Similarity = json.Number(strconv.FormatFloat(r.Result.GetSimilarity(), 'f', -1, 64))
+		spell = spelled
 	}
+	out.MilestoneSimilarity, out.Similarity = spell(r.Result.GetMilestoneSimilarity()), spell(r.Result.GetSimilarity())
 	out.MilestoneMapping = mapping(r.Result.GetMilestones())
 	out.MinefieldMapping = mapping(r.Result.GetMinefields())
 	return out
-}
-
-// spelled is a similarity as a float; NaN, which no score is, becomes 0.
-func spelled(f float64) json.Number {
-	if number, ok := float(f).(json.Number); ok {
-		return number
-	}
-	return "0.0"
 }
 
 func mapping(matches []*busv1.Match) Mapping {
@@ -274,19 +283,15 @@ func traceback(end *busv1.End) string {
 	return text + "\n"
 }
 
-// ReadSummary reads the summary of a run from its directory. Unknown fields are skipped; a file that is no summary is an
-// error.
+// ReadSummary reads the summary of a run from its directory. Unknown fields are skipped. The error wraps fs.ErrNotExist if there is none and
+// ErrDamaged if the file is no summary.
 func ReadSummary(dir string) (*Summary, error) {
-	data, err := os.ReadFile(filepath.Join(dir, SummaryFile))
-	if err != nil {
-		return nil, fmt.Errorf("read summary: %w", err)
-	}
 	summary := &Summary{}
-	if err := json.Unmarshal(data, summary); err != nil {
-		return nil, fmt.Errorf("read summary %s: %w", dir, err)
+	if err := readFile(dir, SummaryFile, summary); err != nil {
+		return nil, err
 	}
 	if summary.Scenarios == nil {
-		return nil, fmt.Errorf("read summary %s: no per_scenario_results", dir)
+		return nil, damaged(dir, SummaryFile, errors.New("no per_scenario_results"))
 	}
 	return summary, nil
 }

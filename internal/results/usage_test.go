@@ -3,6 +3,7 @@ package results
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -28,7 +29,7 @@ func TestUsageKept(t *testing.T) {
 	}
 }
 
-// TestUsage sums up what models used, in the summary and after scoring again.
+// TestUsage sums up what models used, per rollout and in all.
 func TestUsage(t *testing.T) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	turn := func(role worldv1.Role, input, cached, output, reasoning int64, micros *int64) *busv1.TurnUsage {
@@ -65,9 +66,10 @@ func TestUsage(t *testing.T) {
 			Result:   &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_MODEL_FAILURE}},
 			Usage:    test.turns,
 		}
-		entry := Summarize([]Rollout{r}).Scenarios[0]
-		for _, entry := range []ScenarioResult{entry, entry.Rescored(nil, r.Result)} {
-			got, err := json.Marshal(entry.Usage)
+		run := &Run{}
+		run.End(time.Time{}, 1, []Rollout{r})
+		for _, usage := range []*Usage{run.Rollouts[0].Usage, run.Totals.Usage} {
+			got, err := json.Marshal(usage)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,8 +37,8 @@ func userFlags(flags []*busv1.Flag) []UserFlag {
 	return list
 }
 
-// userContract counts the flags of all rollouts; nil if no user was watched.
-func userContract(rollouts []Rollout) *UserContract {
+// Contract counts the flags of all rollouts; nil if no user was watched.
+func Contract(rollouts []Rollout) *UserContract {
 	contract := &UserContract{Rules: make(map[string]int)}
 	for _, r := range rollouts {
 		if !r.watched() {

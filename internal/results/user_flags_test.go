@@ -45,7 +45,7 @@ func said(r Rollout, senders ...worldv1.Role) Rollout {
 	return r
 }
 
-// TestUserContract counts flags over rollouts with and without a user that is watched, and keeps the count in another scoring.
+// TestUserContract counts flags over rollouts with and without a user that is watched, in a run.
 func TestUserContract(t *testing.T) {
 	const agentRole, userRole = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	scripted := &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{}}}
@@ -76,16 +76,8 @@ func TestUserContract(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			summary := Summarize(test.rollouts)
-			if diff := cmp.Diff(test.want, summary.UserContract); diff != "" {
-				t.Errorf("Summarize (-want +got):\n%s", diff)
-			}
-			again, err := summary.With(summary.Scenarios)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, again.UserContract); diff != "" {
-				t.Errorf("With (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.want, Contract(test.rollouts)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

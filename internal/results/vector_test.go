@@ -193,10 +193,10 @@ func loadVector(t *testing.T, dir string, scenarios map[string]vectorScenario) R
 
 func vectorResult(t *testing.T, entry ScenarioResult) *busv1.Result {
 	t.Helper()
-	number := func(n json.Number) float64 {
-		f, err := n.Float64()
-		if err != nil {
-			t.Fatal(err)
+	number := func(s Similarity) float64 {
+		f, ok := s.Number()
+		if !ok {
+			t.Fatalf("%q is no similarity", s)
 		}
 		return f
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // Runs returns one line per difference between the result files of two run directories: files that only one has and files
-// that are not byte-identical. What a run keeps for itself (.toolsandbox) is left out.
+// that are not byte-identical. What a run keeps for itself (.toolsandbox) and what was
+// run when (run.json) is left out.
 func Runs(a, b string) ([]string, error) {
 	left, err := files(a)
 	if err != nil {
@@ -57,7 +58,9 @@ func files(root string) ([]string, error) {
 			return nil
 		}
 		name, err := filepath.Rel(root, path)
-		names = append(names, name)
+		if name != "run.json" {
+			names = append(names, name)
+		}
 		return err
 	})
 	if err != nil {

@@ -51,12 +51,14 @@ whole trajectory against a graph of milestones that must be reached and minefiel
   toolsandbox run --agent grpc://localhost:9000 --scenarios 'wifi_*' --out mine
   toolsandbox scenario list
   toolsandbox agents`,
+		Version:       programText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return launch.Usage("%w: see --help", err) })
-	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore())
+	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newVersion())
 	return root
 }
 

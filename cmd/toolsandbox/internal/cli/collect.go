@@ -38,6 +38,7 @@ type collector struct {
 	spec      sweep.Spec
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
+	record    *results.Run
 	telemetry *telemetry.Telemetry
 
 	ctx      context.Context
@@ -49,17 +50,11 @@ type collector struct {
 	mu       sync.Mutex
 	finished []finished
 	rows     []report.Row
-	damaged  []damagedRollout
 	errs     []error
 }
 
-// damagedRollout is one that has a result and whose stored trajectory cannot be read, or is not the one that was scored.
-type damagedRollout struct {
-	id, name, reason string
-}
-
-func newCollector(spec sweep.Spec, directory *directory, traces *telemetry.Telemetry) *collector {
-	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, telemetry: traces}
+func newCollector(spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
+	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 }
 
 // start makes the collector ready for results.
@@ -104,7 +99,7 @@ func (c *collector) collect(result *busv1.Result) {
 // write fetches a rollout's trajectory and writes its files.
 func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
 	id := result.GetRollout().GetId()
-	trajectory, err := c.trajectory(result)
+	trajectory, damage, err := c.trajectory(result)
 	if err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
@@ -112,8 +107,8 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if scenario == nil {
 		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
 	}
-	if trajectory == nil { // it is damaged: files that are there stay as they are
-		return results.Rollout{Scenario: scenario, Result: result, Directory: c.name(result)}, report.Row{Name: c.name(result), Result: result}, nil
+	if damage != "" { // files that are there stay as they are
+		return results.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
 	}
 	rollout := results.Rollout{
 		Scenario:  scenario,
@@ -127,7 +122,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
-	if err := c.record(result, c.name(result)); err != nil {
+	if err := c.keep(result, c.name(result)); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
 	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
@@ -137,30 +132,24 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
 }
 
-// trajectory fetches what a result was scored from; nil if that is damaged, which is then noted.
-func (c *collector) trajectory(result *busv1.Result) (*orchestratorv1.GetTrajectoryResponse, error) {
+// trajectory fetches what a result was scored from, or says what of it is damaged.
+func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1.GetTrajectoryResponse, damage string, err error) {
 	id := result.GetRollout().GetId()
-	trajectory, err := c.planned.Trajectory(c.ctx, id)
-	reason := ""
+	trajectory, err = c.planned.Trajectory(c.ctx, id)
 	switch code := status.Code(err); {
 	case code == codes.DataLoss, code == codes.NotFound:
-		reason = status.Convert(err).Message()
+		return nil, status.Convert(err).Message(), nil
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
-		reason = fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
-			id, trajectory.GetLogDigest(), result.GetLogDigest())
-	default:
-		return trajectory, nil
+		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
+			id, trajectory.GetLogDigest(), result.GetLogDigest()), nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.damaged = append(c.damaged, damagedRollout{id: id, name: c.name(result), reason: reason})
-	return nil, nil
+	return trajectory, "", nil
 }
 
-// record stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
-func (c *collector) record(result *busv1.Result, name string) error {
+// keep stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
+func (c *collector) keep(result *busv1.Result, name string) error {
 	if !sweep.Outside(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
 	}
@@ -208,7 +197,7 @@ func number(rolloutID string) int {
 	return n
 }
 
-// finish waits for the files and writes the summary of what is done. It does nothing if nothing was started.
+// finish waits for the files and writes the record and the summary of what is done. It does nothing if nothing was started.
 func (c *collector) finish() error {
 	if c.queue == nil {
 		return nil
@@ -220,17 +209,24 @@ func (c *collector) finish() error {
 		return errors.Join(c.errs...)
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
-	slices.SortFunc(c.damaged, func(a, b damagedRollout) int { return number(a.id) - number(b.id) })
+	c.record.End(now(), c.total(), c.rollouts())
+	if err := results.WriteRun(c.directory.path, c.record); err != nil {
+		return err
+	}
 	return results.WriteSummary(c.directory.path, c.summary())
 }
 
-func (c *collector) summary() *results.Summary {
+func (c *collector) rollouts() []results.Rollout {
 	rollouts := make([]results.Rollout, len(c.finished))
 	for i := range c.finished {
 		rollouts[i] = c.finished[i].rollout
 	}
-	return results.Summarize(rollouts)
+	return rollouts
 }
+
+func (c *collector) summary() *results.Summary { return results.Summarize(c.rollouts()) }
+
+func (c *collector) contract() *results.UserContract { return results.Contract(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

@@ -64,13 +64,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	}
 	trajectory, err := results.ReadTrajectory(dir, entry.Name)
 	if err != nil {
-		return err
+		return advised(dir, err)
 	}
 	report := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
-	if report.Recorded, err = entry.Similarity.Float64(); err != nil {
-		return fmt.Errorf("summary of %s: similarity: %w", entry.Name, err)
+	if recorded, scored := entry.Similarity.Number(); scored {
+		report.Recorded = &recorded
 	}
-	if entry.Failed() {
+	if entry.ExceptionType != nil {
 		report.Failure = *entry.ExceptionType
 	}
 	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {

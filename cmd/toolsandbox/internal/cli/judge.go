@@ -57,13 +57,21 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 		return nil, nil, launch.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, advised(dir, err)
 	}
 	scenarios, err := j.catalogue.everything()
 	if err != nil {
 		return nil, nil, err
 	}
 	return summary, scenarios, nil
+}
+
+// advised adds what to do about a file of the run in dir that is damaged.
+func advised(dir string, err error) error {
+	if errors.Is(err, results.ErrDamaged) {
+		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, shellWord(dir))
+	}
+	return err
 }
 
 // played returns the scenario's name that belongs to a rollout's: run appends the trial where it plays a scenario several times.

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -74,20 +75,12 @@ func TestRunModel(t *testing.T) {
 			t.Errorf("conversation: got no %q in %s", want, conversation)
 		}
 	}
-	summary, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
+	run, err := results.ReadRun(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read struct {
-		Results []struct {
-			Usage map[string]map[string]float64
-		} `json:"per_scenario_results"`
-	}
-	if err := json.Unmarshal(summary, &read); err != nil {
-		t.Fatal(err)
-	}
-	if u := read.Results[0].Usage; u["agent"]["input_tokens"] != 2000 || u["user"]["cost_usd"] != 0.0065 {
-		t.Errorf("summary: got usage %v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", u)
+	if u := run.Rollouts[0].Usage; *u.Agent.InputTokens != 2000 || *u.User.CostUSD != 0.0065 {
+		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", results.RunFile, u.Agent, u.User)
 	}
 	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the table of prices is right, without openai:m, whose price is not known"
 	if !strings.Contains(stdout.String(), want) {

@@ -42,7 +42,7 @@ func (o *runOptions) again(args []string) (sweep.Spec, error) {
 	if err := o.contradicts(spec); err != nil {
 		return sweep.Spec{}, err
 	}
-	o.agent, o.user, o.trials = spec.Agents[0].GetName(), spec.Users[0].GetName(), spec.Trials
+	o.agent, o.user, o.trials, o.seed, o.compat = spec.Agents[0].GetName(), spec.Users[0].GetName(), spec.Trials, spec.Seed, spec.Compat
 	return spec, nil
 }
 

@@ -186,20 +186,14 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 
 // run plays the sweep, and always leaves the files of what is done.
 func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	given := givenFlags(o.flags)
 	spec, err := o.prepare(args)
 	if err != nil {
 		return err
 	}
-	if o.out == "" {
-		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
-	}
-	directory, err := openDirectory(o.out, o.resume)
+	directory, record, err := o.open(args, given, spec)
 	if err != nil {
 		return err
-	}
-	o.engine.Dir = o.dataDir
-	if o.engine.Dir == "" {
-		o.engine.Dir = directory.data()
 	}
 	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
 	if err != nil {
@@ -225,12 +219,12 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 		return err
 	}
 	defer func() { err = tellOnce(err, people.close()) }()
-	collector := newCollector(spec, directory, traces)
+	collector := newCollector(spec, directory, record, traces)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return errors.Join(watched, err)
 	}
-	damage := o.damageOf(stderr, directory, collector)
+	damage := o.damage(stderr, record)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
@@ -263,41 +257,34 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	if err != nil {
 		return cause(ctx, err)
 	}
-	total, err := o.create(ctx, planned, directory)
+	total, done, err := o.create(ctx, planned, directory, collector.record)
 	if err != nil {
 		return cause(ctx, err)
 	}
 	if err := directory.specify(spec); err != nil {
 		return err
 	}
-	collector.start(ctx, planned, report.NewProgress(stderr, total))
+	collector.start(ctx, planned, report.NewProgress(stderr, total, done))
 	return cause(ctx, planned.Watch(ctx, collector.add))
 }
 
-// create creates the sweep, or goes on with the one that the directory belongs to.
-func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory *directory) (total int, err error) {
-	if o.resume {
-		run, err := directory.run()
-		if err != nil {
-			return 0, err
+// create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
+func (o *runOptions) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
+	if o.resume { // noted before the round begins: a number is not used twice, and one that never began does no harm
+		if err := results.WriteRun(directory.path, run); err != nil {
+			return 0, 0, err
 		}
-		if o.sweepID == "" && !planned.Derived(run.SweepID) || o.sweepID != "" && o.sweepID != run.SweepID {
-			return 0, launch.Usage("--resume: the run in %s was started with other scenarios, players or settings: repeat its flags", o.out)
-		}
-		run.Round++ // noted before it begins: a number is not used twice, and one that never began does no harm
-		if err := directory.claim(run); err != nil {
-			return 0, err
-		}
-		return planned.Resume(ctx, run.SweepID, run.Round, run.Damaged)
+		return planned.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
 	}
 	total, err = planned.Create(ctx)
 	if errors.Is(err, sweep.ErrRanBefore) {
-		return 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
+		return 0, 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
 	}
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return total, directory.claim(runFile{SweepID: planned.ID()})
+	run.SweepID = planned.ID()
+	return total, 0, results.WriteRun(directory.path, run)
 }
 
 // cause returns why ctx ended, if a service that failed was the reason.
@@ -322,7 +309,7 @@ func (o *runOptions) show(stdout, stderr io.Writer, collector *collector) error 
 	if o.asJSON {
 		return writeJSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, summary.UserContract), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))

@@ -67,10 +67,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}); err != nil {
 		return err
 	}
-	scored, err := summary.With(rescore.entries)
-	if err != nil {
-		return err
-	}
+	scored := summary.With(rescore.entries)
 	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
 	if o.write && changed {
 		if err := results.ReplaceSummary(dir, scored); err != nil {
@@ -160,7 +157,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		return nil
 	}
 	if err != nil {
-		return err
+		return advised(r.dir, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
@@ -172,5 +169,6 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	}
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
-	return r.outcome.Add(&before, entry, scenario.GetEvaluation())
+	r.outcome.Add(&before, entry, scenario.GetEvaluation())
+	return nil
 }

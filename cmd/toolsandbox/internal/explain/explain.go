@@ -19,8 +19,8 @@ import (
 type Report struct {
 	// Name is the rollout's name in its run.
 	Name string
-	// Recorded is the similarity that the run recorded.
-	Recorded float64
+	// Recorded is the similarity that the run recorded, nil if the rollout has no score.
+	Recorded *float64
 	// Failure is the type of the exception that ended the rollout; empty if none did.
 	Failure string
 	// Evaluation is what the explanation was made with.
@@ -78,7 +78,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		Name        string          `json:"name"`
-		Recorded    float64         `json:"recorded_similarity"`
+		Recorded    *float64        `json:"recorded_similarity"`
 		Failure     string          `json:"failure,omitempty"`
 		Explanation json.RawMessage `json:"explanation"`
 	}{r.Name, r.Recorded, r.Failure, compact.Bytes()})

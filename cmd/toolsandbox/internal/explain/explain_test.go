@@ -58,7 +58,7 @@ func text() *evaluatorv1.ConstraintExplanation {
 
 func report() *Report {
 	return &Report{
-		Name: "save_ann", Recorded: 0.25,
+		Name: "save_ann", Recorded: new(0.25),
 		Evaluation: &evaluationv1.Evaluation{
 			Milestones: &evaluationv1.Graph{
 				Nodes: []*evaluationv1.Node{{Name: "saved"}, {Name: "told"}, {}},
@@ -181,9 +181,16 @@ func TestColour(t *testing.T) {
 
 func TestFailure(t *testing.T) {
 	r := report()
-	r.Failure, r.Recorded = "ValueError", 0
+	r.Failure, r.Recorded = "ValueError", new(0.0)
 	if got, want := written(t, r, false), "The rollout ended with ValueError and scores 0 whatever its messages reach.\n"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to say %q", got, want)
+	}
+	r.Recorded = nil
+	if got, want := written(t, r, false), "The rollout ended with ValueError and has no score, whatever its messages reach.\n"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want it to say %q", got, want)
+	}
+	if raw, err := json.Marshal(r); err != nil || !strings.Contains(string(raw), `"recorded_similarity":null`) {
+		t.Errorf("got %s and %v, want no recorded similarity", raw, err)
 	}
 }
 

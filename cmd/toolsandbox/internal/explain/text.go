@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -24,10 +25,13 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 	result := r.Explanation.GetResult()
 	p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
 		p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
-	if r.Failure != "" {
-		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(r.Recorded))
-	} else if r.Recorded != result.GetSimilarity() {
-		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(r.Recorded))
+	switch {
+	case r.Recorded == nil:
+		p.line("The rollout ended with %s and has no score, whatever its messages reach.", cmp.Or(r.Failure, "a similarity that is no number"))
+	case r.Failure != "":
+		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(*r.Recorded))
+	case *r.Recorded != result.GetSimilarity():
+		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(*r.Recorded))
 	}
 	p.graph("milestone", r.Evaluation.GetMilestones(), r.Explanation.GetMilestones())
 	p.graph("minefield", r.Evaluation.GetMinefields(), r.Explanation.GetMinefields())

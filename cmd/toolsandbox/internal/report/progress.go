@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // redrawInterval bounds how often the progress line of a terminal is drawn.
@@ -20,30 +22,40 @@ type Progress struct {
 	w        io.Writer
 	terminal bool
 	total    int
+	// before is how many were done when the run went on: they took no time of this one.
+	before   int
 	done     int
 	sum      float64
 	scored   int
+	failed   int // and scored
+	unscored int
 	began    time.Time
 	drawn    time.Time
 }
 
-// NewProgress returns the progress of a run that shows itself on w.
-func NewProgress(w io.Writer, total int) *Progress {
+// NewProgress returns the progress of a run that shows itself on w. before rollouts of total are done.
+func NewProgress(w io.Writer, total, before int) *Progress {
 	_, terminal := terminal(w)
-	return &Progress{w: w, terminal: terminal, total: total, began: time.Now()}
+	return &Progress{w: w, terminal: terminal, total: total, before: before, began: time.Now()}
 }
 
 // Add counts a finished rollout.
 func (p *Progress) Add(row Row) {
 	p.done++
-	if row.Scored() {
+	switch {
+	case !row.Scored():
+		p.unscored++
+	case row.Result.GetEnd().GetReason() == busv1.EndReason_END_REASON_MODEL_FAILURE:
+		p.failed++
+		p.scored++
+	default:
 		p.scored++
 		p.sum += row.Result.GetSimilarity()
 	}
 	switch {
 	case p.terminal && (p.done == p.total || time.Since(p.drawn) >= redrawInterval):
 		p.drawn = time.Now()
-		_, _ = fmt.Fprintf(p.w, "\r%s%s", text.EraseLine.Sprint(), p.line(row.Name))
+		_, _ = fmt.Fprintf(p.w, "\r%s%s", text.EraseLine.Sprint(), p.fit(p.line(row.Name)))
 	case !p.terminal && p.done*min(linesWithoutTerminal, p.total)/p.total != (p.done-1)*min(linesWithoutTerminal, p.total)/p.total:
 		_, _ = fmt.Fprintln(p.w, p.line(row.Name))
 	}
@@ -56,10 +68,44 @@ func (p *Progress) End() {
 	}
 }
 
-func (p *Progress) line(last string) string {
-	mean := "–"
-	if p.scored > 0 {
-		mean = fmt.Sprintf("%.3f", p.sum/float64(p.scored))
+// fit cuts a line to the width of the terminal: what is on a second one would not be drawn over.
+func (p *Progress) fit(line string) string {
+	if columns := width(p.w); columns > 0 {
+		return text.Snip(line, columns-1, "…")
 	}
-	return fmt.Sprintf("%d/%d rollouts, mean score %s, %s: %s", p.done, p.total, mean, time.Since(p.began).Round(100*time.Millisecond), last)
+	return line
+}
+
+func (p *Progress) line(last string) string {
+	mean := noScore
+	if p.scored > 0 {
+		mean = number(p.sum / float64(p.scored))
+	}
+	return fmt.Sprintf("%d/%d rollouts, mean score %s, %d failed, %d not scored, %s: %s", p.done, p.total, mean, p.failed, p.unscored,
+		p.pace(time.Since(p.began)), last)
+}
+
+// pace says how fast it goes, and how long it will or did take.
+func (p *Progress) pace(took time.Duration) string {
+	played, left := p.done-p.before, p.total-p.done
+	if played < 1 || took <= 0 {
+		return "played before"
+	}
+	each := took / time.Duration(played)
+	rate := fmt.Sprintf("%.1f/s", float64(time.Second)/float64(max(each, 1)))
+	if each > time.Second {
+		rate = fmt.Sprintf("%.1f/min", float64(time.Minute)/float64(each))
+	}
+	if left == 0 {
+		return fmt.Sprintf("%s, took %s", rate, rounded(took))
+	}
+	return fmt.Sprintf("%s, about %s left", rate, rounded(each*time.Duration(left)))
+}
+
+// rounded leaves out what nobody wants to know of a long time.
+func rounded(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
 }

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -49,11 +50,18 @@ const leastRemark = 20
 // allCategories is the total over everything; it stands last.
 const allCategories = "ALL_CATEGORIES"
 
-// Table writes one line per rollout and one per category. Rows and totals may come in any order. What is said about a rollout is cut to the
-// width of w where that is a terminal, and else stands there whole.
+// mostRows is up to how many rollouts a table has a line for each. One of more shows the worst only, and as many of those without a score.
+const (
+	mostRows  = 60
+	worstRows = 20
+)
+
+// legend says what the columns of rollouts count.
+const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
+
+// Table writes one line per rollout, or for the worst if there are many, and one per category. Rows and totals may come in any order. What is said
+// about a rollout is cut to the width of w where that is a terminal, and else stands there whole.
 func Table(w io.Writer, rows []Row, totals results.Categories) error {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
 	slices.SortStableFunc(totals, func(a, b results.Category) int {
@@ -63,10 +71,36 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 		return strings.Compare(a.Name, b.Name)
 	})
 	for _, total := range totals {
-		categories.AppendRow(table.Row{total.Name, number(total.Similarity), fmt.Sprintf("%.1f", total.TurnCount)})
+		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f")})
 	}
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", rollouts(rows, width(w)), categories.Render())
+	shown, others := choose(rows)
+	list := ""
+	if len(shown) > 0 {
+		list = rollouts(shown, width(w)) + "\n" + legend + "\n"
+	}
+	_, err := fmt.Fprintf(w, "%s%s\n%s\n", list, others, categories.Render())
 	return err
+}
+
+// choose returns the rows that are shown: all by name, or of many those without a score and those with the lowest. It says which the others are.
+func choose(rows []Row) (shown []Row, others string) {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
+	if len(rows) <= mostRows {
+		return rows, ""
+	}
+	var worst, unscored []Row
+	for _, row := range rows {
+		if !row.Scored() {
+			unscored = append(unscored, row)
+		} else if row.Result.GetSimilarity() < 1 {
+			worst = append(worst, row)
+		}
+	}
+	slices.SortStableFunc(worst, func(a, b Row) int { return cmp.Compare(a.Result.GetSimilarity(), b.Result.GetSimilarity()) })
+	shown = slices.Concat(unscored[:min(worstRows, len(unscored))], worst[:min(worstRows, len(worst))])
+	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and %s has every one\n",
+		len(unscored), len(rows), len(worst), worstRows, results.SummaryFile)
 }
 
 // rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is left of a width, but leastRemark at least; a
@@ -130,9 +164,20 @@ func newTable(header table.Row) table.Writer {
 
 func scoreText(row Row) string {
 	if !row.Scored() {
-		return "–"
+		return noScore
 	}
 	return number(row.Result.GetSimilarity())
+}
+
+// noScore stands where a score would.
+const noScore = "–"
+
+// orNoScore formats a mean, of which there is none if nothing has a score.
+func orNoScore(mean *float64, format string) string {
+	if mean == nil {
+		return noScore
+	}
+	return fmt.Sprintf(format, *mean)
 }
 
 func number(similarity float64) string { return fmt.Sprintf("%.3f", similarity) }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/toolsandbox/toolsandbox/internal/results"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -60,5 +62,47 @@ func TestReasons(t *testing.T) {
 	var out bytes.Buffer
 	if err := Table(&out, rows, nil); err != nil || !strings.Contains(out.String(), "no, never\n") {
 		t.Errorf("Table into a buffer: got %v and\n%s\nwant whole reasons", err, &out)
+	}
+}
+
+// TestManyRollouts shows categories and the worst rollouts of a run of more than 60, those without a score first, and every row of a smaller one.
+func TestManyRollouts(t *testing.T) {
+	var rows []Row
+	for i := range 61 {
+		row := ended(fmt.Sprintf("r%02d", i), busv1.EndReason_END_REASON_FINISHED, "")
+		row.Result.Similarity = 1 - float64(i)/100
+		rows = append(rows, row)
+	}
+	totals := results.Categories{{Name: "ALL_CATEGORIES"}, {Name: "A", Similarity: new(0.5), TurnCount: new(3.0)}}
+	names := func(rows []Row) []string {
+		var out bytes.Buffer
+		if err := Table(&out, rows, totals); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, "milestones: reached with a similarity above 0, of all") || !strings.Contains(text, "ALL_CATEGORIES      –      –") {
+			t.Errorf("got\n%s\nwant what the columns count, and no mean where there is none", text)
+		}
+		var names []string
+		for line := range strings.Lines(out.String()) {
+			if fields := strings.Fields(line); len(fields) > 0 && strings.HasPrefix(fields[0], "r") && len(fields[0]) == 3 {
+				names = append(names, fields[0])
+			}
+		}
+		return names
+	}
+	if got := names(rows[:60]); len(got) != 60 || got[0] != "r00" {
+		t.Errorf("60 rollouts: got %d lines from %s on, want all by name", len(got), got[0])
+	}
+	rows[7].Result.End.Reason = busv1.EndReason_END_REASON_INFRASTRUCTURE
+	got := names(rows)
+	want := []string{"r07"}
+	for i := range worstRows {
+		want = append(want, fmt.Sprintf("r%02d", 60-i))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("61 rollouts (-want +got):\n%s", diff)
+	}
+	if _, others := choose(rows); others != "1 of 61 rollouts have no score, 59 have less than 1; the first 20 of each are shown, and result_summary.json has every one\n" {
+		t.Errorf("got %q, want how many are not shown", others)
 	}
 }

@@ -24,18 +24,18 @@ type Rescore struct {
 	NoScenario []string `json:"no_scenario"`
 	// NoTrajectory are rollouts whose files are not there.
 	NoTrajectory []string `json:"no_trajectory"`
-	// Before and After are the means over the whole run.
-	Before float64 `json:"mean_before"`
-	After  float64 `json:"mean_after"`
+	// Before and After are the means over the whole run, nil if nothing has a score.
+	Before *float64 `json:"mean_before"`
+	After  *float64 `json:"mean_after"`
 	// Written says whether the new scores are in the run's directory.
 	Written bool `json:"written"`
 }
 
-// Move is a rollout whose score moved.
+// Move is a rollout whose score moved; nil stands for a score that is not there.
 type Move struct {
-	Name   string  `json:"name"`
-	Before float64 `json:"before"`
-	After  float64 `json:"after"`
+	Name   string   `json:"name"`
+	Before *float64 `json:"before"`
+	After  *float64 `json:"after"`
 	// Milestones and Minefields are the nodes that moved.
 	Milestones []NodeMove `json:"milestones"`
 	Minefields []NodeMove `json:"minefields"`
@@ -54,53 +54,48 @@ func NewRescore() *Rescore {
 	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}}
 }
 
-// Add compares the entries of one rollout. It fails if one of them holds a similarity that is no number.
-func (r *Rescore) Add(before, after *results.ScenarioResult, evaluation *evaluationv1.Evaluation) error {
-	move := Move{Name: after.Name}
-	var err error
-	if move.Before, err = before.Similarity.Float64(); err != nil {
-		return fmt.Errorf("summary of %s: similarity: %w", before.Name, err)
+// Add compares the entries of one rollout.
+func (r *Rescore) Add(before, after *results.ScenarioResult, evaluation *evaluationv1.Evaluation) {
+	move := Move{
+		Name: after.Name, Before: numberOf(before.Similarity), After: numberOf(after.Similarity),
+		Milestones: nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones()),
+		Minefields: nodes(before.MinefieldMapping, after.MinefieldMapping, evaluation.GetMinefields()),
 	}
-	if move.After, err = after.Similarity.Float64(); err != nil {
-		return fmt.Errorf("score of %s: similarity: %w", after.Name, err)
-	}
-	move.Milestones, err = nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones())
-	if err == nil {
-		move.Minefields, err = nodes(before.MinefieldMapping, after.MinefieldMapping, evaluation.GetMinefields())
-	}
-	if err != nil {
-		return fmt.Errorf("summary of %s: %w", before.Name, err)
-	}
-	if move.Before == move.After && len(move.Milestones)+len(move.Minefields) == 0 {
+	if equal(move.Before, move.After) && len(move.Milestones)+len(move.Minefields) == 0 {
 		r.Unmoved++
-		return nil
+		return
 	}
 	r.Moved = append(r.Moved, move)
+}
+
+// numberOf returns a similarity's number, nil if it has none.
+func numberOf(similarity results.Similarity) *float64 {
+	if number, ok := similarity.Number(); ok {
+		return &number
+	}
 	return nil
 }
 
+func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
 // nodes returns the nodes of a graph that moved, by number.
-func nodes(before, after results.Mapping, graph *evaluationv1.Graph) ([]NodeMove, error) {
+func nodes(before, after results.Mapping, graph *evaluationv1.Graph) []NodeMove {
 	moves := make(map[int]*NodeMove)
 	for i, mapping := range []results.Mapping{before, after} {
 		for _, match := range mapping {
-			similarity, err := match.Similarity.Float64()
-			if err != nil {
-				return nil, fmt.Errorf("node %d: similarity: %w", match.Node, err)
-			}
 			if moves[match.Node] == nil {
 				moves[match.Node] = &NodeMove{Node: match.Node}
 			}
 			if i == 0 {
-				moves[match.Node].Before = &similarity
+				moves[match.Node].Before = numberOf(match.Similarity)
 			} else {
-				moves[match.Node].After = &similarity
+				moves[match.Node].After = numberOf(match.Similarity)
 			}
 		}
 	}
 	moved := []NodeMove{}
 	for _, move := range moves {
-		if move.Before != nil && move.After != nil && *move.Before == *move.After {
+		if equal(move.Before, move.After) {
 			continue
 		}
 		if list := graph.GetNodes(); move.Node >= 0 && move.Node < len(list) {
@@ -109,7 +104,7 @@ func nodes(before, after results.Mapping, graph *evaluationv1.Graph) ([]NodeMove
 		moved = append(moved, *move)
 	}
 	slices.SortFunc(moved, func(a, b NodeMove) int { return a.Node - b.Node })
-	return moved, nil
+	return moved
 }
 
 // Moves writes one line per rollout whose score moved, and the totals.
@@ -118,12 +113,12 @@ func Moves(w io.Writer, r *Rescore) error {
 	if len(r.Moved) > 0 {
 		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})
 		for _, move := range r.Moved {
-			moved.AppendRow(table.Row{move.Name, number(move.Before), number(move.After), fmt.Sprintf("%+.3f", move.After-move.Before), move.text()})
+			moved.AppendRow(table.Row{move.Name, orNone(move.Before), orNone(move.After), move.change(), move.text()})
 		}
 		out.WriteString(moved.Render() + "\n\n")
 	}
 	total := len(r.Moved) + r.Unmoved
-	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, number(r.Before), number(r.After))
+	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, orNone(r.Before), orNone(r.After))
 	for _, kept := range []struct {
 		why   string
 		names []string
@@ -136,6 +131,14 @@ func Moves(w io.Writer, r *Rescore) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// change is by how much the score moved.
+func (m Move) change() string {
+	if m.Before == nil || m.After == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.3f", *m.After-*m.Before)
 }
 
 // text lists the nodes that moved.

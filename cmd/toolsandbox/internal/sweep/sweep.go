@@ -186,13 +186,12 @@ func (s *Sweep) done(ctx context.Context) (int, error) {
 	return int(event.GetProgress().GetDone()), nil
 }
 
-// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has. In the given round,
-// unless it has begun, everything is played again that the infrastructure or a cancellation left without a score, and what still cannot be read
-// of the damaged rollouts.
-func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []string) (total int, err error) {
+// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has and how many of them are
+// done. In the given round, unless it has begun, everything is played again that the infrastructure or a cancellation left without a score, and
+// what still cannot be read of the damaged rollouts.
+func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []string) (total, done int, err error) {
 	s.request.SweepId, s.request.Round, s.request.Damaged = id, round, damaged
-	total, _, err = s.create(ctx)
-	return total, err
+	return s.create(ctx)
 }
 
 func (s *Sweep) create(ctx context.Context) (total, done int, err error) {

@@ -116,7 +116,7 @@ func TestParallelIsFree(t *testing.T) {
 		if id == "" {
 			id = planned.ID()
 		}
-		if _, err := planned.Resume(t.Context(), id, 1, nil); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
+		if _, _, err := planned.Resume(t.Context(), id, 1, nil); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
 			t.Errorf("%d at once: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
 		}
 	}

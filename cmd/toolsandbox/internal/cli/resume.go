@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// resultFlags returns the flags that say what is played: a run goes on with the same only.
+func resultFlags() []string {
+	return []string{
+		"agent", "user", "scenarios", "variants", "test-mode", "pack", "scenario-dir", "builtin", "trials", "seed", "compat", "services", "replay",
+		"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
+		"user-thinking-budget",
+	}
+}
+
+// installationFlags returns flags that change results too, but only the services read them: no digest has them.
+func installationFlags() []string { return []string{"agentgw-template-dir", "toolhost-service-url"} }
+
+// resumed returns the record of the run in the directory, which goes on as now says. The error is a mistake on the command line if that is
+// another run.
+func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, error) {
+	run, err := d.run()
+	if err != nil {
+		return nil, err
+	}
+	if o.sweepID != "" && o.sweepID != run.SweepID {
+		return nil, launch.Usage("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
+	}
+	suspects := installationFlags()
+	if run.SpecDigest != now.SpecDigest {
+		suspects = slices.Concat(resultFlags(), suspects)
+	}
+	different := differences(run, now, suspects)
+	switch {
+	case len(different) > 0:
+		return nil, launch.Usage("--resume: the run in %s began with other flags, which change results: %s: repeat those it began with, or choose another --out",
+			d.path, strings.Join(different, ", "))
+	case run.Catalogue.Digest != now.Catalogue.Digest:
+		return nil, launch.Usage("--resume: the scenarios have changed since the run in %s began with %s: put them back, or choose another --out", d.path, commitOf(run.Program))
+	case run.SpecDigest != now.SpecDigest:
+		return nil, launch.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
+	}
+	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, toolHostDirectory)) {
+		return nil, launch.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
+	}
+	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
+	for name, value := range now.Flags {
+		if value != run.Flags[name] && name != "resume" {
+			resumption.Flags[name] = value
+		}
+	}
+	run.Resumptions, run.Ended = append(run.Resumptions, resumption), nil
+	return run, nil
+}
+
+// differences says of each of the flags, and of the arguments, what it was and is if that is not the same.
+func differences(then, now *results.Run, flags []string) []string {
+	var different []string
+	add := func(name, was, is string) {
+		if was != is {
+			different = append(different, fmt.Sprintf("%s was %s, is %s", name, orNothing(was), orNothing(is)))
+		}
+	}
+	for _, name := range flags {
+		add("--"+name, then.Flags[name], now.Flags[name])
+	}
+	if then.Catalogue.Digest != now.Catalogue.Digest {
+		add("NAME", strings.Join(then.Arguments, " "), strings.Join(now.Arguments, " "))
+	}
+	return different
+}
+
+func orNothing(value string) string {
+	if value == "" || value == "[]" {
+		return "not given"
+	}
+	return value
+}
+
+func commitOf(p results.Program) string {
+	if p.Commit == "" {
+		return "toolsandbox " + p.Version
+	}
+	return fmt.Sprintf("toolsandbox %s, commit %s", p.Version, p.Commit)
+}
+
+// run returns which run the directory belongs to.
+func (d *directory) run() (*results.Run, error) {
+	run, err := results.ReadRun(d.path)
+	if errors.Is(err, results.ErrDamaged) {
+		return nil, launch.Usage("--resume: %w: put back a copy of it, or start the run again with another --out", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	return run, nil
+}

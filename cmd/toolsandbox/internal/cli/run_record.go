@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// aliasFlag is another name of --out.
+const aliasFlag = "output-dir"
+
+// record says what is about to be run. given are the flags that are no defaults.
+func (o *runOptions) record(args, given []string, spec sweep.Spec) (*results.Run, error) {
+	secrets := secretsOf(os.Environ())
+	run := &results.Run{
+		Program: program(), Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
+		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: given,
+		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
+	}
+	var err error
+	if written := o.catalogue.written; written != nil {
+		var pack []*scenariov1.Scenario
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			pack = append(pack, written[name].Scenario)
+		}
+		from, err := catalogueRecord(o.catalogue.from(), pack)
+		if err != nil {
+			return nil, err
+		}
+		run.Pack = &from
+	}
+	if run.Catalogue, err = catalogueRecord("", spec.Scenarios); err != nil {
+		return nil, err
+	}
+	run.SpecDigest, err = specDigest(spec, run.Catalogue.Digest)
+	return run, err
+}
+
+// now is the time for a record, which is read by people and programs.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// specDigest tells apart what is to be played: scenarios by their digest, players as they are before they have an address here.
+func specDigest(spec sweep.Spec, scenarios string) (string, error) {
+	digest, _, err := bus.Digest(&orchestratorv1.SweepSpec{
+		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
+		Replay: spec.Recording != nil,
+	})
+	if err != nil {
+		return "", err
+	}
+	if spec.Recording != nil {
+		digest += spec.Recording.Digest()
+	}
+	return hexSum(digest + scenarios), nil
+}
+
+func catalogueRecord(from string, scenarios []*scenariov1.Scenario) (results.Catalogue, error) {
+	var digests strings.Builder
+	for _, s := range scenarios {
+		digest, _, err := bus.Digest(s)
+		if err != nil {
+			return results.Catalogue{}, err
+		}
+		digests.WriteString(digest)
+	}
+	return results.Catalogue{From: from, Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
+}
+
+func hexSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
+	player := results.Player{Name: redact(p.GetName(), secrets)}
+	if m := p.GetModel(); m != nil {
+		player.Model = &results.Model{
+			Provider: strings.ToLower(strings.TrimPrefix(m.GetProvider().String(), "PROVIDER_")), Model: m.GetModel(),
+			BaseURL: redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
+			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
+		}
+		if m.Temperature != nil {
+			player.Model.Temperature = proto.Float64(m.GetTemperature())
+		}
+	}
+	return player
+}
+
+// flagValues returns the values of all flags by name.
+func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
+	values := make(map[string]string)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "help" && flag.Name != aliasFlag {
+			values[flag.Name] = redact(flag.Value.String(), secrets)
+		}
+	})
+	return values
+}
+
+// givenFlags returns the names of the flags that stand on the command line, or in the environment with another value than the default.
+func givenFlags(flags *pflag.FlagSet) []string {
+	given := []string{}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != aliasFlag && (flag.Changed || flag.Value.String() != flag.DefValue) {
+			given = append(given, flag.Name)
+		}
+	})
+	return given
+}
+
+const (
+	// redacted stands for what nobody may read.
+	redacted = "[redacted]"
+	// leastSecret is how long a secret is at least: shorter values stand in too many texts by chance.
+	leastSecret = 8
+)
+
+// userInfo and query are the parts of an address that may hold a secret.
+var (
+	userInfo = regexp.MustCompile(`(://)[^?#\s]*@`)
+	query    = regexp.MustCompile(`(://[^\s?#]*)\?[^\s#]*`)
+)
+
+// secretsOf returns the values of the variables that are called like secrets, the longest first. Those of our own flags are none.
+func secretsOf(environment []string) []string {
+	var secrets []string
+	for _, variable := range environment {
+		name, value, _ := strings.Cut(variable, "=")
+		for _, suffix := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD"} {
+			if strings.HasSuffix(name, suffix) && !strings.HasPrefix(name, "TOOLSANDBOX_") && len(value) >= leastSecret {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	return secrets
+}
+
+// redact takes secrets out of a text: values of the environment, and the user and the query of addresses.
+func redact(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	text = userInfo.ReplaceAllString(text, fmt.Sprintf("${1}%s@", redacted))
+	return query.ReplaceAllString(text, fmt.Sprintf("${1}?%s", redacted))
+}
+
+// open opens the output directory, settles where the services keep their data, and returns the record of the run in it, which is new or goes on.
+func (o *runOptions) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
+	if o.out == "" {
+		if o.flags.Changed("out") || o.flags.Changed(aliasFlag) {
+			return nil, nil, launch.Usage("--out: empty, expected a directory for the results")
+		}
+		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
+	}
+	d, err := openDirectory(o.out, o.resume)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.engine.Dir = cmp.Or(o.dataDir, d.data())
+	run, err := o.record(args, given, spec)
+	if err == nil && o.resume {
+		run, err = o.resumed(d, run)
+	}
+	return d, run, err
+}

@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// command runs the command line and returns the exit code and what it printed.
+func command(args ...string) (code int, stdout, stderr string) {
+	var out, said bytes.Buffer
+	code = Main(args, &out, &said)
+	return code, out.String(), said.String()
+}
+
+func play(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	code, stdout, stderr := command(append([]string{"run"}, args...)...)
+	if code != 0 {
+		t.Fatalf("run %s: got code %d, want 0:\n%s%s", strings.Join(args, " "), code, stdout, stderr)
+	}
+	return stdout
+}
+
+func readRun(t *testing.T, dir string) *results.Run {
+	t.Helper()
+	run, err := results.ReadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// TestRunRecord says what was run without the program: who played what with which flags, and when. Repeated runs differ in their times only, and a
+// run that goes on keeps its first start.
+func TestRunRecord(t *testing.T) {
+	t.Setenv("TOOLSANDBOX_SEED", "7")
+	t.Chdir(t.TempDir())
+	args := []string{"--agent", "random", "--out", "out", "-p", "2", "turn_off_wifi"}
+	var runs []*results.Run
+	for range 2 {
+		play(t, args...)
+		runs = append(runs, readRun(t, "out"))
+		if len(runs) == 1 {
+			if err := os.Rename("out", "first"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := runs[0]
+	if run.Ended == nil || run.Ended.Before(run.Started) || run.Seed != 7 || run.Agent.Name != "random" || run.User.Name != "scripted" {
+		t.Errorf("got %+v, want who played with which seed, and when", run)
+	}
+	if diff := cmp.Diff([]string{"agent", "out", "parallel", "seed"}, run.Given); diff != "" {
+		t.Errorf("flags given (-want +got):\n%s", diff)
+	}
+	if f := run.Flags; f["parallel"] != "2" || f["seed"] != "7" || f["trials"] != "1" || f["variants"] != "[plain]" || f["out"] != "out" {
+		t.Errorf("flags: got %v, want those given and the defaults", f)
+	}
+	if run.Pack == nil || run.Pack.From != "the built-in catalogue" || run.Pack.Scenarios < 2 || run.Catalogue.Scenarios != 1 || run.Pack.Digest == run.Catalogue.Digest {
+		t.Errorf("got pack %+v and catalogue %+v, want all scenarios and the one of them that is played", run.Pack, run.Catalogue)
+	}
+	if diff := cmp.Diff(program(), run.Program); diff != "" || run.Program.Go == "" {
+		t.Errorf("program (-want +got):\n%s", diff)
+	}
+	runs[1].Started, runs[1].Ended = run.Started, run.Ended
+	if diff := cmp.Diff(run, runs[1]); diff != "" {
+		t.Errorf("the same again (-first +second):\n%s", diff)
+	}
+	play(t, append(args, "--resume", "-p", "3")...)
+	again := readRun(t, "out")
+	if diff := cmp.Diff(run.Flags, again.Flags); diff != "" || !again.Started.Equal(readRun(t, "out").Started) || len(again.Resumptions) != 1 {
+		t.Fatalf("resumed: got %+v, want the flags of the first start and one resumption (-want +got):\n%s", again, diff)
+	}
+	if diff := cmp.Diff(map[string]string{"parallel": "3"}, again.Resumptions[0].Flags); diff != "" || again.Resumptions[0].Ended == nil {
+		t.Errorf("flags of the resumption (-want +got):\n%s", diff)
+	}
+	play(t, "--replay", "out", "--out", "replayed")
+	if replayed := readRun(t, "replayed"); replayed.Seed != 7 || replayed.Pack != nil || replayed.Catalogue != run.Catalogue || replayed.Agent.Name != "random" {
+		t.Errorf("replayed: got %+v, want what was replayed", replayed)
+	}
+}
+
+// TestNoSecrets keeps keys out of every file of a run.
+func TestNoSecrets(t *testing.T) {
+	const key = "sk-very-secret"
+	t.Setenv("OPENAI_API_KEY", key)
+	server := httptest.NewServer(chat(t))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	play(t, "--agent", "openai:m", "--user", "scripted", "--base-url", server.URL+"/v1", "--data-dir", filepath.Join(t.TempDir(), key), "--out", out, "turn_off_wifi")
+	run := readRun(t, out)
+	if m := run.Agent.Model; m == nil || m.Provider != "openai" || m.Model != "m" || m.BaseURL != server.URL+"/v1" {
+		t.Errorf("model: got %+v, want whose it is and where it is asked", m)
+	}
+	err := filepath.WalkDir(out, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if bytes.Contains(raw, []byte(key)) {
+			t.Errorf("%s holds the key:\n%s", path, raw)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	secrets := secretsOf([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
+	for text, want := range map[string]string{
+		"":                                      "",
+		"http://localhost:8000/v1":              "http://localhost:8000/v1",
+		"https://u:p@h/v1":                      "https://[redacted]@h/v1",
+		"https://u:p@ss/w@h/v1":                 "https://[redacted]@h/v1",
+		"https://u@h":                           "https://[redacted]@h",
+		"http://h/v1?key=abc&x=1#f":             "http://h/v1?[redacted]#f",
+		"nats://a:b@h:4222":                     "nats://[redacted]@h:4222",
+		"vertex:claude@20240620":                "vertex:claude@20240620",
+		"http://h/sk-longer-than-this/v1":       "http://h/[redacted]/v1",
+		"sk-longer":                             "[redacted]",
+		"short certificate/key.pem":             "short certificate/key.pem",
+		"see http://u:p@h and http://v:q@i?k=1": "see http://[redacted]@h and http://[redacted]@i?[redacted]",
+	} {
+		if got := redact(text, secrets); got != want {
+			t.Errorf("redact(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFlagsSorted says of every flag of run whether a run may go on with another value.
+func TestFlagsSorted(t *testing.T) {
+	free := []string{
+		"out", "output-dir", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
+		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
+		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "agentgw-breaker-failures",
+		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file",
+	}
+	var got []string
+	newRun().Flags().VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
+	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags(), installationFlags())))
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags that are free or change results, and flags of run (-want +got):\n%s", diff)
+	}
+}
+
+// TestResumeOther names what differs from the run that is to go on, before anything is changed.
+func TestResumeOther(t *testing.T) {
+	t.Chdir(t.TempDir())
+	turns := "- say: Wifi is off.\n"
+	if err := errors.Join(os.WriteFile("turns.yaml", []byte(turns), 0o600), os.WriteFile("other.yaml", []byte("- say: No.\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	first := []string{"--agent", "scripted:turns.yaml", "--out", "out", "turn_off_wifi"}
+	play(t, first...)
+	before := readRun(t, "out")
+	const begin = "toolsandbox: --resume: the run in out began with other flags, which change results: "
+	const end = ": repeat those it began with, or choose another --out\n"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}, begin + "--agent was scripted:turns.yaml, is oracle" + end},
+		{append(first, "--trials", "2", "--seed", "5", "--compat"), begin + "--trials was 1, is 2, --seed was 0, is 5, --compat was false, is true" + end},
+		{append(first, "which_mateo"), begin + "NAME was turn_off_wifi, is turn_off_wifi which_mateo" + end},
+		{append(first, "--services", "live"), begin + "--services was not given, is live" + end},
+		{append(first, "--toolhost-service-url", "http://localhost:1"), begin + "--toolhost-service-url was not given, is http://localhost:1" + end},
+		{append(first, "--sweep-id", "mine"), "toolsandbox: --sweep-id: mine given, but the run in out is called " + before.SweepID + "\n"},
+		{append(first, "--data-dir", "nowhere"), "toolsandbox: --resume: what the run in out has played is not in nowhere: repeat its --data-dir or --remote, or choose another --out\n"},
+	} {
+		code, _, stderr := command(append(append([]string{"run"}, test.args...), "--resume")...)
+		if code != launch.ExitUsage || stderr != test.want {
+			t.Errorf("%v: got code %d and %q, want 2 and %q", test.args, code, stderr, test.want)
+		}
+	}
+	if err := os.Rename("other.yaml", "turns.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(append(append([]string{"run"}, first...), "--resume")...)
+	if want := "toolsandbox: --resume: what the flags name has changed since the run in out began: "; !strings.HasPrefix(stderr, want) {
+		t.Errorf("a changed script: got %q, want %q", stderr, want)
+	}
+	if diff := cmp.Diff(before, readRun(t, "out")); diff != "" {
+		t.Errorf("%s has changed (-before +after):\n%s", results.RunFile, diff)
+	}
+	if err := os.WriteFile("turns.yaml", []byte(turns), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Other words for the same, and flags that change no result.
+	play(t, "--agent", "scripted:turns.yaml", "--out", "out", "--resume", "--scenarios", "turn_off_w*", "--log-level", "error", "--orchestrator-respond-timeout", "50s", "-p", "1")
+}
+
+// TestForeignDirectory leaves a directory alone that holds anything which a run did not write.
+func TestForeignDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := errors.Join(os.MkdirAll("mine/trajectories", 0o755), os.MkdirAll("notes", 0o755), os.WriteFile("notes/todo.txt", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for out, want := range map[string]string{
+		"mine":  "--out: mine holds trajectories, which no run began there wrote: choose an empty or a new directory",
+		"notes": "--out: notes holds todo.txt, which no run began there wrote: choose an empty or a new directory",
+		"":      "--out: empty, expected a directory for the results",
+	} {
+		code, _, stderr := command("run", "--agent", "oracle", "--out", out, "turn_off_wifi")
+		if code != launch.ExitUsage || stderr != "toolsandbox: "+want+"\n" {
+			t.Errorf("--out %q: got code %d and %q, want 2 and %q", out, code, stderr, want)
+		}
+	}
+	entries, err := os.ReadDir("mine")
+	if err != nil || len(entries) != 1 {
+		t.Errorf("mine: got %v and %v, want it as it was", entries, err)
+	}
+	for _, left := range []string{".toolsandbox", "empty"} { // of a start that failed
+		if err := os.MkdirAll(filepath.Join("fresh", left), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if left == "empty" {
+			if err := os.Remove("fresh/empty"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	play(t, "--agent", "oracle", "--out", "fresh", "turn_off_wifi")
+}
+
+// TestDamaged tells in one line what to do about a file that is cut.
+func TestDamaged(t *testing.T) {
+	t.Chdir(t.TempDir())
+	args := []string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}
+	play(t, args...)
+	for _, file := range []string{"out/trajectories/turn_off_wifi/execution_context.json", "out/result_summary.json"} {
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range []string{"", string(whole[:len(whole)/2]), "NaN"} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
+				code, _, stderr := command(args...)
+				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "toolsandbox: "+file+" is damaged: ") ||
+					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the flags of the run writes it again\n") {
+					t.Errorf("%v with %q: got code %d and %q, want one line that says what to do", args, content, code, stderr)
+				}
+			}
+		}
+		play(t, append(args, "--resume")...)
+		again, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(whole, again) {
+			t.Errorf("%s after --resume: got %s and %v, want %s", file, again, err, whole)
+		}
+	}
+	record, err := os.ReadFile("out/run.json")
+	if err != nil || !json.Valid(record) {
+		t.Fatalf("got %s and %v, want JSON", record, err)
+	}
+	if err := os.WriteFile("out/run.json", record[:len(record)-10], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := command(append(append([]string{"run"}, args...), "--resume")...)
+	if want := "toolsandbox: --resume: out/run.json is damaged: "; code != launch.ExitUsage || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("--resume: got code %d and %q, want %q and what to do", code, stderr, want)
+	}
+	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
+		if code, _, stderr := command(args...); code != 0 {
+			t.Errorf("%v: got code %d and %q, want 0: the scores do not need run.json", args, code, stderr)
+		}
+	}
+}
+
+// TestVersion prints the version and the commit in one line, as a command and as a flag.
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"version", "--version"} {
+		if code, stdout, _ := command(arg); code != 0 || stdout != programText()+"\n" || !strings.HasPrefix(stdout, "toolsandbox ") || !strings.Contains(stdout, ", commit ") {
+			t.Errorf("%s: got code %d and %q, want %q", arg, code, stdout, programText())
+		}
+	}
+	if code, _, _ := command("version", "now"); code != launch.ExitUsage {
+		t.Errorf("version now: got code %d, want 2", code)
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// program says which build this is. A build outside a repository, and that of go run, knows no commit.
+func program() results.Program {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return results.Program{}
+	}
+	p := results.Program{Version: info.Main.Version, Go: info.GoVersion}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			p.Commit = setting.Value
+		case "vcs.modified":
+			p.Modified = setting.Value == "true"
+		}
+	}
+	return p
+}
+
+// programText is program in one line.
+func programText() string {
+	p := program()
+	commit := p.Commit
+	if commit == "" {
+		commit = "unknown"
+	}
+	if p.Modified {
+		commit += " (modified)"
+	}
+	return fmt.Sprintf("toolsandbox %s, commit %s, %s", p.Version, commit, p.Go)
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version and the commit of this program",
+		Example: "  toolsandbox version",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), programText())
+			return err
+		},
+	}
+}

@@ -1,0 +1,48 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Similarity is a number from 0 to 1, spelled as the original spells it: an integer where it computes none. It is empty where the rollout has no
+// score; JSON has null there.
+type Similarity string
+
+// Number returns the number; false if there is none.
+func (s Similarity) Number() (float64, bool) {
+	number, err := strconv.ParseFloat(string(s), 64)
+	return number, err == nil
+}
+
+// MarshalJSON writes the number or null.
+func (s Similarity) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(json.Number(s))
+}
+
+// UnmarshalJSON reads a number or null.
+func (s *Similarity) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(data, []byte("null")) {
+		*s = ""
+		return nil
+	}
+	if _, err := strconv.ParseFloat(string(data), 64); err != nil {
+		return fmt.Errorf("similarity %s is neither a number nor null", data)
+	}
+	*s = Similarity(data)
+	return nil
+}
+
+// spelled is a similarity as a float; NaN, which no score is, has no spelling.
+func spelled(f float64) Similarity {
+	number, _ := float(f).(json.Number)
+	return Similarity(number)
+}
+
+// whole is a similarity that the original does not compute: 0 or 1 as an integer.
+func whole(f float64) Similarity { return Similarity(strconv.FormatFloat(f, 'f', -1, 64)) }
