@@ -46,6 +46,7 @@ type runOptions struct {
 	services     string
 	resume       bool
 	replay       string
+	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
 }
@@ -93,6 +94,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
+	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
@@ -134,6 +136,9 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 
 // validate returns what is out of range in the flags that are not about what is run.
 func (o *runOptions) validate() error {
+	if o.wait < 0 {
+		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
+	}
 	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(),
 		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
 }
@@ -260,6 +265,9 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	connections := running.Mesh()
 	planned, err := sweep.Prepare(ctx, connections.Conn(mesh.Orchestrator), connections.Conn(mesh.Evaluator), spec)
 	if err != nil {
+		return cause(ctx, err)
+	}
+	if err := o.attend(ctx, connections.Conn(mesh.Orchestrator), planned, spec, directory, stderr); err != nil {
 		return cause(ctx, err)
 	}
 	total, err := o.create(ctx, planned, directory)
