@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -98,12 +97,8 @@ func (a *attendance) tell(missing error) error {
 	if a.wait <= defaultWait {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.stderr, "%s; waiting for up to %s\n", oneLine(missing), a.wait)
-	return err
+	return warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
 }
-
-// oneLine joins errors for a line of their own.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // check asks about all players at once. It returns those that are out of reach, with what is missing; the error is what waiting does not help against.
 func (a *attendance) check(ctx context.Context, players []seated) (absent []seated, missing, err error) {
@@ -128,7 +123,7 @@ func (a *attendance) check(ctx context.Context, players []seated) (absent []seat
 		switch v.answer.GetState() {
 		case agentgwv1.CheckPlayerResponse_STATE_READY:
 		case agentgwv1.CheckPlayerResponse_STATE_AWAITED:
-			if _, err := fmt.Fprintln(a.stderr, oneLine(reason)); err != nil {
+			if err := warn(a.stderr, "%s", reason); err != nil {
 				hopeless = append(hopeless, err)
 			}
 		case agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE:

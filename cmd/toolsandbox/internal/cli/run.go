@@ -47,6 +47,7 @@ type runOptions struct {
 	resume       bool
 	replay       string
 	wait         time.Duration
+	backend      string
 	asJSON       bool
 	flags        *pflag.FlagSet
 }
@@ -94,6 +95,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
+	flags.StringVar(&o.backend, "preferred-tool-backend", "DEFAULT", "the original's choice of tools: DEFAULT is the only one")
 	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
@@ -110,6 +112,10 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 // prepare checks the flags and returns what is to be run.
 func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if err := checkSweepID(o.sweepID); err != nil {
+		return sweep.Spec{}, err
+	}
+	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
+	if err := checkBackend(o.backend); err != nil {
 		return sweep.Spec{}, err
 	}
 	specify := o.specify
@@ -193,6 +199,9 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	spec, err := o.prepare(args)
 	if err != nil {
+		return err
+	}
+	if err := checkScripts(spec, stderr); err != nil {
 		return err
 	}
 	if o.out == "" {
