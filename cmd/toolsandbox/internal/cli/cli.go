@@ -68,7 +68,6 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	return root
 }
 
-
 // warn prints a line that ends nothing.
 func warn(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintf(w, "toolsandbox: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; "))
