@@ -25,11 +25,11 @@ func TestServicesMissing(t *testing.T) {
 	}
 }
 
-// TestAgentMissing plays an agent that is late: what is waited for is told, and then it plays.
+// TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says so, and then it plays.
 func TestAgentMissing(t *testing.T) {
 	address := freeAddress(t)
-	p := sit(t, "run", "--agent", "grpc://"+address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.await(t, `msg="service cannot answer yet, asking again" peer=agentgw reason="plug-in cannot be reached: `+address+`:`)
+	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.await(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestAgentMissing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, `msg="service answers" peer=agentgw`) {
+	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, "1/1 rollouts") {
 		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, shown)
 	}
 }
