@@ -161,13 +161,15 @@ func TestAttendanceProxy(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer proxy.Close()
 	// The environment's proxies are read once in a process, so that the check runs in one of its own.
-	for name, test := range map[string]struct{ proxy, want string }{
-		"away":    {"http://me:secret@" + closed, "connection refused, by the proxy http://me:xxxxx@" + closed + " that HTTPS_PROXY names"},
-		"refuses": {proxy.URL, "Forbidden, by the proxy " + proxy.URL + " that HTTPS_PROXY names"},
+	for name, test := range map[string]struct{ agent, proxy, want string }{
+		"away":                   {"openai:m", "http://me:secret@" + closed, "connection refused, by the proxy http://me:xxxxx@" + closed + " that HTTPS_PROXY names"},
+		"refuses":                {"openai:m", proxy.URL, "Forbidden, by the proxy " + proxy.URL + " that HTTPS_PROXY names"},
+		"away, for a plug-in":    {"grpc://agent.invalid:9000", "http://me:secret@" + closed, "connection refused, by the proxy http://me:xxxxx@" + closed + " that HTTPS_PROXY names"},
+		"refuses, for a plug-in": {"grpcs://agent.invalid:9000", proxy.URL, ", by the proxy " + proxy.URL + " that HTTPS_PROXY names"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stderr := inProcess(t, []string{"HTTPS_PROXY=" + test.proxy, "OPENAI_API_KEY=k"},
-				"run", "--agent", "openai:m", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+				"run", "--agent", test.agent, "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 			if code != 1 || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "secret") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("got code %d and\n%s\nwant 1 and %q", code, stderr, test.want)
 			}
@@ -243,5 +245,20 @@ func TestAttendanceOfModel(t *testing.T) {
 	server.Close()
 	if code := Main(append(args, "--resume"), &stdout, &stderr); code != 0 {
 		t.Errorf("resume of a run that is played, without the server: got code %d and %s, want 0", code, &stderr)
+	}
+}
+
+// TestAttendanceOfRest goes on with a run that a provider's refusal left without a score, when its server is gone: the check finds that.
+func TestAttendanceOfRest(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}
+	var stdout, stderr bytes.Buffer
+	if code := Main(args, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "1 of 1 rollouts have no score") {
+		t.Errorf("refused: got code %d and\n%s\nwant 1 and no score", code, &stderr)
+	}
+	server.Close()
+	stderr.Reset()
+	if code := Main(append(args, "--resume"), &stdout, &stderr); code != 1 || !strings.HasPrefix(stderr.String(), "toolsandbox: --agent openai:m: cannot be reached at "+server.URL) {
+		t.Errorf("resume: got code %d and\n%s\nwant 1 and what is missing", code, &stderr)
 	}
 }

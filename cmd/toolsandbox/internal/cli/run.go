@@ -329,6 +329,9 @@ func (o *runOptions) interrupted(ctx context.Context, err error, collector *coll
 	if ctx.Err() == nil {
 		return err
 	}
+	if collector.planned == nil {
+		return errors.New("interrupted before the first rollout")
+	}
 	return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
 }
 

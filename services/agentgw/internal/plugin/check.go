@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/proxy"
 )
 
 const (
@@ -47,14 +50,19 @@ func (d *Dialer) Check(ctx context.Context, address string, limit time.Duration)
 	case reached.Addr != nil && code != codes.Unavailable:
 		return nil
 	case reached.Addr == nil && code == codes.DeadlineExceeded:
-		return unreachable(address, fmt.Sprintf("no gRPC server answered within %s: start it or correct its address%s", limit, advice(address, message)))
+		return unreachable(address, fmt.Sprintf("no gRPC server answered within %s%s: start it or correct its address%s", limit, before(address), advice(address, message)))
 	case strings.Contains(message, noAddress):
 		return unreachable(address, "no address is known for this name: correct it")
 	case strings.Contains(message, handshakePrefix):
-		return unreachable(address, plain(message)+advice(address, message))
+		return unreachable(address, plain(message)+before(address)+advice(address, message))
 	default:
-		return unreachable(address, plain(message)+": start it or correct its address"+advice(address, message))
+		return unreachable(address, plain(message)+before(address)+": start it or correct its address"+advice(address, message))
 	}
+}
+
+// before names the proxy before a plug-in; gRPC takes that of HTTPS_PROXY.
+func before(address string) string {
+	return proxy.Named(&url.URL{Scheme: "https", Host: strings.TrimPrefix(address, secureScheme)})
 }
 
 func unreachable(address, reason string) error {

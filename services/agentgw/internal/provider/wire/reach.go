@@ -10,9 +10,10 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/proxy"
 )
 
 // errWithheld is why the request of Reach is never sent.
@@ -54,9 +55,9 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 	case errors.Is(err, errWithheld):
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("no connection within %s%s", limit, behind(request))
+		return fmt.Errorf("no connection within %s%s", limit, proxy.Named(parsed))
 	default:
-		return fmt.Errorf("%s%s%s", reason(err), behind(request), advice(err))
+		return fmt.Errorf("%s%s%s", reason(err), proxy.Named(parsed), advice(err))
 	}
 }
 
@@ -72,15 +73,6 @@ func (w *withholding) Write(raw []byte) (int, error) {
 		return 0, errWithheld
 	}
 	return w.Conn.Write(raw)
-}
-
-// behind names the proxy that a request takes, without the password that its address may hold.
-func behind(request *http.Request) string {
-	proxy, err := http.ProxyFromEnvironment(request)
-	if err != nil || proxy == nil {
-		return ""
-	}
-	return fmt.Sprintf(", by the proxy %s that %s_PROXY names", proxy.Redacted(), strings.ToUpper(request.URL.Scheme))
 }
 
 // advice says what helps where the two sides do not agree on TLS.
