@@ -146,6 +146,7 @@ func TestSpendLimit(t *testing.T) {
 func TestSpendUnknownPrice(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "none")
 	t.Setenv("OPENAI_BASE_URL", "")
+	redirectTLS(t, "api.openai.com")
 	out := filepath.Join(t.TempDir(), "out")
 	code, said := attempt(t, "run", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
 	want := "spend limit cannot be kept: the price of unheard-of is not known: give a table of prices that has it (--agentgw-price-file), " +

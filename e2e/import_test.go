@@ -22,7 +22,11 @@ func TestImport(t *testing.T) {
 			t.Errorf("failed trajectories with %v: got %d, want 0", flags, got.Failed)
 		}
 	}
-	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--out", out)
+	turns := filepath.Join(t.TempDir(), "turns.yaml")
+	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--user", "scripted:"+turns, "--out", out)
 	summary, err := results.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)

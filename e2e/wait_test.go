@@ -20,16 +20,16 @@ func TestServicesMissing(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code, shown := p.leave(t); code != 1 {
-		t.Errorf("interrupted: got code %d and\n%s\nwant 1", code, shown)
+	if code, shown := p.leave(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
 	}
 }
 
-// TestAgentMissing plays an agent that is late: what is waited for is told, and then it plays.
+// TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says so, and then it plays.
 func TestAgentMissing(t *testing.T) {
 	address := freeAddress(t)
-	p := sit(t, "run", "--agent", "grpc://"+address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.await(t, `msg="service cannot answer yet, asking again" peer=agentgw reason="plug-in cannot be reached: `+address+`:`)
+	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.await(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,21 @@ func TestAgentMissing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, `msg="service answers" peer=agentgw`) {
+	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, "1/1 rollouts") {
 		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, shown)
 	}
+}
+
+// TestAgentGivenUp interrupts a run that waits for its agent: there is nothing to go on with, and the same directory does for the next run.
+func TestAgentGivenUp(t *testing.T) {
+	address, out := freeAddress(t), filepath.Join(t.TempDir(), "out")
+	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")
+	p.await(t, "waiting for up to 1h0m0s\n")
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code, shown := p.leave(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
+	}
+	toolsandbox(t, "run", "--agent", "oracle", "--out", out, "turn_off_wifi")
 }

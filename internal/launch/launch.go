@@ -66,7 +66,7 @@ func serve(ctx context.Context, service mesh.Service, configure func(*pflag.Flag
 	case errors.Is(err, pflag.ErrHelp):
 		return nil
 	case err != nil:
-		return Usage("%w: see --help", err)
+		return FlagError(flags, err)
 	case flags.NArg() > 0:
 		return Usage("unexpected argument %q: see --help", flags.Arg(0))
 	}
@@ -116,28 +116,6 @@ func Report(w io.Writer, program string, err error) int {
 		return ExitUsage
 	}
 	return ExitFailure
-}
-
-// Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as underscores) if there is one. Call
-// it after parsing: what stands on the command line wins. (Before parsing, a flag that is a list would be added to.)
-func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	var errs []error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed {
-			return
-		}
-		name := "TOOLSANDBOX_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		value, ok := lookup(name)
-		if !ok {
-			return
-		}
-		if err := flags.Set(flag.Name, value); err != nil {
-			errs = append(errs, Usage("environment variable %s: %w", name, err))
-			return
-		}
-		flag.Changed = false
-	})
-	return errors.Join(errs...)
 }
 
 // Log says how a process logs.

@@ -72,7 +72,7 @@ func TestServe(t *testing.T) {
 		{"flag over environment", []string{running, "--extra=5"}, map[string]string{"TOOLSANDBOX_EXTRA": "6"}, nil, ExitOK, ""},
 		{"body fails", []string{running, "--extra=5"}, nil, broken, ExitFailure, "broken"},
 		{"help", []string{"--help"}, nil, nil, ExitOK, ""},
-		{"unknown flag", []string{"--nats-ulr=x"}, nil, nil, ExitUsage, "unknown flag: --nats-ulr: see --help"},
+		{"unknown flag", []string{"--nats-ulr=x"}, nil, nil, ExitUsage, "unknown flag: --nats-ulr; did you mean --nats-url?"},
 		{"argument", []string{"now"}, nil, nil, ExitUsage, `unexpected argument "now": see --help`},
 		{"bad variable", nil, map[string]string{"TOOLSANDBOX_EXTRA": "x"}, nil, ExitUsage, "environment variable TOOLSANDBOX_EXTRA: "},
 		{"out of range", []string{"--grace=-1s", "--log-format=xml"}, nil, nil, ExitUsage, "--log-format: \"xml\" given, expected text or json; --grace: -1s given, expected 0 or more"},

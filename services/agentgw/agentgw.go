@@ -46,6 +46,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}()
 	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
+		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: server})
 	})
 	cancel()
 	return errors.Join(err, <-attached)

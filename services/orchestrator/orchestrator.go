@@ -60,6 +60,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		defer stop()
 		errs[1] = m.Serve(ctx, mesh.Orchestrator, func(registrar grpc.ServiceRegistrar) {
 			orchestratorv1.RegisterOrchestratorServiceServer(registrar, service)
+			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(m.Conn(mesh.AgentGateway))})
 		})
 	})
 	group.Wait()

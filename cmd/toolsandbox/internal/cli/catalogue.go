@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/suggest"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/scenarios"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -35,6 +36,7 @@ type catalogue struct {
 	patterns  []string
 	variants  []string
 	testMode  bool
+	flags     *pflag.FlagSet
 	// places is where each scenario is written, by name, once they are loaded.
 	places map[string]string
 	// written holds each scenario as it was loaded, by name.
@@ -50,6 +52,7 @@ func (c *catalogue) registerSources(flags *pflag.FlagSet) {
 
 // register registers all flags.
 func (c *catalogue) register(flags *pflag.FlagSet) {
+	c.flags = flags
 	c.registerSources(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "names of scenarios, with * and ?; more may follow as arguments; default all")
 	flags.StringSliceVar(&c.variants, "variants", []string{plainVariant}, "how tools are shown: plain, all, or suffixes of names such as 3_distraction_tools")
@@ -76,6 +79,22 @@ func (c *catalogue) loadExpanded(args []string) ([]scenario.Expanded, error) {
 		return nil, err
 	}
 	return c.choose(all, slices.Concat(c.patterns, args))
+}
+
+// unknown says that no scenario matches a pattern, and what may help.
+func (c *catalogue) unknown(pattern string, all []scenario.Expanded) error {
+	if isOriginal(pattern) {
+		return launch.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+			pattern, c.from())
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Scenario.GetSetup().GetName()
+	}
+	if near := suggest.Nearest(pattern, names, 2); near != "" {
+		return launch.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
+	}
+	return launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
 // everything returns all variants of all scenarios, by name.
@@ -234,6 +253,12 @@ func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenar
 	if err != nil {
 		return nil, err
 	}
+	if len(patterns) == 0 && c.flags != nil && c.flags.Changed("scenarios") {
+		return nil, launch.Usage("--scenarios: empty, expected names of scenarios, with * and ?")
+	}
+	if c.testMode && len(patterns) > 0 {
+		return nil, launch.Usage("--test-mode: given with --scenarios %s: give one of them", patterns[0])
+	}
 	taken := make([]bool, len(all))
 	take := func(wants func(*scenario.Expanded) bool) (found bool) {
 		for i := range all {
@@ -255,7 +280,7 @@ func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenar
 			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Scenario.GetSetup().GetName()))
 		}) || take(func(e *scenario.Expanded) bool { return matches(e.Scenario.GetSetup().GetName()) })
 		if !found {
-			return nil, launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
+			return nil, c.unknown(pattern, all)
 		}
 	}
 	var chosen []scenario.Expanded
@@ -264,7 +289,7 @@ func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenar
 			chosen = append(chosen, all[i])
 		}
 	}
-	if len(patterns) == 0 && c.testMode {
+	if c.testMode {
 		chosen = chosen[:min(testScenarios, len(chosen))]
 	}
 	return chosen, nil

@@ -4,12 +4,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
@@ -21,7 +21,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := launch.Signals(context.Background())
 	defer stop()
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(asRun(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
@@ -57,14 +57,23 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(dashes)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return launch.Usage("%w: see --help", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return launch.FlagError(cmd.Flags(), err) })
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		for _, warning := range launch.Strays(os.Environ(), everyFlag(root), testVariable) {
+			if err := warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
+				return err
+			}
+		}
+		return launch.Swallowed(cmd.Flags())
+	}
 	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newVersion())
 	return root
 }
 
-// dashes lets every flag be written with underscores, as the original's are.
-func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+// warn prints a line that ends nothing.
+func warn(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(w, "toolsandbox: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; "))
+	return err
 }
 
 // noArguments refuses arguments as a mistake on the command line.

@@ -87,3 +87,49 @@ func TestSweepID(t *testing.T) {
 		}
 	}
 }
+
+// TestStrayVariables sets variables of no flag, of other commands and of services: only the first one is told, and the run goes on.
+func TestStrayVariables(t *testing.T) {
+	t.Setenv("TOOLSANDBOX_TRAILS", "3")
+	for _, name := range []string{"NATS_URL", "LISTEN", "TOOLHOST_DIR", "AGENTGW_ADDR", "EVALUATOR_SCORERS", "ORCHESTRATOR_NAME", "BUS_SHARDS", "NATS_PORT", "ROLLOUTS", "VECTORS"} {
+		t.Setenv("TOOLSANDBOX_"+name, "7")
+	}
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{"run", "--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}, &stdout, &stderr)
+	const want = "toolsandbox: environment variable TOOLSANDBOX_TRAILS: no flag has this name; did you mean TOOLSANDBOX_TRIALS?\n"
+	if code != 0 || !strings.HasPrefix(stderr.String(), want+"1/1 rollouts") {
+		t.Errorf("got code %d and\n%s\nwant 0 and\n%s", code, &stderr, want)
+	}
+}
+
+// TestUnreadableFlags gives values of other kinds: one line without the parser's words, and no run.
+func TestUnreadableFlags(t *testing.T) {
+	for _, test := range []struct {
+		flag, value, want string
+	}{
+		{"trials", "many", `"many" given, expected a whole number, e.g. 3`},
+		{"model-timeout", "5", `"5" given, expected a number with its unit, e.g. 5s`},
+		{"wait", "5 minutes", `"5 minutes" given, expected a number with its unit, e.g. 3s`},
+		{"temperature", "warm", `"warm" given, expected a number, e.g. 0.5`},
+		{"max-tokens", "9999999999", `"9999999999" given, which is out of range: expected a whole number, e.g. 3`},
+		{"spend-tokens", "1e6", `"1e6" given, expected a whole number, e.g. 3`},
+		{"resume", "maybe", `"maybe" given, expected true or false`},
+		{"agentgw-limit", "openai=often", `limit of openai: "often" given, expected `},
+	} {
+		args := []string{"run", "--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out")}
+		check := func(where string, args []string) {
+			t.Helper()
+			var stdout, stderr bytes.Buffer
+			code := Main(args, &stdout, &stderr)
+			if got := stderr.String(); code != 2 || !strings.HasPrefix(got, "toolsandbox: "+where+": "+test.want) || strings.Count(got, "\n") != 1 {
+				t.Errorf("got code %d and\n%s\nwant 2, %s and %s", code, got, where, test.want)
+			}
+		}
+		check("--"+test.flag, append(args, "--"+test.flag+"="+test.value))
+		t.Run(test.flag, func(t *testing.T) {
+			name := "TOOLSANDBOX_" + strings.ToUpper(strings.ReplaceAll(test.flag, "-", "_"))
+			t.Setenv(name, test.value)
+			check("environment variable "+name, args)
+		})
+	}
+}

@@ -46,6 +46,8 @@ type runOptions struct {
 	services     string
 	resume       bool
 	replay       string
+	wait         time.Duration
+	backend      string
 	asJSON       bool
 	flags        *pflag.FlagSet
 }
@@ -93,6 +95,8 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
+	flags.StringVar(&o.backend, "preferred-tool-backend", "DEFAULT", "the original's choice of tools: DEFAULT is the only one")
+	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
@@ -108,6 +112,10 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 // prepare checks the flags and returns what is to be run.
 func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if err := checkSweepID(o.sweepID); err != nil {
+		return sweep.Spec{}, err
+	}
+	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
+	if err := checkBackend(o.backend); err != nil {
 		return sweep.Spec{}, err
 	}
 	specify := o.specify
@@ -134,6 +142,9 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 
 // validate returns what is out of range in the flags that are not about what is run.
 func (o *runOptions) validate() error {
+	if o.wait < 0 {
+		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
+	}
 	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(),
 		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
 }
@@ -189,6 +200,9 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	given := givenFlags(o.flags)
 	spec, err := o.prepare(args)
 	if err != nil {
+		return err
+	}
+	if err := checkScripts(spec, stderr); err != nil {
 		return err
 	}
 	directory, record, err := o.open(args, given, spec)
@@ -257,6 +271,9 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 	if err != nil {
 		return cause(ctx, err)
 	}
+	if err := o.attend(ctx, connections.Conn(mesh.Orchestrator), planned, spec, collector.record, stderr); err != nil {
+		return cause(ctx, err)
+	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)
 	if err != nil {
 		return cause(ctx, err)
@@ -299,6 +316,9 @@ func cause(ctx context.Context, err error) error {
 func (o *runOptions) interrupted(ctx context.Context, err error, collector *collector) error {
 	if ctx.Err() == nil {
 		return err
+	}
+	if collector.planned == nil {
+		return errors.New("interrupted before the first rollout")
 	}
 	return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
 }

@@ -8,12 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
 
 var update = flag.Bool("update", false, "write golden files and the pages that commands print")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestToolsPage compares docs/tools.md with what the command prints.
 func TestToolsPage(t *testing.T) {

@@ -251,9 +251,12 @@ func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv
 	return answer, nil
 }
 
-// relayed answers another replica: nothing if the turn has to be asked again.
+// relayed answers another replica: nothing if the turn has to be asked again, or to an empty request, which only asks whether anybody is there.
 func (r *Registry) relayed(name string) func(ctx context.Context, request []byte) []byte {
 	return func(ctx context.Context, request []byte) []byte {
+		if len(request) == 0 {
+			return nil
+		}
 		act := &agentv1.ActRequest{}
 		if proto.Unmarshal(request, act) != nil {
 			return nil

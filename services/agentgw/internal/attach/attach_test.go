@@ -238,3 +238,34 @@ func TestRefusedStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestPresent asks two replicas for an agent that is attached to one of them.
+func TestPresent(t *testing.T) {
+	b := natstest.Start(t)
+	near, far := start(t, b), start(t, b)
+	present := func(r replica, name string) bool {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		there, err := r.Present(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there
+	}
+	if present(near, "mine") || present(far, "mine") {
+		t.Error("before anybody has attached itself: got somebody, want nobody")
+	}
+	leave := serve(t, near, "one")
+	for !present(near, "mine") || !present(far, "mine") { // it takes a moment until a stream is known
+	}
+	if present(far, "other") {
+		t.Error("another name: got somebody, want nobody")
+	}
+	leave()
+	for present(near, "mine") || present(far, "mine") {
+	}
+	if _, err := near.Present(t.Context(), "no name"); err == nil {
+		t.Error("a name that is none: got no error, want one")
+	}
+}

@@ -165,6 +165,9 @@ func vertexEndpoint(ctx context.Context, p *Player, base string) (wire.Endpoint,
 
 // tokens are the application default credentials of Google Cloud, found when they are first needed.
 type tokens struct {
+	// timeout bounds one request for a token.
+	timeout time.Duration
+
 	mu     sync.Mutex
 	source oauth2.TokenSource
 }
@@ -189,7 +192,7 @@ func (t *tokens) find(ctx context.Context) (oauth2.TokenSource, error) {
 		return t.source, nil
 	}
 	// The source outlives the request that needed it first.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Timeout: tokenTimeout})
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Timeout: t.timeout})
 	found, err := googleauth.FindDefaultCredentials(ctx, cloudScope)
 	if err != nil {
 		return nil, err

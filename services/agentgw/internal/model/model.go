@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -81,7 +80,7 @@ type Player struct {
 func NewPlayer(cfg Config) *Player {
 	life, abort := context.WithCancel(context.Background())
 	return &Player{
-		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{}, families: families(cfg.Dialects),
+		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{timeout: tokenTimeout}, families: families(cfg.Dialects),
 		life: life, abort: abort,
 	}
 }
@@ -201,11 +200,7 @@ func Blameless(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
 // encoding or of the record.
 func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
 	model := req.GetPlayer().GetModel()
-	base := model.GetBaseUrl()
-	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
-		return nil, nil, &provider.Failure{Detail: fmt.Sprintf("base URL %q is not among those that this gateway allows", base)}
-	}
-	to, err := fam.endpoint(ctx, p, base)
+	to, err := p.endpoint(ctx, fam, model.GetBaseUrl())
 	if err != nil {
 		return nil, nil, &provider.Failure{Detail: err.Error()}
 	}

@@ -148,8 +148,12 @@ func advice(address, message string) string {
 	switch {
 	case secure && strings.Contains(message, "first record does not look like a TLS handshake"):
 		return "; it may speak plain text, without TLS: then its address begins with grpc://"
+	case !secure && strings.Contains(message, "looked like an HTTP/1.1 header"):
+		return "; a web server may answer there"
 	case !secure && strings.Contains(message, "error reading server preface"):
 		return "; it may expect TLS: then its address begins with " + secureScheme
+	case secure && strings.Contains(message, "unknown authority"):
+		return "; --agent-ca names the file with the authority to trust"
 	}
 	return ""
 }

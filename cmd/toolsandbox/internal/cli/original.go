@@ -1,0 +1,58 @@
+package cli
+
+import (
+	_ "embed"
+	"path"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+// The command line of the original works here as it is: this file knows how it is written.
+
+// originalNames are the names of the original's scenarios, one a line, without those of their variants.
+//
+//go:embed original.txt
+var originalNames string
+
+// dashes lets every flag be written with underscores, and --scenarios as --scenario, which the original takes as well.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "scenario" {
+		name = "scenarios"
+	}
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// asRun lets a command line that begins with a flag be one of run: the original has no commands, so that its users write none.
+func asRun(args []string) []string {
+	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || args[0] == "-h" || args[0] == "--help" {
+		return args
+	}
+	return append([]string{"run"}, args...)
+}
+
+// originalPlayer takes the original's name for the kind of its players off the name of one.
+func originalPlayer(name string) string { return strings.TrimPrefix(name, "RoleImplType.") }
+
+// checkBackend refuses a set of tools that is not there. There is one.
+func checkBackend(name string) error {
+	if !strings.EqualFold(strings.TrimPrefix(name, "ToolBackend."), "DEFAULT") {
+		return launch.Usage("--preferred-tool-backend: %q given, expected DEFAULT", name)
+	}
+	return nil
+}
+
+// isOriginal says whether a pattern matches a scenario of the original or a variant of one.
+func isOriginal(pattern string) bool {
+	for _, variant := range scenario.AllVariants() {
+		for name := range strings.Lines(originalNames) {
+			if matched, err := path.Match(pattern, strings.TrimSpace(name)+variant.Suffix); err == nil && matched {
+				return true
+			}
+		}
+	}
+	return false
+}

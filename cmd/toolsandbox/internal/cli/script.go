@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"io"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// part is a role that a scenario's own script can play.
+type part struct {
+	flag    string
+	players []*agentgwv1.Player
+	script  func(*setupv1.Setup) []*worldv1.Turn
+	// lacks is what a scenario does not have, then what comes of it, then who else may play.
+	lacks, so, instead string
+}
+
+// checkScripts refuses players who play the scenarios' own scripts if no scenario has one, and warns if some have none.
+func checkScripts(spec sweep.Spec, stderr io.Writer) error {
+	if spec.Recording != nil {
+		return nil
+	}
+	return errors.Join(
+		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "the agent does nothing there", "grpc://localhost:9000"}.check(spec, stderr),
+		part{"--user", spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "the user ends the conversation there after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
+	)
+}
+
+func (p part) check(spec sweep.Spec, stderr io.Writer) error {
+	for _, player := range p.players {
+		if player.GetScripted().GetSource() != agentgwv1.Scripted_SOURCE_SCENARIO {
+			continue
+		}
+		var without []string
+		for _, scenario := range spec.Scenarios {
+			if len(p.script(scenario.GetSetup())) == 0 {
+				without = append(without, scenario.GetSetup().GetName())
+			}
+		}
+		switch n, all := len(without), len(spec.Scenarios); {
+		case n == 0:
+		case n == all:
+			return launch.Usage("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
+		default:
+			if err := warn(stderr, "%s %s: %d of %d scenarios have no %s, %s among them: %s", p.flag, player.GetName(), n, all, p.lacks, without[0], p.so); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

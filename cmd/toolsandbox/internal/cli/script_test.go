@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// importOff imports a scenario of the original, called off, which has no scripts, and returns its pack.
+func importOff(t *testing.T) (pack string) {
+	t.Helper()
+	pack = filepath.Join(t.TempDir(), "original")
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"scenario", "import", filepath.Join("testdata", "off.json"), "--out", pack}, &stdout, &stderr); code != 0 {
+		t.Fatalf("import: got code %d and %s", code, &stderr)
+	}
+	return pack
+}
+
+// TestScripts lets scenarios play their own scripts, of which none, one or all have some.
+func TestScripts(t *testing.T) {
+	off := importOff(t)
+	turns := filepath.Join(t.TempDir(), "turns.yaml")
+	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		noSolution = "toolsandbox: --agent oracle: none of the scenarios (1) has a solution: name another one, e.g. --agent grpc://localhost:9000"
+		noScript   = "--user scripted: none of the scenarios (1) has a script for the user: name another one, e.g. --user openai:gpt-4o"
+		someLack   = "toolsandbox: --agent oracle: 1 of 2 scenarios have no solution, off among them: the agent does nothing there\n" +
+			"toolsandbox: --user scripted: 1 of 2 scenarios have no script for the user, off among them: the user ends the conversation there after the agent's first answer\n"
+	)
+	for name, test := range map[string]struct {
+		args string
+		code int
+		want string
+	}{
+		"no solution":             {"--pack " + off + " --agent oracle --user scripted:" + turns, 2, noSolution + "\n"},
+		"no script":               {"--pack " + off + " --agent unhelpful", 2, "toolsandbox: " + noScript + "\n"},
+		"neither":                 {"--pack " + off + " --agent oracle", 2, noSolution + "; " + noScript + "\n"},
+		"one of two":              {"--pack " + off + " --builtin --agent oracle -s off turn_off_wifi", 0, someLack},
+		"all have what is played": {"--agent oracle turn_off_wifi", 0, ""},
+		"others play":             {"--pack " + off + " --agent unhelpful --user scripted:" + turns, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			var stdout, stderr bytes.Buffer
+			code := Main(append([]string{"run", "--out", out}, strings.Fields(test.args)...), &stdout, &stderr)
+			said, _, _ := strings.Cut(stderr.String(), "1/") // what follows is the progress
+			if code != test.code || said != test.want {
+				t.Errorf("got code %d and\n%s\nwant %d and\n%s", code, said, test.code, test.want)
+			}
+			if _, err := os.Stat(out); (err == nil) != (code == 0) {
+				t.Errorf("directory: got %v, want one only if something was played", err)
+			}
+		})
+	}
+}

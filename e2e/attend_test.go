@@ -1,0 +1,106 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// redirectTLS lets the programs that are started from now on reach a host on this machine: by a proxy, and with a certificate that they trust. Who
+// comes is not answered.
+func redirectTLS(t *testing.T, host string) {
+	t.Helper()
+	cert, key := certify(t, host)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != host+":443" {
+			t.Errorf("the proxy was asked for %s %s, want a connection to %s", r.Method, r.Host, host)
+			return
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
+			return
+		}
+		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{pair}})
+		if raw, _ := io.ReadAll(secure); len(raw) > 0 {
+			t.Errorf("%s was sent\n%s\nwant nothing", host, raw)
+		}
+	}))
+	t.Cleanup(proxy.Close)
+	t.Setenv("HTTPS_PROXY", proxy.URL)
+	t.Setenv("SSL_CERT_FILE", cert)
+}
+
+// TestAttendanceElsewhere checks players of a sweep that services elsewhere play: the gateway there needs the key and reaches the agent, not the
+// client.
+func TestAttendanceElsewhere(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "")
+	services := start(t)
+	t.Setenv("OPENAI_API_KEY", "the client's")
+	for player, want := range map[string]string{
+		"openai:m":                 "cannot be asked: no key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE (with --remote: where the agent gateway runs)\n",
+		"grpc://" + freeAddress(t): "connection refused: start it or correct its address; --wait 5m waits longer than 3s\n",
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		args := append([]string{"run", "--agent", player, "--out", out, "turn_off_wifi"}, services.ClientArgs()...)
+		code, said := attempt(t, args...)
+		if code != 1 || !strings.HasPrefix(said, "toolsandbox: --agent "+player+": ") || !strings.HasSuffix(said, want) || strings.Count(said, "\n") != 1 {
+			t.Errorf("got code %d and\n%s\nwant 1 and %s", code, said, want)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := agent.ServeListener(ctx, listener, agent.Func(switchWifiOff)); err != nil {
+			t.Error(err)
+		}
+	})
+	toolsandbox(t, append([]string{"run", "--agent", "grpc://" + listener.Addr().String(), "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}, services.ClientArgs()...)...)
+	stop()
+	serving.Wait()
+}
+
+// TestAttachedAwaited plays an agent that attaches itself after the run has said that it waits for it.
+func TestAttachedAwaited(t *testing.T) {
+	address := freeAddress(t)
+	p := sit(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.await(t, "toolsandbox: --agent attached:mine: no agent is attached yet as mine: the rollouts wait until one is\n")
+	ctx, stop := context.WithCancel(t.Context())
+	attached := make(chan error, 1)
+	go func() {
+		attached <- agent.Attach(ctx, address, "mine", agent.Func(switchWifiOff), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}()
+	if code, shown := p.leave(t); code != 0 {
+		t.Errorf("got code %d and\n%s\nwant 0", code, shown)
+	}
+	stop()
+	if err := <-attached; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

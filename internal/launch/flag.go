@@ -1,0 +1,157 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/suggest"
+)
+
+// variablePrefix begins the environment variables that set flags.
+const variablePrefix = "TOOLSANDBOX_"
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as underscores) if there is one. Call
+// it after parsing: what stands on the command line wins. (Before parsing, a flag that is a list would be added to.)
+func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var errs []error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			return
+		}
+		name := variable(flag.Name)
+		value, ok := lookup(name)
+		if !ok {
+			return
+		}
+		if err := flags.Set(flag.Name, value); err != nil {
+			errs = append(errs, Usage("environment variable %s: %w", name, refusal(flag, value, err)))
+			return
+		}
+		flag.Changed = false
+	})
+	return errors.Join(errs...)
+}
+
+// FlagError says what pflag did not like on a command line, and what was expected. flags are those that could have been meant.
+func FlagError(flags *pflag.FlagSet, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return Usage("--%s: %w", invalid.GetFlag().Name, refusal(invalid.GetFlag(), invalid.GetValue(), err))
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return Usage("--%s: no value given: see --help", missing.GetFlag().Name)
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		flags.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+		if near := suggest.Nearest(unknown.GetSpecifiedName(), names, 2); near != "" && unknown.GetSpecifiedShortnames() == "" {
+			return Usage("%w; did you mean --%s?", err, near)
+		}
+	}
+	return Usage("%w: see --help", err)
+}
+
+// Swallowed refuses a flag whose value is the name of the next flag.
+func Swallowed(flags *pflag.FlagSet) error {
+	var found error
+	flags.Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			name, long := strings.CutPrefix(value, "--")
+			short, single := strings.CutPrefix(value, "-")
+			if long && name != "" && flags.Lookup(name) != nil || single && len(short) == 1 && flags.ShorthandLookup(short) != nil {
+				found = errors.Join(found, Usage("--%s: no value given before %s", flag.Name, value))
+			}
+		}
+	})
+	return found
+}
+
+// refusal is an error about the value of a flag without the words of the parser.
+func refusal(flag *pflag.Flag, value string, err error) error {
+	expected := expectation(flag, value)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s given, which is out of range: expected %s", strconv.Quote(value), expected)
+	case expected != "":
+		return fmt.Errorf("%s given, expected %s", strconv.Quote(value), expected)
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return invalid.Unwrap()
+	}
+	return err
+}
+
+// expectation says what a flag takes, with an example; "" of a flag whose own error says it.
+func expectation(flag *pflag.Flag, value string) string {
+	example := func(otherwise string) string {
+		if slices.Contains([]string{"", "0", "0s", "1"}, flag.DefValue) {
+			return otherwise
+		}
+		return flag.DefValue
+	}
+	switch kind := flag.Value.Type(); {
+	case kind == "bool":
+		return "true or false"
+	case kind == "duration":
+		if _, err := time.ParseDuration(value + "s"); err == nil && value != "" {
+			return "a number with its unit, e.g. " + value + "s"
+		}
+		return "a number with its unit, e.g. " + example("30s")
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		return "a whole number, e.g. " + example("3")
+	case strings.HasPrefix(kind, "float"):
+		return "a number, e.g. " + example("0.5")
+	case kind == "stringSlice":
+		return `values separated by commas, e.g. a,b; one that has a comma or a quotation mark is quoted as "a,b"`
+	}
+	return ""
+}
+
+// serviceVariable ends the variables that Kubernetes sets for services: one called toolsandbox-nats makes TOOLSANDBOX_NATS_PORT.
+var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
+
+// Strays returns a warning for each variable of the environment that is called as those of flags are, while none of the named flags is meant.
+// extra are variables that are no flags.
+func Strays(environment []string, flags []string, extra ...string) []string {
+	known := slices.Clone(extra)
+	for _, flag := range flags {
+		known = append(known, variable(flag))
+	}
+	var warnings []string
+	for _, entry := range slices.Sorted(slices.Values(environment)) {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, variablePrefix) || slices.Contains(known, name) || serviceVariable.MatchString(name) {
+			continue
+		}
+		warning := fmt.Sprintf("environment variable %s: no flag has this name", name)
+		if near := suggest.Nearest(strings.TrimPrefix(name, variablePrefix), trimmed(known), 2); near != "" {
+			warning += fmt.Sprintf("; did you mean %s%s?", variablePrefix, near)
+		}
+		warnings = append(warnings, warning)
+	}
+	return warnings
+}
+
+// trimmed takes the common prefix off, so that it does not count for which name is near.
+func trimmed(variables []string) []string {
+	names := make([]string, len(variables))
+	for i, name := range variables {
+		names[i] = strings.TrimPrefix(name, variablePrefix)
+	}
+	return names
+}

@@ -1,0 +1,173 @@
+package agentgw_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// checking runs a gateway on a mesh of this process and returns what checks players there.
+func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClient {
+	t.Helper()
+	m, err := mesh.Open(t.Context(), mesh.DefaultConfig(), t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- agentgw.Run(ctx, cfg, m) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return agentgwv1.NewPlayerCheckServiceClient(m.Conn(mesh.AgentGateway))
+}
+
+// checkPlayer asks about a player; the names of states are shortened.
+func checkPlayer(t *testing.T, client agentgwv1.PlayerCheckServiceClient, p *agentgwv1.Player) (state, detail string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	answer, err := client.CheckPlayer(ctx, &agentgwv1.CheckPlayerRequest{Player: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(answer.GetState().String(), "STATE_"), answer.GetDetail()
+}
+
+// serveHealth serves a plug-in on a port of its own, whose health is what check says.
+func serveHealth(t *testing.T, healthy healthv1.HealthServer) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer(grpc.WaitForHandlers(true))
+	healthv1.RegisterHealthServer(srv, healthy)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	t.Cleanup(func() {
+		srv.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// busy is a plug-in that has no time to say how it is.
+type busy struct {
+	healthv1.UnimplementedHealthServer
+}
+
+func (busy) Check(ctx context.Context, _ *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestCheckPlayer checks players of each kind, at plug-ins that serve and do not serve health and at a web server.
+func TestCheckPlayer(t *testing.T) {
+	bare, _ := attach(t, answering(&agentv1.ActResponse{Text: "hello"}))
+	leaving := health.NewServer()
+	leaving.Shutdown()
+	asked := 0
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	web.Config.Protocols = new(http.Protocols)
+	web.Config.Protocols.SetUnencryptedHTTP2(true)
+	web.Start()
+	t.Cleanup(web.Close)
+	cfg := withKeys(map[string]string{"ANTHROPIC_API_KEY": " \n", "COHERE_API_KEY": "a\nb", "VERTEX_BASE_URL": web.URL})
+	cfg.ModelBaseURLs = []string{web.URL}
+	client := checking(t, cfg)
+	for text, test := range map[string]struct{ base, state, detail string }{
+		"oracle":             {"", "READY", ""},
+		"random":             {"", "READY", ""},
+		"unhelpful":          {"", "READY", ""},
+		"openai:m":           {web.URL, "READY", ""},
+		"vertex:m":           {"", "READY", ""},
+		"google:m":           {"http://127.0.0.1:1", "UNUSABLE", `base URL "http://127.0.0.1:1" is not among those that this gateway allows`},
+		"anthropic:m":        {"", "UNUSABLE", "no key: set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE"},
+		"cohere:m":           {"", "UNUSABLE", "the key in COHERE_API_KEY has a line break"},
+		"grpc://" + bare:     {"", "READY", ""},
+		"attached:nobody":    {"", "AWAITED", "no agent is attached yet as nobody: the rollouts wait until one is"},
+		"grpc://localhost:1": {"", "UNREACHABLE", "start it or correct its address"},
+		"grpc://" + serveHealth(t, health.NewServer()):     {"", "READY", ""},
+		"grpc://" + serveHealth(t, busy{}):                 {"", "READY", ""},
+		"grpc://" + serveHealth(t, leaving):                {"", "UNREACHABLE", "it says that it does not serve now"},
+		"grpc://" + strings.TrimPrefix(web.URL, "http://"): {"", "UNREACHABLE", "what answers there is no gRPC server"},
+	} {
+		p := play(t, agent, text)
+		if test.base != "" {
+			if err := player.SetBaseURL(p, test.base); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state, detail := checkPlayer(t, client, p)
+		if state != test.state || !strings.Contains(detail, test.detail) || (state == "READY") != (detail == "") {
+			t.Errorf("%s: got %s, %q, want %s, %q", text, state, detail, test.state, test.detail)
+		}
+	}
+	if asked != 1 { // for its health: it was taken for a plug-in
+		t.Errorf("requests to the web server: got %d, want 1", asked)
+	}
+}
+
+// TestCheckAttached attaches an agent, which is there from then on, also for the other replicas; the check does not ask it for a turn.
+func TestCheckAttached(t *testing.T) {
+	address, release, err := port.Reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := withKeys(nil)
+	cfg.AttachListen = address
+	client := checking(t, cfg)
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	stream, err := agentv1.NewAttachServiceClient(conn).Attach(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: "mine"}}); err != nil {
+		t.Fatal(err)
+	}
+	for state := ""; state != "READY"; {
+		if state, _ = checkPlayer(t, client, play(t, agent, "attached:mine")); state != "READY" && state != "AWAITED" {
+			t.Fatalf("got %s, want READY in the end", state)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if turn, err := stream.Recv(); err == nil {
+		t.Errorf("the agent got %v, want to be asked for nothing", turn)
+	}
+}

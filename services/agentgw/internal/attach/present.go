@@ -1,0 +1,26 @@
+package attach
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+)
+
+// Present says whether an agent of the name is attached to this replica or another one.
+func (r *Registry) Present(ctx context.Context, name string) (bool, error) {
+	if err := CheckName(name); err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	here := r.agents[name] != nil
+	r.mu.Unlock()
+	if here {
+		return true, nil
+	}
+	_, err := r.relay.Ask(ctx, name, nil)
+	if errors.Is(err, bus.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

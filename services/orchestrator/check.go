@@ -1,0 +1,18 @@
+package orchestrator
+
+import (
+	"context"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+// playerCheck implements PlayerCheckService for clients, who may not reach the agent gateway: it passes each question on.
+type playerCheck struct {
+	agentgwv1.UnimplementedPlayerCheckServiceServer
+	gateway agentgwv1.PlayerCheckServiceClient
+}
+
+// CheckPlayer implements PlayerCheckService.
+func (c playerCheck) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequest) (*agentgwv1.CheckPlayerResponse, error) {
+	return c.gateway.CheckPlayer(ctx, req)
+}
