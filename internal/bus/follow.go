@@ -134,7 +134,7 @@ func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
 
 // info returns a stream's state with the subjects that match a filter.
 func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.StreamInfo, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, stream, func(ctx context.Context) error {
 		info, err = b.streams[stream].Info(ctx, jetstream.WithSubjectFilter(filter))
 		return err
 	})
@@ -156,7 +156,7 @@ func (b *Bus) followFrom(
 		cfg.FilterSubjects = []string{filter}
 	}
 	var consumer jetstream.Consumer
-	err := attempt(ctx, func(ctx context.Context) (err error) {
+	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].OrderedConsumer(ctx, cfg)
 		return err
 	})

@@ -34,6 +34,9 @@ type Hold struct {
 	reason error
 }
 
+// NewHold returns a hold of a turn that may begin later.
+func NewHold(reason error) *Hold { return &Hold{reason: reason} }
+
 // Error says what the turn waits for.
 func (h *Hold) Error() string { return h.reason.Error() }
 
