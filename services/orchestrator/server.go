@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,8 +21,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// defaultPageSize is used where a request leaves the page size open.
-const defaultPageSize = 100
+// silence is how long a watch gets no result before it is told what is still to come, and how often it is told.
+const silence = 10 * time.Second
 
 // errUnknownTool says that a setup names a tool that the tool host does not have.
 var errUnknownTool = errors.New("unknown tool")
@@ -218,9 +218,14 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	if err := count(); err != nil {
 		return err
 	}
-	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
+	tell := func() error {
+		return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}})
+	}
+	if err := tell(); err != nil {
 		return err
 	}
+	quiet := time.NewTicker(silence)
+	defer quiet.Stop()
 	// What was there before the watch began is sent even if the sweep is cancelled.
 	seen, stop, end := int64(0), false, &orchestratorv1.SweepEnd{}
 	for seen < total && !(stop && seen >= progress.GetDone()) {
@@ -229,6 +234,16 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 			seen++
 			end.Cancelled = end.GetCancelled() || result.GetEnd().GetReason() == busv1.EndReason_END_REASON_CANCELLED
 			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
+				return err
+			}
+			quiet.Reset(silence)
+		case <-quiet.C:
+			playing, queued, err := s.bus.Backlog(ctx, sweep.GetId())
+			if err != nil {
+				return err
+			}
+			progress.Playing, progress.Queued = int64(playing), int64(queued)
+			if err := errors.Join(count(), tell()); err != nil {
 				return err
 			}
 		case <-on.cancelled:
@@ -252,21 +267,6 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	}
 	end.Cancelled = end.GetCancelled() || seen < total && end.GetSpent() == ""
 	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
-}
-
-// CancelSweep implements OrchestratorService.
-func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSweepRequest) (*orchestratorv1.CancelSweepResponse, error) {
-	if _, err := s.bus.Sweep(ctx, req.GetSweepId()); err != nil {
-		return nil, statusOf(err)
-	}
-	rounds, err := s.bus.Rounds(ctx, req.GetSweepId())
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	if err := s.bus.CancelSweep(ctx, req.GetSweepId(), rounds.Last()); err != nil {
-		return nil, statusOf(err)
-	}
-	return &orchestratorv1.CancelSweepResponse{}, nil
 }
 
 // GetTrajectory implements OrchestratorService.
@@ -328,53 +328,4 @@ func versions(starting []*worldv1.Table, snapshots []*busv1.Snapshot, messages i
 	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
 		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
 	})
-}
-
-// ListSweeps implements OrchestratorService.
-func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsRequest) (*orchestratorv1.ListSweepsResponse, error) {
-	ids, err := s.bus.SweepIDs(ctx)
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	slices.Sort(ids)
-	from, _ := slices.BinarySearchFunc(ids, req.GetPageToken(), func(id, token string) int {
-		if id <= token {
-			return -1
-		}
-		return strings.Compare(id, token)
-	})
-	size := int(req.GetPageSize())
-	if size == 0 {
-		size = defaultPageSize
-	}
-	response := &orchestratorv1.ListSweepsResponse{}
-	for _, id := range ids[from:min(from+size, len(ids))] {
-		info, err := s.sweepInfo(ctx, id)
-		if err != nil {
-			return nil, statusOf(err)
-		}
-		response.Sweeps = append(response.Sweeps, info)
-	}
-	if from+size < len(ids) {
-		response.NextPageToken = ids[from+size-1]
-	}
-	return response, nil
-}
-
-func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
-	sweep, err := s.bus.Sweep(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	rounds, err := s.bus.Rounds(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	info := &orchestratorv1.SweepInfo{Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}}
-	if info.Progress.Done, err = s.finished(ctx, id, rounds); err != nil {
-		return nil, err
-	}
-	last, err := s.bus.Cancelled(ctx, id)
-	info.Cancelled = last >= rounds.Last()
-	return info, err
 }

@@ -56,7 +56,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	}
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return launch.Usage("%w: see --help", err) })
-	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore())
+	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep())
 	return root
 }
 

@@ -150,9 +150,7 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 			return 0, err
 		}
 		if done == 0 {
-			if total, done, err = s.create(ctx); err != nil || done == 0 {
-				return total, err
-			}
+			return s.create(ctx) // results that there are by now are its own: the request may have been repeated
 		}
 		if !s.Derived(s.ID()) {
 			return 0, ErrRanBefore
@@ -183,31 +181,31 @@ func (s *Sweep) done(ctx context.Context) (int, error) {
 // unless it has begun, everything is played again that the infrastructure or a cancellation left without a score.
 func (s *Sweep) Resume(ctx context.Context, id string, round int32) (total int, err error) {
 	s.request.SweepId, s.request.Round = id, round
-	total, _, err = s.create(ctx)
-	return total, err
+	return s.create(ctx)
 }
 
-func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
+func (s *Sweep) create(ctx context.Context) (total int, err error) {
 	if err := s.bring(ctx); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	response, err := s.orchestrator.CreateSweep(ctx, s.request)
 	if err != nil {
-		return 0, 0, plain("create sweep", err)
+		return 0, plain("create sweep", err)
 	}
-	return int(response.GetTotal()), int(response.GetDone()), nil
+	return int(response.GetTotal()), nil
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not.
-func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) error {
-	return Watch(ctx, s.orchestrator, s.ID(), nil, handle)
+// It calls progress as the function Watch does.
+func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
+	return Watch(ctx, s.orchestrator, s.ID(), progress, handle)
 }
 
 // errEnded says that a watch has got its last event.
 var errEnded = errors.New("the sweep has ended")
 
-// Watch follows a sweep by its id as Sweep.Watch does. Before that, and when a lost connection was made again, it calls progress, unless that is nil. A
-// watch that breaks begins with the first result again: handle is not told of those that it was told of.
+// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, when it begins, when it begins again because it broke, and
+// whenever there was no result for a while. A watch that begins again gets all results again: handle is called with the new ones only.
 func Watch(
 	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string,
 	progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error,
