@@ -127,6 +127,9 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
 		err := request(bounded)
 		done()
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
+		}
 		if !unsure(err) {
 			return err
 		}

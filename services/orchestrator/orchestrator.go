@@ -45,6 +45,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		tools:    toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
 		sessions: sessions,
 		done:     ctx.Done(),
+		silence:  silence,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

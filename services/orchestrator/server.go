@@ -21,7 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// silence is how long a watch gets no result before it is told what is still to come, and how often it is told.
+// silence is server.silence of a process.
 const silence = 10 * time.Second
 
 // errUnknownTool says that a setup names a tool that the tool host does not have.
@@ -35,6 +35,8 @@ type server struct {
 	// sessions returns the tool host that owns a session.
 	sessions func(sessionID string) toolhostv1.ToolHostServiceClient
 	done     <-chan struct{} // closed when the process stops
+	// silence is how long a watch gets no result before it is told what is still to come, and how often it is told.
+	silence time.Duration
 }
 
 // statusOf maps what the logic returns to gRPC codes.
@@ -224,7 +226,7 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	if err := tell(); err != nil {
 		return err
 	}
-	quiet := time.NewTicker(silence)
+	quiet := time.NewTicker(s.silence)
 	defer quiet.Stop()
 	// What was there before the watch began is sent even if the sweep is cancelled.
 	seen, stop, end := int64(0), false, &orchestratorv1.SweepEnd{}
@@ -236,14 +238,15 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
 				return err
 			}
-			quiet.Reset(silence)
+			quiet.Reset(s.silence)
 		case <-quiet.C:
-			playing, queued, err := s.bus.Backlog(ctx, sweep.GetId())
-			if err != nil {
+			if err := s.backlog(ctx, sweep.GetId(), progress); err != nil {
 				return err
 			}
-			progress.Playing, progress.Queued = int64(playing), int64(queued)
-			if err := errors.Join(count(), tell()); err != nil {
+			if err := count(); err != nil {
+				return err
+			}
+			if err := tell(); err != nil {
 				return err
 			}
 		case <-on.cancelled:
@@ -267,6 +270,13 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	}
 	end.Cancelled = end.GetCancelled() || seen < total && end.GetSpent() == ""
 	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
+}
+
+// backlog adds to a sweep's progress what becomes of the rollouts that have no result.
+func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
+	playing, queued, err := s.bus.Backlog(ctx, sweepID)
+	progress.Playing, progress.Queued = int64(playing), int64(queued)
+	return err
 }
 
 // GetTrajectory implements OrchestratorService.
