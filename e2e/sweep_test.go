@@ -178,5 +178,5 @@ func TestSweepCommands(t *testing.T) {
 		fails(t, `ID: missing`, append([]string{"sweep", verb}, at...)...)
 	}
 	fails(t, "--remote: false given, expected true", "sweep", "list", "--remote=false")
-	fails(t, "orchestrator at 127.0.0.1:1 cannot be reached", "sweep", "list", "--orchestrator-addr", "127.0.0.1:1", "--wait", "200ms")
+	fails(t, "orchestrator at 127.0.0.1:1 cannot be reached", "sweep", "list", "--orchestrator-addr", "127.0.0.1:1", "--remote-wait", "200ms")
 }

@@ -29,7 +29,7 @@ func TestClientRepeats(t *testing.T) {
 		"away":      {slices.Repeat([]error{status.Error(codes.Unavailable, "away")}, 100), codes.OK, 101, ""},
 		"slow":      {[]error{status.Error(codes.DeadlineExceeded, "slow"), status.Error(codes.Canceled, "stopping")}, codes.OK, 3, ""},
 		"refused":   {[]error{status.Error(codes.NotFound, "none")}, codes.NotFound, 1, "none"},
-		"away long": {slices.Repeat([]error{status.Error(codes.Unavailable, "stream SETUP does not answer")}, 1e6), codes.Unavailable, 603, "evaluator at 127.0.0.1:7404 has not answered for 10m0s (--wait): stream SETUP does not answer"},
+		"away long": {slices.Repeat([]error{status.Error(codes.Unavailable, "stream SETUP does not answer")}, 1e6), codes.Unavailable, 603, "evaluator at 127.0.0.1:7404 has not answered for 10m0s (--remote-wait): stream SETUP does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

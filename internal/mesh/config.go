@@ -74,7 +74,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 // RegisterClientFlags adds the flags that a client of a running installation needs.
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
-	fs.DurationVar(&c.Wait, "wait", c.Wait, "with --remote: how long to wait for a service that is away or cannot answer, before the command fails")
+	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: how long to wait for a service that is away or cannot answer, before the command fails")
 }
 
 // registerPeers adds the flags that services and clients have.
@@ -93,7 +93,7 @@ func (c Config) Validate() error {
 	case c.MaxMessageBytes < 1<<16:
 		return fmt.Errorf("--max-message-bytes: %d given, expected at least 65536", c.MaxMessageBytes)
 	case c.Wait <= 0:
-		return fmt.Errorf("--wait: %s given, expected more than 0", c.Wait)
+		return fmt.Errorf("--remote-wait: %s given, expected more than 0", c.Wait)
 	case c.Grace < 0:
 		return fmt.Errorf("--grace: %s given, expected 0 or more", c.Grace)
 	case (c.TLSCert == "") != (c.TLSKey == ""):

@@ -177,7 +177,7 @@ func (c *call) end(err error) error {
 			if code == codes.DeadlineExceeded && c.reason != "" {
 				said = c.reason
 			}
-			return fmt.Sprintf("%s at %s has not answered for %s (--wait): %s", c.waits.service, c.waits.address, time.Since(c.began).Round(time.Second), said)
+			return fmt.Sprintf("%s at %s has not answered for %s (--remote-wait): %s", c.waits.service, c.waits.address, time.Since(c.began).Round(time.Second), said)
 		})
 	}
 	return err
