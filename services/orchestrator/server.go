@@ -21,8 +21,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// silence is server.silence of a process.
-const silence = 10 * time.Second
+const (
+	// silence is server.silence of a process.
+	silence = 5 * time.Second
+	// backlogTimeout bounds counting what is still to come. A watch that cannot be told has lost NATS, and has to know.
+	backlogTimeout = 3 * time.Second
+)
 
 // errUnknownTool says that a setup names a tool that the tool host does not have.
 var errUnknownTool = errors.New("unknown tool")
@@ -274,6 +278,8 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 
 // backlog adds to a sweep's progress what becomes of the rollouts that have no result.
 func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
+	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
+	defer cancel()
 	playing, queued, err := s.bus.Backlog(ctx, sweepID)
 	progress.Playing, progress.Queued = int64(playing), int64(queued)
 	return err

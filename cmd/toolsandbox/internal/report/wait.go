@@ -12,11 +12,18 @@ import (
 const waitEvery = time.Minute
 
 // Wait tells what a run waits for that gets no result. The zero value has told nothing. It is not safe for concurrent use.
-type Wait struct{ told time.Time }
+type Wait struct {
+	silent int // times that the orchestrator told how far the sweep is, since the last result
+	told   time.Time
+}
 
-// Tell prints what an orchestrator says that is still to come, unless that was told a moment ago. Of a watch that has just begun it says nothing.
+// Tell prints what an orchestrator says that is still to come, the second time that it says so without a result in between, and then once a minute.
 func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
-	if progress.GetPlaying()+progress.GetQueued() == 0 || time.Since(w.told) < waitEvery {
+	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just begun
+		w.silent = 0
+		return
+	}
+	if w.silent++; w.silent < 2 || time.Since(w.told) < waitEvery {
 		return
 	}
 	w.told = time.Now()
@@ -28,4 +35,4 @@ func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
 }
 
 // Over notes that a result has come.
-func (w *Wait) Over() { w.told = time.Time{} }
+func (w *Wait) Over() { *w = Wait{} }

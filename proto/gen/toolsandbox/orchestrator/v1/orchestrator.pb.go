@@ -465,7 +465,7 @@ type isWatchSweepResponse_Event interface {
 }
 
 type WatchSweepResponse_Progress struct {
-	// First event, and again whenever there was none for 10 s.
+	// First event, and again whenever there was none for 5 s.
 	Progress *SweepProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
