@@ -28,6 +28,9 @@ var ErrNotFound = errors.New("not on the bus")
 // ErrExists says that something else is stored under the name already.
 var ErrExists = errors.New("already on the bus with other content")
 
+// ErrAway says that NATS did not answer for a stream: it may later.
+var ErrAway = errors.New("NATS does not answer")
+
 // documentCacheSize bounds how many decoded setups and evaluations stay in memory, each.
 const documentCacheSize = 4096
 

@@ -82,7 +82,7 @@ func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Res
 // read stays in the server's count of those to come. A message may be visited more than once.
 func (b *Bus) readAll(ctx context.Context, stream, filter string, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
-	err := attempt(ctx, func(ctx context.Context) (err error) {
+	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
 			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Minute,
 		})
@@ -146,7 +146,7 @@ func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
 
 // info returns a stream's state with the subjects that match a filter.
 func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.StreamInfo, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, stream, func(ctx context.Context) error {
 		info, err = b.streams[stream].Info(ctx, jetstream.WithSubjectFilter(filter))
 		return err
 	})
@@ -168,7 +168,7 @@ func (b *Bus) followFrom(
 		cfg.FilterSubjects = []string{filter}
 	}
 	var consumer jetstream.Consumer
-	err := attempt(ctx, func(ctx context.Context) (err error) {
+	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].OrderedConsumer(ctx, cfg)
 		return err
 	})

@@ -112,7 +112,7 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 // repeat.
 func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
-		if err := attempt(ctx, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
+		if err := attempt(ctx, jobStream, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
 			return fmt.Errorf("queue jobs: %w", err)
 		}
 	}

@@ -9,7 +9,10 @@ import (
 )
 
 // ledgerBucket holds documents that several processes change.
-const ledgerBucket = "LEDGER"
+const (
+	ledgerBucket = "LEDGER"
+	ledgerStream = "KV_" + ledgerBucket
+)
 
 // Ledger is a set of small documents that several processes change by compare-and-swap. They stay as long as results do.
 type Ledger struct {
@@ -20,7 +23,7 @@ type Ledger struct {
 func (b *Bus) OpenLedger(ctx context.Context) (*Ledger, error) {
 	like := b.streams[resultStream].CachedInfo().Config
 	var kv jetstream.KeyValue
-	err := attempt(ctx, func(ctx context.Context) (err error) {
+	err := attempt(ctx, ledgerStream, func(ctx context.Context) (err error) {
 		kv, err = b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: ledgerBucket, TTL: like.MaxAge, Replicas: like.Replicas, Storage: jetstream.FileStorage,
 		})
@@ -34,7 +37,7 @@ func (b *Bus) OpenLedger(ctx context.Context) (*Ledger, error) {
 
 // Read returns a document and its revision, nil and 0 if there is none. A name is letters, digits, '-', '_' and '.'.
 func (l *Ledger) Read(ctx context.Context, name string) (raw []byte, revision uint64, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, ledgerStream, func(ctx context.Context) error {
 		entry, err := l.kv.Get(ctx, name)
 		if err == nil {
 			raw, revision = entry.Value(), entry.Revision()
@@ -53,7 +56,7 @@ func (l *Ledger) Read(ctx context.Context, name string) (raw []byte, revision ui
 // Write stores a document if the given revision is still its last, else it fails with ErrFenced. It may do so too after having
 // stored it, if the first acknowledgement was lost: a document has to tell whose change it holds.
 func (l *Ledger) Write(ctx context.Context, name string, raw []byte, revision uint64) error {
-	err := attempt(ctx, func(ctx context.Context) error {
+	err := attempt(ctx, ledgerStream, func(ctx context.Context) error {
 		_, err := l.kv.Update(ctx, name, raw, revision)
 		return err
 	})

@@ -51,11 +51,11 @@ func (b *Bus) Jobs(ctx context.Context, sweepID string, lease time.Duration) (qu
 		})
 		return err
 	}
-	err = attempt(ctx, open)
+	err = attempt(ctx, jobStream, open)
 	if excluded(err) {
-		err = attempt(ctx, func(ctx context.Context) error { return b.streams[jobStream].DeleteConsumer(ctx, firstJobConsumer) })
+		err = attempt(ctx, jobStream, func(ctx context.Context) error { return b.streams[jobStream].DeleteConsumer(ctx, firstJobConsumer) })
 		if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) { // not found: another process was first
-			err = attempt(ctx, open)
+			err = attempt(ctx, jobStream, open)
 		}
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func excluded(err error) bool {
 // come. So it is after the stream, but not the server's record of what was done, has lost its tail.
 func (b *Bus) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
 	name := jobConsumer + sweepID
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, name)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (b *Bus) announce(jobs []*busv1.Job) error {
 func (b *Bus) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	sweeps, counted := b.countedSweeps(ctx)
 	var stored uint64
-	err := attempt(ctx, func(ctx context.Context) error {
+	err := attempt(ctx, jobStream, func(ctx context.Context) error {
 		info, err := b.streams[jobStream].Info(ctx)
 		if err == nil {
 			stored = info.State.Msgs

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -114,24 +115,50 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// attempt makes a request until it is answered: with anything but a lost answer it returns at once. Requests are made anew,
-// so each must be safe to repeat.
-func attempt(ctx context.Context, request func(ctx context.Context) error) error {
+// attempt makes a request to a stream until it is answered: with anything but a lost answer it returns at once. Requests are made anew,
+// so each must be safe to repeat. The error is ErrAway if no answer came.
+func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
 	for begun := time.Now(); ; {
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
 		err := request(bounded)
 		done()
-		if !unsure(err) || time.Since(begun) > patience {
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
+		}
+		if !unsure(err) {
 			return err
+		}
+		if time.Since(begun) > patience {
+			return away(stream, err)
 		}
 		timer := time.NewTimer(retryDelay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return err
+			return away(stream, err)
 		case <-timer.C:
 		}
 	}
+}
+
+// away says which stream did not answer, and what to do.
+func away(stream string, err error) error {
+	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrAway, stream, err)
+}
+
+// streamOf returns the name of the stream that a subject belongs to.
+func streamOf(subject string) string {
+	kind, rest, _ := strings.Cut(subject, ".")
+	shard, _, _ := strings.Cut(rest, ".")
+	switch kind {
+	case "bus":
+		return "BUS_" + shard
+	case "snapshot":
+		return "SNAPSHOT_" + shard
+	case "exchange", "answer":
+		return recordingStream
+	}
+	return strings.ToUpper(kind)
 }
 
 // unsure says whether a request failed in a way that leaves open whether the server acted on it.
@@ -152,7 +179,7 @@ func unsure(err error) bool {
 // whether an earlier one may be what is stored.
 func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
 	attempts := 0
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, streamOf(subject), func(ctx context.Context) error {
 		attempts++
 		ack, err := b.js.PublishMsg(ctx, message(ctx, subject, raw), opts...)
 		if err == nil {
@@ -209,21 +236,21 @@ func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, b
 
 // purge removes all messages of a subject.
 func (b *Bus) purge(ctx context.Context, stream, subject string) error {
-	return attempt(ctx, func(ctx context.Context) error {
+	return attempt(ctx, stream, func(ctx context.Context) error {
 		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject))
 	})
 }
 
 // purgeOlder removes all messages of a subject but the newest.
 func (b *Bus) purgeOlder(ctx context.Context, stream, subject string) error {
-	return attempt(ctx, func(ctx context.Context) error {
+	return attempt(ctx, stream, func(ctx context.Context) error {
 		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeKeep(1))
 	})
 }
 
 // last returns the last message of a subject, ErrNotFound if there is none.
 func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetLastMsgForSubject(ctx, subject)
 		return err
 	})
@@ -235,7 +262,7 @@ func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.
 
 // at returns the message with a sequence, ErrNotFound if there is none any more.
 func (b *Bus) at(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, sequence)
 		return err
 	})
@@ -263,7 +290,7 @@ func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *j
 }
 
 func (b *Bus) next(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
-	err = attempt(ctx, func(ctx context.Context) error {
+	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 		return err
 	})

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -110,22 +112,18 @@ func watch(ctx context.Context, client orchestratorv1.OrchestratorServiceClient,
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	results := make(map[string]*busv1.Result)
-	stream, err := client.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: sweep})
-	if err != nil {
-		return nil, fmt.Errorf("watch sweep: %w", err)
-	}
-	for {
-		event, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF), event.GetEnd() != nil:
-			return results, nil
-		case err != nil:
-			return results, fmt.Errorf("watch sweep: %w", err)
-		}
+	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.WatchSweepResponse], error) {
+		return client.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: sweep})
+	}, nil, func(event *orchestratorv1.WatchSweepResponse) error {
 		if result := event.GetResult(); result != nil {
 			results[result.GetRollout().GetScenario()] = result
 		}
+		return nil
+	})
+	if err != nil {
+		return results, fmt.Errorf("watch sweep: %w", err)
 	}
+	return results, nil
 }
 
 // scripted returns a player who plays a scenario's own script.

@@ -16,6 +16,8 @@ type Config struct {
 	Service Service
 	// Remote makes Open join an installation that runs elsewhere instead of making one in this process.
 	Remote bool
+	// Wait is how long a client of services elsewhere waits for one that is away.
+	Wait time.Duration
 	// Listen is the address that this process's service listens on.
 	Listen string
 	// NATSURL is the NATS server, or several separated by commas.
@@ -48,13 +50,14 @@ func DefaultConfig() Config {
 		Evaluators:      []string{"127.0.0.1:7404"},
 		MaxMessageBytes: 64 << 20,
 		Grace:           2 * time.Second,
+		Wait:            10 * time.Minute,
 		Bus:             bus.DefaultConfig(),
 	}
 }
 
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	c.RegisterClientFlags(fs)
+	c.registerPeers(fs)
 	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on; default: the address of this service (see --*-addr)")
 	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS server, or several separated by commas")
 	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
@@ -70,6 +73,12 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // RegisterClientFlags adds the flags that a client of a running installation needs.
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
+	c.registerPeers(fs)
+	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: how long to wait for a service that is away or cannot answer, before the command fails")
+}
+
+// registerPeers adds the flags that services and clients have.
+func (c *Config) registerPeers(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Orchestrators, "orchestrator-addr", c.Orchestrators, "address of the orchestrator")
 	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "address of the evaluator")
 	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert, "PEM file with this process's certificate; turns TLS on")
@@ -83,6 +92,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.MaxMessageBytes < 1<<16:
 		return fmt.Errorf("--max-message-bytes: %d given, expected at least 65536", c.MaxMessageBytes)
+	case c.Wait <= 0:
+		return fmt.Errorf("--remote-wait: %s given, expected more than 0", c.Wait)
 	case c.Grace < 0:
 		return fmt.Errorf("--grace: %s given, expected 0 or more", c.Grace)
 	case (c.TLSCert == "") != (c.TLSKey == ""):

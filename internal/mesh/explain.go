@@ -18,7 +18,7 @@ func (m *Mesh) explainStream(srv any, stream grpc.ServerStream, _ *grpc.StreamSe
 	return m.explain(handler(srv, stream))
 }
 
-// explain adds to what a call failed with that NATS is away, where that may be why.
+// explain adds to what a call failed with that NATS is away, where that may be why: then it may be repeated.
 func (m *Mesh) explain(err error) error {
 	if err == nil || m.nats == nil || m.nats.IsConnected() {
 		return err
@@ -33,6 +33,7 @@ func (m *Mesh) explain(err error) error {
 		return err
 	}
 	stated := failed.Proto()
+	stated.Code = int32(codes.Unavailable)
 	stated.Message += fmt.Sprintf(": NATS at %s cannot be reached from there", redact(m.cfg.NATSURL))
 	return status.FromProto(stated).Err()
 }

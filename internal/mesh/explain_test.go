@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-lost
-	want := plain + ": NATS at nats://" + address + " cannot be reached from there"
+	want := "rpc error: code = Unavailable desc = store it: NATS at nats://" + address + " cannot be reached from there"
 	if err := call(codes.DeadlineExceeded); err == nil || err.Error() != want {
 		t.Errorf("without NATS: got %v, want %s", err, want)
 	}

@@ -128,6 +128,9 @@ func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOpti
 			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},
 			MinConnectTimeout: dialMaxDelay,
 		}))
+	if w.patience > 0 {
+		options = append(options, grpc.WithDisableRetry()) // waits repeats
+	}
 	if t.Enabled() {
 		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
 	}

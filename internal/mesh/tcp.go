@@ -47,6 +47,9 @@ func (t *tcp) dial(s Service) ([]*grpc.ClientConn, error) {
 	var conns []*grpc.ClientConn
 	for _, address := range t.cfg.addresses(s) {
 		w := &waits{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
+		if w.client {
+			w.patience = t.cfg.Wait
+		}
 		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
 		target := address
 		if !strings.Contains(address, "://") {

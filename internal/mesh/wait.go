@@ -22,15 +22,17 @@ const (
 	noticeEvery = time.Minute
 )
 
-// waits tells the log what the calls to one address of a service wait for: for a connection, or for what makes the service say that it is
-// tried again. It is told soon, again and again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
+// waits makes the calls to one address of a service wait, and tells the log what for: for a connection, or for what makes the service say that it
+// is tried again. It is told soon, again and again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
 type waits struct {
 	service Service
 	// address is where the service is reached; empty in this process.
 	address string
 	// client says that nothing but the answer is waited for here, so that a late one is told too.
 	client bool
-	logger *slog.Logger
+	// patience is how long a client repeats a call that has no deadline of its own; 0 makes it once.
+	patience time.Duration
+	logger   *slog.Logger
 
 	waiting atomic.Bool // the log was told, and not of the end
 
@@ -46,11 +48,23 @@ func (w *waits) options() []grpc.DialOption {
 
 func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ctx, c := w.begin(ctx, conn)
-	return c.end(invoke(ctx, method, req, reply, conn, opts...))
+	return c.end(c.repeat(ctx, func(ctx context.Context, limit time.Duration) error {
+		if _, limited := ctx.Deadline(); !limited {
+			bounded, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			ctx = bounded
+		}
+		return invoke(ctx, method, req, reply, conn, opts...)
+	}))
 }
 
-// stream follows the call until it has a connection: what comes on it may be long in coming.
+// stream follows the call until it has a connection: what comes on it may be long in coming. A client's call is followed until something comes.
 func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if w.patience > 0 && !desc.ClientStreams {
+		return &reading{waits: w, conn: conn, ctx: ctx, open: func(ctx context.Context) (grpc.ClientStream, error) {
+			return stream(ctx, desc, conn, method, opts...)
+		}}, nil
+	}
 	ctx, c := w.begin(ctx, conn)
 	s, err := stream(ctx, desc, conn, method, opts...)
 	return s, c.end(err)
@@ -77,7 +91,10 @@ type callKey struct{}
 
 func (w *waits) begin(ctx context.Context, conn connection) (context.Context, *call) {
 	c := &call{waits: w, conn: conn, began: time.Now()}
-	c.deadline, _ = ctx.Deadline()
+	var limited bool
+	if c.deadline, limited = ctx.Deadline(); !limited && w.patience > 0 {
+		c.deadline = c.began.Add(w.patience)
+	}
 	if w.client || conn.GetState() != connectivity.Ready {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -152,12 +169,25 @@ func (c *call) end(err error) error {
 	case err == nil:
 		c.waits.answered()
 	case c.waits.address != "" && (code == codes.Unavailable || code == codes.DeadlineExceeded) && c.conn.GetState() != connectivity.Ready:
-		stated := status.Convert(err).Proto()
-		stated.Message = fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr",
-			c.waits.service, c.waits.address, stated.GetMessage(), c.waits.service)
-		return status.FromProto(stated).Err()
+		return restated(err, func(said string) string {
+			return fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr", c.waits.service, c.waits.address, said, c.waits.service)
+		})
+	case c.waits.patience > 0 && again(code):
+		return restated(err, func(said string) string {
+			if code == codes.DeadlineExceeded && c.reason != "" {
+				said = c.reason
+			}
+			return fmt.Sprintf("%s at %s has not answered for %s (--remote-wait): %s", c.waits.service, c.waits.address, time.Since(c.began).Round(time.Second), said)
+		})
 	}
 	return err
+}
+
+// restated returns a gRPC error with another message.
+func restated(err error, message func(said string) string) error {
+	stated := status.Convert(err).Proto()
+	stated.Message = message(stated.GetMessage())
+	return status.FromProto(stated).Err()
 }
 
 // tell says what is waited for, unless that was said a moment ago. since is when the call began.

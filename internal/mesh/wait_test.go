@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -41,9 +42,15 @@ func (l *late) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_Watc
 // client serves l in a bubble of synctest and returns a client of it, and what its log was told at which time.
 func (l *late) client(t *testing.T, w *waits) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
+	return serveHealth(t, l, &l.reached, w)
+}
+
+// serveHealth is client for any service that is there once it is reached.
+func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bool, w *waits) (client healthv1.HealthClient, told func() []string) {
+	t.Helper()
 	listener := bufconn.Listen(bufferBytes)
-	srv := grpc.NewServer(grpc.WaitForHandlers(true))
-	healthv1.RegisterHealthServer(srv, l)
+	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum}))
+	healthv1.RegisterHealthServer(srv, service)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
 	began := time.Now()
@@ -57,7 +64,7 @@ func (l *late) client(t *testing.T, w *waits) (client healthv1.HealthClient, tol
 	}}))
 	options := append(clientOptions(DefaultConfig(), nil, w), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			if !l.reached.Load() {
+			if !reached.Load() {
 				return nil, errors.New("connection refused")
 			}
 			return listener.DialContext(ctx)

@@ -39,17 +39,21 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, server.models.Abort)()
-	attached := make(chan error, 1)
+	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
 		attached <- server.serveAttached(ctx, cfg, m.Logger(mesh.AgentGateway))
+	}()
+	go func() {
+		defer cancel()
+		followed <- m.Bus().FollowCancellations(ctx, server.ended.tell)
 	}()
 	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
 		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: server})
 	})
 	cancel()
-	return errors.Join(err, <-attached)
+	return errors.Join(err, <-attached, <-followed)
 }
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at once.

@@ -75,6 +75,7 @@ type Server struct {
 	natives *lru.Cache[turnKey, *model.Past]
 	views   *views
 	turns   turns
+	ended   cancellations
 	tracer  trace.Tracer
 }
 
@@ -142,7 +143,10 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	kept, err := s.views.complete(req)
 	var response *agentgwv1.RespondResponse
 	if err == nil {
-		response, err = s.respond(ctx, req)
+		turn, end := s.ended.begin(ctx, req)
+		response, err = s.respond(turn, req)
+		err = held(turn, err)
+		end()
 	}
 	if hold, held := errors.AsType[*model.Hold](err); held {
 		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil

@@ -30,6 +30,8 @@ func statusOf(err error) error {
 		return nil
 	case errors.Is(err, bus.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, bus.ErrAway):
+		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, errInput):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):

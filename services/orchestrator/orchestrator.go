@@ -45,6 +45,8 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		bus:   m.Bus(),
 		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
 		done:  ctx.Done(),
+
+		silence: silence,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

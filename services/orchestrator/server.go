@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,8 +19,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// defaultPageSize is used where a request leaves the page size open.
-const defaultPageSize = 100
+const (
+	// silence is server.silence of a process.
+	silence = 5 * time.Second
+	// backlogTimeout bounds counting what is still to come. A watch that cannot be told has lost NATS, and has to know.
+	backlogTimeout = 3 * time.Second
+)
 
 // errUnknownTool says that a setup names a tool that the tool host does not have.
 var errUnknownTool = errors.New("unknown tool")
@@ -31,6 +35,8 @@ type server struct {
 	bus   *bus.Bus
 	tools toolhostv1.ToolHostServiceClient
 	done  <-chan struct{} // closed when the process stops
+	// silence is how long a watch gets no result before it is told what is still to come, and how often it is told.
+	silence time.Duration
 }
 
 // statusOf maps what the logic returns to gRPC codes.
@@ -40,6 +46,8 @@ func statusOf(err error) error {
 		return nil
 	case errors.Is(err, bus.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, bus.ErrAway):
+		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, bus.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())
 	case errors.Is(err, errUnknownTool):
@@ -212,9 +220,14 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	if err := count(); err != nil {
 		return err
 	}
-	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
+	tell := func() error {
+		return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}})
+	}
+	if err := tell(); err != nil {
 		return err
 	}
+	quiet := time.NewTicker(s.silence)
+	defer quiet.Stop()
 	// What was there before the watch began is sent even if the sweep is cancelled.
 	seen, stop, end := int64(0), false, &orchestratorv1.SweepEnd{}
 	for seen < total && !(stop && seen >= progress.GetDone()) {
@@ -223,6 +236,17 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 			seen++
 			end.Cancelled = end.GetCancelled() || result.GetEnd().GetReason() == busv1.EndReason_END_REASON_CANCELLED
 			if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
+				return err
+			}
+			quiet.Reset(s.silence)
+		case <-quiet.C:
+			if err := s.backlog(ctx, sweep.GetId(), progress); err != nil {
+				return err
+			}
+			if err := count(); err != nil {
+				return err
+			}
+			if err := tell(); err != nil {
 				return err
 			}
 		case <-on.cancelled:
@@ -248,66 +272,11 @@ func (s *server) relay(ctx context.Context, sweep *busv1.Sweep, on happenings, s
 	return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: end}})
 }
 
-// CancelSweep implements OrchestratorService.
-func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSweepRequest) (*orchestratorv1.CancelSweepResponse, error) {
-	if _, err := s.bus.Sweep(ctx, req.GetSweepId()); err != nil {
-		return nil, statusOf(err)
-	}
-	rounds, err := s.bus.Rounds(ctx, req.GetSweepId())
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	if err := s.bus.CancelSweep(ctx, req.GetSweepId(), rounds.Last()); err != nil {
-		return nil, statusOf(err)
-	}
-	return &orchestratorv1.CancelSweepResponse{}, nil
-}
-
-// ListSweeps implements OrchestratorService.
-func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsRequest) (*orchestratorv1.ListSweepsResponse, error) {
-	ids, err := s.bus.SweepIDs(ctx)
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	slices.Sort(ids)
-	from, _ := slices.BinarySearchFunc(ids, req.GetPageToken(), func(id, token string) int {
-		if id <= token {
-			return -1
-		}
-		return strings.Compare(id, token)
-	})
-	size := int(req.GetPageSize())
-	if size == 0 {
-		size = defaultPageSize
-	}
-	response := &orchestratorv1.ListSweepsResponse{}
-	for _, id := range ids[from:min(from+size, len(ids))] {
-		info, err := s.sweepInfo(ctx, id)
-		if err != nil {
-			return nil, statusOf(err)
-		}
-		response.Sweeps = append(response.Sweeps, info)
-	}
-	if from+size < len(ids) {
-		response.NextPageToken = ids[from+size-1]
-	}
-	return response, nil
-}
-
-func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
-	sweep, err := s.bus.Sweep(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	rounds, err := s.bus.Rounds(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	info := &orchestratorv1.SweepInfo{Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}}
-	if info.Progress.Done, err = s.finished(ctx, id, rounds); err != nil {
-		return nil, err
-	}
-	last, err := s.bus.Cancelled(ctx, id)
-	info.Cancelled = last >= rounds.Last()
-	return info, err
+// backlog adds to a sweep's progress what becomes of the rollouts that have no result.
+func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
+	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
+	defer cancel()
+	playing, queued, err := s.bus.Backlog(ctx, sweepID)
+	progress.Playing, progress.Queued = int64(playing), int64(queued)
+	return err
 }

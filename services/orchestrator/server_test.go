@@ -96,8 +96,14 @@ func (i *installation) serve(t *testing.T, s mesh.Service, register func(grpc.Se
 // installServer serves the orchestrator without a worker.
 func installServer(t *testing.T) *installation {
 	t.Helper()
+	return installSilent(t, silence)
+}
+
+// installSilent is installServer for an orchestrator whose watches are told after a time of silence what is still to come.
+func installSilent(t *testing.T, after time.Duration) *installation {
+	t.Helper()
 	i := install(t)
-	service := &server{bus: i.Bus(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost)), done: i.ctx.Done()}
+	service := &server{bus: i.Bus(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost)), done: i.ctx.Done(), silence: after}
 	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
@@ -384,10 +390,14 @@ func TestWatchSweepCancelledTooLate(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one"))
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
-	if _, err := i.client.CancelSweep(within(t), &orchestratorv1.CancelSweepRequest{SweepId: "s"}); err != nil {
-		t.Fatal(err)
+	response, err := i.client.CancelSweep(within(t), &orchestratorv1.CancelSweepRequest{SweepId: "s"})
+	if err != nil || response.GetSweep().GetCancelled() || response.GetSweep().GetProgress().GetDone() != 1 {
+		t.Errorf("CancelSweep: got %v, %v, want a sweep that ended and is not cancelled", response, err)
 	}
 	expect(t, i.watch(t), "1 of 1", "s.0", "end, cancelled false", "")
+	if info := i.list(t, 0, "").GetSweeps()[0]; info.GetCancelled() {
+		t.Errorf("the sweep: got %v, want it not cancelled", info)
+	}
 }
 
 func TestWatchEndsWhenTheServerStops(t *testing.T) {

@@ -238,6 +238,14 @@ func (c *Cluster) Kill(name string) error {
 	return p.log.Close()
 }
 
+// Signal sends a signal to a process that runs.
+func (c *Cluster) Signal(name string, signal os.Signal) error {
+	if err := c.running[name].cmd.Process.Signal(signal); err != nil {
+		return fmt.Errorf("signal %s: %w", name, err)
+	}
+	return nil
+}
+
 // Stop asks all processes to end, in the reverse order of their start, and waits for them. One that has to be killed is an
 // error. The cluster cannot be started again.
 func (c *Cluster) Stop() error {

@@ -116,7 +116,7 @@ func (m *meter) play(ctx context.Context, spec sweep.Spec) (*sweep.Sweep, []*bus
 		return nil, nil, err
 	}
 	var results []*busv1.Result
-	err = planned.Watch(ctx, func(result *busv1.Result) error {
+	err = planned.Watch(ctx, nil, func(result *busv1.Result) error {
 		if result.GetEnd().GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
 			return fmt.Errorf("rollout %s failed: %s", result.GetRollout().GetId(), result.GetEnd().GetDetail())
 		}

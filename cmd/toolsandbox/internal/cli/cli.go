@@ -66,7 +66,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 		}
 		return launch.Swallowed(cmd.Flags())
 	}
-	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newVersion())
+	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
 	return root
 }
 

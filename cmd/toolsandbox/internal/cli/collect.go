@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc/codes"
@@ -24,8 +25,12 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// writers is how many trajectories are fetched and written at once.
-const writers = 8
+const (
+	// writers is how many trajectories are fetched and written at once.
+	writers = 8
+	// parting is how long an interrupted run may take to fetch what is done.
+	parting = 3 * time.Second
+)
 
 // finished is a rollout whose files are written.
 type finished struct {
@@ -42,6 +47,7 @@ type collector struct {
 	telemetry *telemetry.Telemetry
 
 	ctx      context.Context
+	stop     context.CancelFunc // ends fetching
 	planned  *sweep.Sweep
 	progress *report.Progress
 	queue    chan *busv1.Result
@@ -53,14 +59,17 @@ type collector struct {
 	errs     []error
 }
 
-func newCollector(spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
-	return &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+// newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then is still written, if that does not take long.
+func newCollector(ctx context.Context, spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
+	c := &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
+	return c
 }
 
 // start makes the collector ready for results.
-func (c *collector) start(ctx context.Context, planned *sweep.Sweep, progress *report.Progress) {
-	// What is done when the run is interrupted is still written: its time is bounded by the calls' own deadlines.
-	c.ctx, c.planned, c.progress = context.WithoutCancel(ctx), planned, progress
+func (c *collector) start(planned *sweep.Sweep, progress *report.Progress) {
+	c.planned, c.progress = planned, progress
 	c.queue = make(chan *busv1.Result, writers)
 	for range writers {
 		c.group.Go(func() {
@@ -87,6 +96,9 @@ func (c *collector) collect(result *busv1.Result) {
 	rollout, row, err := c.write(result)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil && c.ctx.Err() != nil {
+		return // stopped: the next run fetches it
+	}
 	if err != nil {
 		c.errs = append(c.errs, err)
 		return
@@ -204,6 +216,7 @@ func (c *collector) finish() error {
 	}
 	close(c.queue)
 	c.group.Wait()
+	c.stop()
 	c.progress.End()
 	if len(c.errs) > 0 {
 		return errors.Join(c.errs...)

@@ -74,8 +74,6 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 		report.Failure = *entry.ExceptionType
 	}
 	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
-		defer cancel()
 		report.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
 		})

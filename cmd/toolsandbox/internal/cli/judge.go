@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/status"
@@ -20,9 +19,6 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
-
-// judgeTimeout bounds scoring one trajectory.
-const judgeTimeout = time.Minute
 
 // judge is what commands need that score the trajectories of a finished run again: scenarios and an evaluator.
 type judge struct {

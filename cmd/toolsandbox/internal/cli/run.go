@@ -20,6 +20,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -27,6 +29,9 @@ import (
 
 // flushLimit bounds sending the last telemetry.
 const flushLimit = time.Second
+
+// errCreating says that nobody knows whether the services have the sweep.
+var errCreating = errors.New("interrupted while the sweep was created")
 
 // runOptions are the flags of run.
 type runOptions struct {
@@ -50,6 +55,7 @@ type runOptions struct {
 	backend      string
 	asJSON       bool
 	flags        *pflag.FlagSet
+	playing      string // id of the sweep, once it was created
 }
 
 func newRun() *cobra.Command {
@@ -233,10 +239,10 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 		return err
 	}
 	defer func() { err = tellOnce(err, people.close()) }()
-	collector := newCollector(spec, directory, record, traces)
+	collector := newCollector(ctx, spec, directory, record, traces)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
-		return errors.Join(watched, err)
+		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
 	damage := o.damage(stderr, record)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
@@ -263,6 +269,7 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 		select {
 		case err := <-running.Failed():
 			cancel(err)
+			collector.stop()
 		case <-ctx.Done():
 		}
 	}()
@@ -275,14 +282,22 @@ func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec swee
 		return cause(ctx, err)
 	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)
+	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
+		return fmt.Errorf("%w: sweep %s may go on: stop it with %s", errCreating, planned.ID(), sweepCommand(o.engine.Network, "cancel", planned.ID()))
+	}
 	if err != nil {
 		return cause(ctx, err)
 	}
+	o.playing = planned.ID()
 	if err := directory.specify(spec); err != nil {
 		return err
 	}
-	collector.start(ctx, planned, report.NewProgress(stderr, total, done))
-	return cause(ctx, planned.Watch(ctx, collector.add))
+	collector.start(planned, report.NewProgress(stderr, total, done))
+	wait := &report.Wait{}
+	return cause(ctx, planned.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Tell(stderr, progress) }, func(result *busv1.Result) error {
+		wait.Over()
+		return collector.add(result)
+	}))
 }
 
 // create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
@@ -314,13 +329,23 @@ func cause(ctx context.Context, err error) error {
 
 // interrupted says how far the run came and how to go on.
 func (o *runOptions) interrupted(ctx context.Context, err error, collector *collector) error {
-	if ctx.Err() == nil {
+	elsewhere := o.engine.Network.Remote && o.playing != ""
+	switch {
+	case errors.Is(err, errCreating):
 		return err
-	}
-	if collector.planned == nil {
+	case ctx.Err() != nil && collector.planned == nil:
 		return errors.New("interrupted before the first rollout")
+	case ctx.Err() == nil && elsewhere:
+		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s goes on: stop it with %s, or fetch the others with --out %s --resume",
+			err, collector.done(), collector.total(), o.playing, sweepCommand(o.engine.Network, "cancel", o.playing), o.out)
+	case ctx.Err() == nil:
+		return err
+	case elsewhere:
+		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s goes on: stop it with %s, or go on with --out %s --resume",
+			collector.done(), collector.total(), o.playing, sweepCommand(o.engine.Network, "cancel", o.playing), o.out)
+	default:
+		return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
 	}
-	return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
 }
 
 // show prints the outcome.

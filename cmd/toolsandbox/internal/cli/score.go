@@ -159,8 +159,6 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return advised(r.dir, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
-	defer cancel()
 	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
 	})

@@ -16,15 +16,20 @@ func checkSweepID(id string) error {
 	if id == "" {
 		return nil
 	}
+	return checkID("--sweep-id", id)
+}
+
+// checkID says what is wrong with a sweep's id that a flag or an argument gives.
+func checkID(name, id string) error {
 	err := protovalidate.Validate(&orchestratorv1.CancelSweepRequest{SweepId: id})
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	switch {
 	case err == nil:
 		return nil
 	case !ok || len(broken.Violations) == 0:
-		return fmt.Errorf("check --sweep-id: %w", err)
+		return fmt.Errorf("check %s: %w", name, err)
 	}
-	return launch.Usage("--sweep-id: %q given, expected %s", id, characters(broken.Violations[0].RuleValue.String()))
+	return launch.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
 }
 
 // characters puts a pattern into words that is a set of characters and how many there may be, as ^[a-z]{1,9}$.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -22,12 +21,8 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-const (
-	// listTimeout bounds asking for the tools.
-	listTimeout = 30 * time.Second
-	// widestArguments is where the arguments of a tool go on in the next line of a table for people.
-	widestArguments = 60
-)
+// widestArguments is where the arguments of a tool go on in the next line of a table for people.
+const widestArguments = 60
 
 // toolsPreface begins the page that --markdown prints.
 const toolsPreface = `# Tools
@@ -118,8 +113,6 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	}
 	o.engine.Services = onlyToolHost
 	err = temporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
-		ctx, stop := context.WithTimeout(ctx, listTimeout)
-		defer stop()
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
 			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)

@@ -97,7 +97,7 @@ func (p *player) sweep(ctx context.Context, experiments []*experiment) error {
 	if _, err := prepared.Create(ctx); err != nil {
 		return err
 	}
-	return prepared.Watch(ctx, func(result *busv1.Result) error {
+	return prepared.Watch(ctx, nil, func(result *busv1.Result) error {
 		e := byName[result.GetRollout().GetScenario()]
 		if result.GetEnd().GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
 			return fmt.Errorf("rollout %q of %s could not be played: %s", e.name, e.of, result.GetEnd().GetDetail())

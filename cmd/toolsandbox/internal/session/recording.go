@@ -2,13 +2,15 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -16,23 +18,17 @@ import (
 
 // Answers returns what hosted services answered to a session, by message, then in the order in which it was asked.
 func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	stream, err := c.toolHost(id).ListAnswers(ctx, &toolhostv1.ListAnswersRequest{SessionId: id})
+	var answers []*toolhostv1.ServiceAnswer
+	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListAnswersResponse], error) {
+		return c.toolHost(id).ListAnswers(ctx, &toolhostv1.ListAnswersRequest{SessionId: id})
+	}, func() { answers = nil }, func(response *toolhostv1.ListAnswersResponse) error {
+		answers = append(answers, response.GetAnswer())
+		return nil
+	})
 	if err != nil {
 		return nil, plain("list answers of "+id, err)
 	}
-	var answers []*toolhostv1.ServiceAnswer
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return answers, nil
-		}
-		if err != nil {
-			return nil, plain("list answers of "+id, err)
-		}
-		answers = append(answers, response.GetAnswer())
-	}
+	return answers, nil
 }
 
 // exported is a recording that was printed.

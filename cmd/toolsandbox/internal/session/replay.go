@@ -166,7 +166,7 @@ func batches(recorded *history) []batch {
 // again executes a batch and returns how many of its answers were compared, those up to a message.
 func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
 	index := recorded.answers[0].GetIndex()
-	response, err := call(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls}, c.toolHost(id).Execute)
+	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls})
 	if err != nil {
 		return 0, plain(fmt.Sprintf("execute what message %d answers", index), err)
 	}

@@ -5,14 +5,11 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -28,8 +25,6 @@ import (
 )
 
 const (
-	// callTimeout bounds one call; it covers the restart of a service.
-	callTimeout = 30 * time.Second
 	// pageSize is how many sessions one answer holds.
 	pageSize = 1000
 	// maxNamed is how many sessions an error names.
@@ -75,7 +70,7 @@ func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session
 	for _, host := range c.hosts {
 		request := &toolhostv1.ListSessionsRequest{Prefix: prefix, PageSize: pageSize}
 		for {
-			page, err := call(ctx, request, toolhostv1.NewToolHostServiceClient(host).ListSessions)
+			page, err := toolhostv1.NewToolHostServiceClient(host).ListSessions(ctx, request)
 			if err != nil {
 				return nil, plain("list sessions", err)
 			}
@@ -157,7 +152,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 }
 
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
-	response, err := call(ctx, &toolhostv1.GetSessionRequest{SessionId: id}, c.toolHost(id).GetSession)
+	response, err := c.toolHost(id).GetSession(ctx, &toolhostv1.GetSessionRequest{SessionId: id})
 	if err != nil {
 		return nil, plain("read session "+id, err)
 	}
@@ -167,7 +162,7 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 // Tables returns the versions that hold at a message of a session, in table order; no names means all tables.
 func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []worldv1.TableName) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
-	response, err := call(ctx, request, c.toolHost(session.GetId()).ReadTables)
+	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {
 		return nil, plain("read tables of "+session.GetId(), err)
 	}
@@ -176,23 +171,17 @@ func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int
 
 // Versions returns every stored version of a session's tables, by table, then index.
 func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	stream, err := c.toolHost(id).ListVersions(ctx, &toolhostv1.ListVersionsRequest{SessionId: id})
+	var tables []*worldv1.Table
+	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListVersionsResponse], error) {
+		return c.toolHost(id).ListVersions(ctx, &toolhostv1.ListVersionsRequest{SessionId: id})
+	}, func() { tables = nil }, func(response *toolhostv1.ListVersionsResponse) error {
+		tables = append(tables, response.GetTable())
+		return nil
+	})
 	if err != nil {
 		return nil, plain("list versions of "+id, err)
 	}
-	var tables []*worldv1.Table
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return tables, nil
-		}
-		if err != nil {
-			return nil, plain("list versions of "+id, err)
-		}
-		tables = append(tables, response.GetTable())
-	}
+	return tables, nil
 }
 
 // Fork makes a session that shares another's history up to a message. Repeating it is no error.
@@ -209,7 +198,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 		return nil, launch.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
 	}
 	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
-	response, err := call(ctx, request, c.toolHost(newID).ForkSession)
+	response, err := c.toolHost(newID).ForkSession(ctx, request)
 	switch status.Code(err) {
 	case codes.OK:
 		return response.GetSession(), nil
@@ -229,7 +218,7 @@ func (c *Client) together(id, other string) bool {
 
 // Delete removes a session. Forks keep what they share with it; deleting a session that is gone is no error.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	if _, err := call(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}, c.toolHost(id).DeleteSession); err != nil {
+	if _, err := c.toolHost(id).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
 		return plain("delete session "+id, err)
 	}
 	return nil
@@ -238,7 +227,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 // trajectory returns everything that happened in a rollout.
 func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator))
-	response, err := call(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID}, orchestrator.GetTrajectory)
+	response, err := orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
 		return nil, plain("read log of "+rolloutID, err)
 	}
@@ -252,13 +241,6 @@ func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]
 		return nil, err
 	}
 	return sweep.Recorded(ctx, orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator)), id)
-}
-
-// call makes a unary call with a deadline.
-func call[Request, Response any](ctx context.Context, request *Request, method func(context.Context, *Request, ...grpc.CallOption) (*Response, error)) (*Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return method(ctx, request)
 }
 
 // callError is a gRPC error in words for people that keeps its code.

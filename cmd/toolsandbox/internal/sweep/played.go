@@ -12,7 +12,7 @@ import (
 
 // Played says whether every rollout of the sweep of an id has its score, or failed in a way that is not played again.
 func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})
 	for err == nil {

@@ -6,14 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -96,9 +97,7 @@ func (s *Sweep) bringOne(ctx context.Context, n int) error {
 		if len(request.GetItems()) == 0 {
 			return nil
 		}
-		bounded, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		_, err := s.orchestrator.PutRecording(bounded, request)
+		_, err := s.orchestrator.PutRecording(ctx, request)
 		request.Items, size = nil, 0
 		if err != nil {
 			return plain("store the recording of "+request.GetRolloutId(), err)
@@ -122,25 +121,19 @@ func (s *Sweep) Recorded(ctx context.Context, rolloutID string) ([]*orchestrator
 
 // Recorded asks an orchestrator for what came from outside in one rollout.
 func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	operation := "read recording of " + rolloutID
-	stream, err := orchestrator.GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: rolloutID})
+	var items []*orchestratorv1.RecordedItem
+	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.GetRecordingResponse], error) {
+		return orchestrator.GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: rolloutID})
+	}, func() { items = nil }, func(response *orchestratorv1.GetRecordingResponse) error {
+		items = append(items, response.GetItem())
+		return nil
+	})
+	if status.Code(err) == codes.NotFound {
+		return nil, fmt.Errorf("%s: it has not begun", operation)
+	}
 	if err != nil {
 		return nil, plain(operation, err)
 	}
-	var items []*orchestratorv1.RecordedItem
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return items, nil
-		}
-		if status.Code(err) == codes.NotFound {
-			return nil, fmt.Errorf("%s: it has not begun", operation)
-		}
-		if err != nil {
-			return nil, plain(operation, err)
-		}
-		items = append(items, response.GetItem())
-	}
+	return items, nil
 }

@@ -5,16 +5,15 @@ package sweep
 import (
 	"context"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -24,12 +23,8 @@ import (
 )
 
 const (
-	// callTimeout bounds one unary call; it covers the restart of a service.
-	callTimeout = time.Minute
 	// evaluationBatch is how many evaluations travel in one request.
 	evaluationBatch = 500
-	// reconnectDelay is the pause after a lost watch.
-	reconnectDelay = 200 * time.Millisecond
 	// digestLength is how many digits of the specification's digest make a derived id.
 	digestLength = 16
 	// runSeparator stands before the number of a derived id.
@@ -127,9 +122,7 @@ func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClie
 			request.Evaluations = append(request.Evaluations,
 				&evaluatorv1.NamedEvaluation{Scenario: scenario.GetSetup().GetName(), Evaluation: scenario.GetEvaluation()})
 		}
-		bounded, cancel := context.WithTimeout(ctx, callTimeout)
-		response, err := client.PutEvaluations(bounded, request)
-		cancel()
+		response, err := client.PutEvaluations(ctx, request)
 		if err != nil {
 			return nil, plain("store evaluations", err)
 		}
@@ -157,9 +150,8 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 			return 0, err
 		}
 		if done == 0 {
-			if total, done, err = s.create(ctx); err != nil || done == 0 {
-				return total, err
-			}
+			total, _, err = s.create(ctx) // results that there are by now are its own: the request may have been repeated
+			return total, err
 		}
 		if !s.Derived(s.ID()) {
 			return 0, ErrRanBefore
@@ -170,9 +162,9 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 
 // done returns how many results the sweep has as it is called now, 0 if there is none of that id.
 func (s *Sweep) done(ctx context.Context) (int, error) {
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.orchestrator.WatchSweep(bounded, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
+	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
 	if err != nil {
 		return 0, plain("look for earlier runs", err)
 	}
@@ -198,91 +190,70 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	if err := s.bring(ctx); err != nil {
 		return 0, 0, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	response, err := s.orchestrator.CreateSweep(bounded, s.request)
+	response, err := s.orchestrator.CreateSweep(ctx, s.request)
 	if err != nil {
 		return 0, 0, plain("create sweep", err)
 	}
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
-// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not. A lost connection is made again, and the
-// sweep is created again in case its queueing was cut off.
-func (s *Sweep) Watch(ctx context.Context, handle func(*busv1.Result) error) error {
-	seen := make(map[string]bool)
-	for {
-		err := s.watch(ctx, func(result *busv1.Result) error {
-			if id := result.GetRollout().GetId(); !seen[id] {
-				seen[id] = true
-				return handle(result)
-			}
-			return nil
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !lost(err) {
-			return err
-		}
-		timer := time.NewTimer(reconnectDelay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
-		if _, _, err := s.create(ctx); err != nil && !lost(err) {
-			return err
-		}
-	}
+// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not.
+// It calls progress as the function Watch does.
+func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
+	return Watch(ctx, s.orchestrator, s.ID(), progress, handle)
 }
 
-func (s *Sweep) watch(ctx context.Context, handle func(*busv1.Result) error) error {
-	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
-	if err != nil {
-		return plain("watch sweep", err)
+// errEnded says that a watch has got its last event.
+var errEnded = errors.New("the sweep has ended")
+
+// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, when it begins, when it begins again because it broke, and
+// whenever there was no result for a while. A watch that begins again gets all results again: handle is called with the new ones only.
+func Watch(
+	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string,
+	progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error,
+) error {
+	seen := make(map[string]bool)
+	var end *orchestratorv1.SweepEnd
+	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.WatchSweepResponse], error) {
+		return orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})
+	}, nil, func(event *orchestratorv1.WatchSweepResponse) error {
+		switch {
+		case event.GetEnd() != nil:
+			end = event.GetEnd()
+			return errEnded
+		case event.GetProgress() != nil && progress != nil:
+			progress(event.GetProgress())
+		case event.GetResult() != nil && !seen[event.GetResult().GetRollout().GetId()]:
+			seen[event.GetResult().GetRollout().GetId()] = true
+			return handle(event.GetResult())
+		}
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		return errors.New("watch sweep: the stream ended before the sweep did")
+	case !errors.Is(err, errEnded):
+		if _, said := status.FromError(err); said {
+			err = plain("watch sweep", err)
+		}
+		return err
+	case end.GetCancelled():
+		return ErrCancelled
+	case end.GetSpent() != "":
+		return &SpentError{Reason: end.GetSpent()}
 	}
-	for {
-		event, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return plain("watch sweep", status.Error(codes.Unavailable, "the stream ended early"))
-		}
-		if err != nil {
-			return plain("watch sweep", err)
-		}
-		if end := event.GetEnd(); end != nil {
-			if end.GetCancelled() {
-				return ErrCancelled
-			}
-			if reason := end.GetSpent(); reason != "" {
-				return &SpentError{Reason: reason}
-			}
-			return nil
-		}
-		if result := event.GetResult(); result != nil {
-			if err := handle(result); err != nil {
-				return err
-			}
-		}
-	}
+	return nil
 }
 
 // Trajectory returns everything that happened in one rollout.
 func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	trajectory, err := s.orchestrator.GetTrajectory(bounded, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
+	trajectory, err := s.orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
 		return nil, plain("read trajectory "+rolloutID, err)
 	}
 	return trajectory, nil
-}
-
-// lost says whether a call failed because a service was away for a moment.
-func lost(err error) bool {
-	code := status.Code(err)
-	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 // callError is a gRPC error in words for people that keeps its code.

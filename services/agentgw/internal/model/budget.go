@@ -34,6 +34,9 @@ type Hold struct {
 	reason error
 }
 
+// NewHold returns a hold of a turn that may begin later.
+func NewHold(reason error) *Hold { return &Hold{reason: reason} }
+
 // Error says what the turn waits for.
 func (h *Hold) Error() string { return h.reason.Error() }
 
@@ -146,6 +149,9 @@ func (q *inquiry) spare(err error) error {
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets it does not wait. The error is a *Hold,
 // governor.ErrOpen, governor.ErrDrought, governor.ErrClosed or that of ctx.
 func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if q.cfg.Budget == nil {
 		return func(governor.Outcome) {}, nil
 	}

@@ -475,7 +475,7 @@ type isWatchSweepResponse_Event interface {
 }
 
 type WatchSweepResponse_Progress struct {
-	// First event.
+	// First event, and again whenever there was none for 5 s.
 	Progress *SweepProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
@@ -501,7 +501,11 @@ type SweepProgress struct {
 	// Rollouts of the whole plan.
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Rollouts with a result.
-	Done          int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
+	Done int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
+	// Rollouts that orchestrators play. Set while a watch waits for results only.
+	Playing int64 `protobuf:"varint,3,opt,name=playing,proto3" json:"playing,omitempty"`
+	// Rollouts that no orchestrator has taken yet. Set while a watch waits for results only.
+	Queued        int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -546,6 +550,20 @@ func (x *SweepProgress) GetTotal() int64 {
 func (x *SweepProgress) GetDone() int64 {
 	if x != nil {
 		return x.Done
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetPlaying() int64 {
+	if x != nil {
+		return x.Playing
+	}
+	return 0
+}
+
+func (x *SweepProgress) GetQueued() int64 {
+	if x != nil {
+		return x.Queued
 	}
 	return 0
 }
@@ -651,9 +669,11 @@ func (x *CancelSweepRequest) GetSweepId() string {
 	return ""
 }
 
-// CancelSweepResponse has no fields.
+// CancelSweepResponse says what became of the sweep.
 type CancelSweepResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it is now: not cancelled if it had ended before.
+	Sweep         *SweepInfo `protobuf:"bytes,1,opt,name=sweep,proto3" json:"sweep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -686,6 +706,13 @@ func (x *CancelSweepResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use CancelSweepResponse.ProtoReflect.Descriptor instead.
 func (*CancelSweepResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CancelSweepResponse) GetSweep() *SweepInfo {
+	if x != nil {
+		return x.Sweep
+	}
+	return nil
 }
 
 // GetTrajectoryRequest names a rollout.
@@ -1221,7 +1248,15 @@ type SweepInfo struct {
 	// How far it is.
 	Progress *SweepProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
 	// Whether it was cancelled.
-	Cancelled     bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	Cancelled bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none does.
+	Spent string `protobuf:"bytes,4,opt,name=spent,proto3" json:"spent,omitempty"`
+	// Names of who plays the agent.
+	Agents []string `protobuf:"bytes,5,rep,name=agents,proto3" json:"agents,omitempty"`
+	// Names of who plays the user.
+	Users []string `protobuf:"bytes,6,rep,name=users,proto3" json:"users,omitempty"`
+	// When it was first created.
+	Created       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1275,6 +1310,34 @@ func (x *SweepInfo) GetCancelled() bool {
 		return x.Cancelled
 	}
 	return false
+}
+
+func (x *SweepInfo) GetSpent() string {
+	if x != nil {
+		return x.Spent
+	}
+	return ""
+}
+
+func (x *SweepInfo) GetAgents() []string {
+	if x != nil {
+		return x.Agents
+	}
+	return nil
+}
+
+func (x *SweepInfo) GetUsers() []string {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *SweepInfo) GetCreated() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Created
+	}
+	return nil
 }
 
 // ListSweepsResponse holds a page.
@@ -1368,16 +1431,19 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bprogress\x18\x01 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressH\x00R\bprogress\x124\n" +
 	"\x06result\x18\x02 \x01(\v2\x1a.toolsandbox.bus.v1.ResultH\x00R\x06result\x129\n" +
 	"\x03end\x18\x03 \x01(\v2%.toolsandbox.orchestrator.v1.SweepEndH\x00R\x03endB\a\n" +
-	"\x05event\"9\n" +
+	"\x05event\"k\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
-	"\x04done\x18\x02 \x01(\x03R\x04done\">\n" +
+	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
+	"\aplaying\x18\x03 \x01(\x03R\aplaying\x12\x16\n" +
+	"\x06queued\x18\x04 \x01(\x03R\x06queued\">\n" +
 	"\bSweepEnd\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x14\n" +
 	"\x05spent\x18\x02 \x01(\tR\x05spent\"N\n" +
 	"\x12CancelSweepRequest\x128\n" +
-	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"\x15\n" +
-	"\x13CancelSweepResponse\"e\n" +
+	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"S\n" +
+	"\x13CancelSweepResponse\x12<\n" +
+	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x82\x04\n" +
@@ -1414,11 +1480,15 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x81\x01\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"\xfb\x01\n" +
 	"\tSweepInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12F\n" +
 	"\bprogress\x18\x02 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressR\bprogress\x12\x1c\n" +
-	"\tcancelled\x18\x03 \x01(\bR\tcancelled\"|\n" +
+	"\tcancelled\x18\x03 \x01(\bR\tcancelled\x12\x14\n" +
+	"\x05spent\x18\x04 \x01(\tR\x05spent\x12\x16\n" +
+	"\x06agents\x18\x05 \x03(\tR\x06agents\x12\x14\n" +
+	"\x05users\x18\x06 \x03(\tR\x05users\x124\n" +
+	"\acreated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\acreated\"|\n" +
 	"\x12ListSweepsResponse\x12>\n" +
 	"\x06sweeps\x18\x01 \x03(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x06sweeps\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xbd\x06\n" +
@@ -1495,40 +1565,42 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
 	24, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
 	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
-	25, // 10: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	26, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	27, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	28, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	29, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
-	29, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	30, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
-	31, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	32, // 18: toolsandbox.orchestrator.v1.RecordedItem.reply:type_name -> toolsandbox.agentgw.v1.Reply
-	33, // 19: toolsandbox.orchestrator.v1.RecordedItem.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	34, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	18, // 24: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 28: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	13, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	15, // 30: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	17, // 31: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 35: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	16, // 37: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	19, // 38: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	18, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	25, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	26, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	27, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	28, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	29, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	29, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	30, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
+	31, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	34, // 21: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	12, // 22: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	12, // 23: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 24: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	29, // 25: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	18, // 26: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 29: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	13, // 31: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	15, // 32: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	17, // 33: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 36: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 38: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	16, // 39: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	19, // 40: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

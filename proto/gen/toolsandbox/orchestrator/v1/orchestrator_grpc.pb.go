@@ -41,10 +41,12 @@ type OrchestratorServiceClient interface {
 	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(ctx context.Context, in *CreateSweepRequest, opts ...grpc.CallOption) (*CreateSweepResponse, error)
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
+	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again: all results are sent again.
+	// Errors: none of its own.
 	WatchSweep(ctx context.Context, in *WatchSweepRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSweepResponse], error)
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. It goes on when it is created again with a round
-	// that has not begun. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Requests to model providers that are under way end, because
+	// they are paid for; no other begins. The sweep goes on when it is created again with a round that has not begun. One whose rollouts all have a result
+	// stays as it is. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it
@@ -167,10 +169,12 @@ type OrchestratorServiceServer interface {
 	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(context.Context, *CreateSweepRequest) (*CreateSweepResponse, error)
 	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again. Errors: none of its own.
+	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again: all results are sent again.
+	// Errors: none of its own.
 	WatchSweep(*WatchSweepRequest, grpc.ServerStreamingServer[WatchSweepResponse]) error
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. It goes on when it is created again with a round
-	// that has not begun. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Requests to model providers that are under way end, because
+	// they are paid for; no other begins. The sweep goes on when it is created again with a round that has not begun. One whose rollouts all have a result
+	// stays as it is. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
 	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it

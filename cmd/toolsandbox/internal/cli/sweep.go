@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+func newSweep() *cobra.Command {
+	at := newInstallation()
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "List, watch and cancel what services elsewhere play",
+		Long: `sweep looks after the sweeps of services that run elsewhere. Each run --remote makes one, and its sweep goes on when the command
+line has ended. A run without --remote ends with its command line, and goes on with --resume.`,
+		Example: `  toolsandbox sweep list --remote
+  toolsandbox sweep watch nightly --remote
+  toolsandbox sweep cancel nightly --remote`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	at.register(cmd.PersistentFlags())
+	cmd.AddCommand(newSweepList(at), newSweepWatch(at), newSweepCancel(at))
+	return cmd
+}
+
+// installation says where the services are whose sweeps are looked after.
+type installation struct {
+	engine engine.Config
+	flags  *pflag.FlagSet
+}
+
+func newInstallation() *installation {
+	i := &installation{engine: engine.DefaultConfig(), flags: pflag.NewFlagSet("installation", pflag.ContinueOnError)}
+	i.engine.Network.Remote = true
+	return i
+}
+
+func (i *installation) register(flags *pflag.FlagSet) {
+	i.flags.SetNormalizeFunc(dashes)
+	i.flags.BoolVar(&i.engine.Network.Remote, "remote", true, "use the services at --orchestrator-addr; sweeps are nowhere else")
+	i.engine.Network.RegisterClientFlags(i.flags)
+	flags.AddFlagSet(i.flags)
+}
+
+// use connects to the orchestrator and calls do.
+func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, orchestratorv1.OrchestratorServiceClient) error) error {
+	if err := launch.Environment(i.flags, os.LookupEnv); err != nil {
+		return err
+	}
+	if !i.engine.Network.Remote {
+		return launch.Usage("--remote: false given, expected true: a run in one process ends with its command line")
+	}
+	if err := i.engine.Network.Validate(); err != nil {
+		return launch.Usage("%w", err)
+	}
+	log := launch.DefaultLog()
+	log.Level = "warn"
+	err := within(ctx, i.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
+		return do(ctx, orchestratorv1.NewOrchestratorServiceClient(m.Conn(mesh.Orchestrator)))
+	})
+	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
+		return launch.Usage("ID: %w", unknown)
+	}
+	return err
+}
+
+// sweepCommand returns the command that does something with a sweep of the installation that these flags lead to.
+func sweepCommand(network mesh.Config, verb, id string) string {
+	words := []string{"toolsandbox sweep", verb, id, "--remote"}
+	for _, flag := range []struct{ name, value, usual string }{
+		{"--orchestrator-addr", strings.Join(network.Orchestrators, ","), strings.Join(mesh.DefaultConfig().Orchestrators, ",")},
+		{"--tls-cert", network.TLSCert, ""},
+		{"--tls-key", network.TLSKey, ""},
+		{"--tls-ca", network.TLSCA, ""},
+	} {
+		if flag.value != flag.usual {
+			words = append(words, flag.name, shellWord(flag.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// sweepID checks the one argument of a command.
+func sweepID(_ *cobra.Command, args []string) error {
+	if err := positional("ID")(nil, args); err != nil {
+		return err
+	}
+	if args[0] == "" {
+		return launch.Usage("ID: empty: see toolsandbox sweep list")
+	}
+	return checkID("ID", args[0])
+}
+
+func newSweepList(at *installation) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List sweeps",
+		Long: `list prints the sweeps by id, with how many of their rollouts have a result. A sweep is running until all have one, unless it is
+cancelled or has spent what it may.`,
+		Example: "  toolsandbox sweep list --remote\n  toolsandbox sweep list --remote --json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
+				infos, err := sweep.List(ctx, client)
+				if err != nil {
+					return err
+				}
+				sweeps := make([]report.Sweep, len(infos))
+				for i, info := range infos {
+					sweeps[i] = report.NewSweep(info)
+				}
+				if asJSON {
+					return writeJSON(cmd.OutOrStdout(), sweeps)
+				}
+				return report.Sweeps(cmd.OutOrStdout(), sweeps)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+func newSweepCancel(at *installation) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Stop a sweep",
+		Long: `cancel stops a sweep. Rollouts that have no result yet end without one, and no request to a model begins any more: those that are
+under way end, and their answers count if the sweep goes on. It goes on with the command that began it, with --resume. To cancel a sweep
+again changes nothing, and neither does it to cancel one that has ended.`,
+		Example: "  toolsandbox sweep cancel nightly --remote",
+		Args:    sweepID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
+				info, err := sweep.Cancel(ctx, client, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(cmd.OutOrStdout(), report.NewSweep(info))
+				}
+				done, total := info.GetProgress().GetDone(), info.GetProgress().GetTotal()
+				if !info.GetCancelled() {
+					return printf(cmd.OutOrStdout(), "sweep %s has ended: all %d rollouts have a result, nothing is left to cancel", args[0], total)
+				}
+				return printf(cmd.OutOrStdout(), "sweep %s is cancelled: %d of %d rollouts have a result; the command that began it plays the others with --resume",
+					args[0], done, total)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+func newSweepWatch(at *installation) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "watch ID",
+		Short: "Follow a sweep to its end",
+		Long: `watch shows the results of a sweep as they come, those that are there already first, and ends with the sweep. It changes nothing: any
+number may watch. The results stay with the services; the command that began the sweep fetches them with --resume.`,
+		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json",
+		Args:    sweepID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
+				w := &sweepWatch{id: args[0], stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), asJSON: asJSON}
+				return w.run(ctx, client)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON for each result")
+	return cmd
+}
+
+// sweepWatch shows a sweep.
+type sweepWatch struct {
+	id             string
+	stdout, stderr io.Writer
+	asJSON         bool
+
+	total, done, scored int
+	sum                 float64
+	progress            *report.Progress
+	wait                report.Wait
+}
+
+func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
+	err := sweep.Watch(ctx, client, w.id, w.begin, w.add)
+	if w.progress != nil {
+		w.progress.End()
+	}
+	spent, isSpent := errors.AsType[*sweep.SpentError](err)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return fmt.Errorf("interrupted with %d of %d rollouts done: the sweep goes on", w.done, w.total)
+	case errors.Is(err, sweep.ErrCancelled):
+		return fmt.Errorf("%w with %d of %d rollouts done: the command that began it plays the others with --resume", err, w.done, w.total)
+	case isSpent:
+		return fmt.Errorf("%s; %d of %d rollouts are done: the command that began it goes on with a higher limit and --resume", spent.Reason, w.done, w.total)
+	case err != nil:
+		return sweep.Unknown(ctx, client, w.id, err)
+	case w.asJSON:
+		return nil
+	}
+	mean := "none has a score"
+	if w.scored > 0 {
+		mean = fmt.Sprintf("%d have a score, %.3f in the mean", w.scored, w.sum/float64(w.scored))
+	}
+	return printf(w.stdout, "sweep %s has ended: %d rollouts, %s", w.id, w.done, mean)
+}
+
+// begin takes in how far the sweep is.
+func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) {
+	w.total = int(progress.GetTotal())
+	if w.progress == nil {
+		w.progress = report.NewProgress(w.stderr, w.total, int(progress.GetDone()))
+	}
+	w.wait.Tell(w.stderr, progress)
+}
+
+// add shows a result.
+func (w *sweepWatch) add(result *busv1.Result) error {
+	w.done++
+	w.wait.Over()
+	row := report.Row{Name: result.GetRollout().GetScenario() + " " + strconv.Itoa(int(result.GetRollout().GetTrial())), Result: result}
+	if row.Scored() {
+		w.scored++
+		w.sum += result.GetSimilarity()
+	}
+	if !w.asJSON {
+		w.progress.Add(row)
+		return nil
+	}
+	return json.NewEncoder(w.stdout).Encode(report.NewSweepResult(result))
+}

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// TestWait tells what a run waits for: not at once, then once a minute, and anew after a result.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		var wait Wait
+		tell := func(times int, playing, queued int64) {
+			for range times {
+				time.Sleep(5 * time.Second) // in the bubble
+				wait.Tell(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
+			}
+		}
+		tell(1, 0, 0)
+		tell(13, 3, 4)
+		wait.Over()
+		tell(1, 0, 7)
+		tell(1, 0, 0)
+		tell(2, 0, 7)
+		want := "waiting for results: 2 of 9 rollouts are done, orchestrators work on 3, 4 are queued\n"
+		want += "waiting for results: 2 of 9 rollouts are done, 7 are queued, and no orchestrator works on them: see that one runs with --orchestrator-parallel above 0\n"
+		if got := out.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}

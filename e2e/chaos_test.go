@@ -1,0 +1,227 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+// serveAgent serves an agent over gRPC until the test ends. Its replies are recorded.
+func serveAgent(t *testing.T, act agent.Func) (flag string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- agent.ServeListener(ctx, listener, act) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return "grpc://" + listener.Addr().String()
+}
+
+// remote is a command line that uses a cluster.
+type remote struct {
+	cmd     *exec.Cmd
+	printed strings.Builder
+	lines   chan string // of standard error; closed at its end
+}
+
+// startRemote starts the command line. Its lines have to be received.
+func startRemote(t *testing.T, services *cluster.Cluster, args ...string) *remote {
+	t.Helper()
+	r := &remote{cmd: exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append(args, services.ClientArgs()...)...), lines: make(chan string)}
+	stderr, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(r.lines)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			r.lines <- lines.Text()
+		}
+	}()
+	return r
+}
+
+// next returns the next line; false at the end.
+func (r *remote) next() (string, bool) {
+	line, ok := <-r.lines
+	if ok {
+		r.printed.WriteString(line + "\n")
+	}
+	return line, ok
+}
+
+// progress receives lines until one tells of progress; false at the end.
+func (r *remote) progress() bool {
+	for line, ok := r.next(); ok; line, ok = r.next() {
+		if strings.Contains(line, "rollouts, mean score") {
+			return true
+		}
+	}
+	return false
+}
+
+// succeed receives the other lines and wants exit code 0.
+func (r *remote) succeed(t *testing.T) {
+	t.Helper()
+	for _, ok := r.next(); ok; _, ok = r.next() {
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(r.cmd.Args[1:], " "), err, r.printed.String())
+	}
+}
+
+// TestOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent plays a remote run: the command line goes on where it broke, and
+// every result is there once, as in a calm run. The agent answers so slowly that the run outlasts the kills.
+func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
+	const kills, trials = 6, 40
+	services := start(t)
+	var patient atomic.Bool
+	var answers atomic.Int64
+	enough := make(chan struct{})
+	plug := serveAgent(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+		if patient.Load() && answers.Add(1) > trials {
+			select {
+			case <-enough:
+			case <-ctx.Done():
+			}
+		}
+		return switchWifiOff(ctx, c)
+	})
+	flags := []string{"run", "--agent", plug, "--trials", strconv.Itoa(trials), "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
+	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, calm)...)
+	patient.Store(true)
+	run := startRemote(t, services, append(flags, shaken)...)
+	killed := make(chan error, 1)
+	go func() {
+		defer close(enough)
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for range kills {
+			<-ticker.C
+			if err := errors.Join(services.Kill(cluster.Orchestrator), services.Start(t.Context(), cluster.Orchestrator)); err != nil {
+				killed <- err
+				return
+			}
+		}
+		killed <- nil
+	}()
+	run.succeed(t)
+	select {
+	case err := <-killed:
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Fatal("the run ended before the kills did")
+	}
+	equalRuns(t, calm, shaken)
+}
+
+// TestEachServiceKilled kills one service after the other, and NATS, while a plug-in agent plays a remote run, and stops the orchestrator for longer than its
+// lease.
+func TestEachServiceKilled(t *testing.T) {
+	services := start(t)
+	plug := serveAgent(t, switchWifiOff)
+	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
+	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, calm)...)
+	run := startRemote(t, services, append(flags, shaken)...)
+	for _, victim := range []string{cluster.Orchestrator, cluster.AgentGateway, cluster.Evaluator, cluster.NATS, cluster.ToolHost} {
+		if !run.progress() {
+			t.Fatalf("the run ended before %s was killed\n%s", victim, run.printed.String())
+		}
+		if err := services.Kill(victim); err != nil {
+			t.Fatal(err)
+		}
+		if err := services.Start(t.Context(), victim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := services.Signal(cluster.Orchestrator, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	lease := time.NewTimer(3 * time.Second)
+	defer lease.Stop()
+	<-lease.C
+	if err := services.Signal(cluster.Orchestrator, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	run.succeed(t)
+	equalRuns(t, calm, shaken)
+}
+
+// TestNATSAwayForLong takes NATS away for longer than any service waits for it, while a plug-in agent plays a remote run.
+func TestNATSAwayForLong(t *testing.T) {
+	services := start(t)
+	plug := serveAgent(t, switchWifiOff)
+	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
+	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, calm)...)
+	run := startRemote(t, services, append(flags, shaken)...)
+	if !run.progress() {
+		t.Fatalf("the run ended at once\n%s", run.printed.String())
+	}
+	if err := services.Kill(cluster.NATS); err != nil {
+		t.Fatal(err)
+	}
+	away := time.NewTimer(33 * time.Second)
+	defer away.Stop()
+	<-away.C
+	if err := services.Start(t.Context(), cluster.NATS); err != nil {
+		t.Fatal(err)
+	}
+	run.succeed(t)
+	equalRuns(t, calm, shaken)
+	if !strings.Contains(run.printed.String(), `msg="waiting for service" peer=orchestrator`) {
+		t.Errorf("stderr: got\n%s\nwant what is waited for", run.printed.String())
+	}
+}
+
+// TestClientKilledWhileItCollects kills the command line of a remote run, which goes on meanwhile, and resumes it.
+func TestClientKilledWhileItCollects(t *testing.T) {
+	services := start(t)
+	plug := serveAgent(t, switchWifiOff)
+	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
+	calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
+	toolsandbox(t, append(flags, calm)...)
+	run := startRemote(t, services, append(flags, broken)...)
+	for range 2 {
+		if !run.progress() {
+			t.Fatalf("the run ended before it could be killed\n%s", run.printed.String())
+		}
+	}
+	if err := run.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, ok := run.next(); ok; _, ok = run.next() {
+	}
+	if err := run.cmd.Wait(); err == nil {
+		t.Fatal("the killed run: got nil, want an error")
+	}
+	toolsandbox(t, append(append(flags, broken, "--resume"), services.ClientArgs()...)...)
+	equalRuns(t, calm, broken)
+}

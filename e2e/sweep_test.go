@@ -1,0 +1,182 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+)
+
+// counted is a chat completions server that counts requests.
+type counted struct {
+	*httptest.Server
+	asked atomic.Int64
+}
+
+func startCounted(t *testing.T) *counted {
+	t.Helper()
+	c := &counted{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.asked.Add(1)
+		slow := time.NewTimer(20 * time.Millisecond)
+		defer slow.Stop()
+		select {
+		case <-slow.C:
+		case <-r.Context().Done():
+		}
+		_, _ = fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":"Words."}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// sweepFlags leads the commands of sweeps to a cluster.
+func sweepFlags(services *cluster.Cluster) []string {
+	return []string{"--remote", "--orchestrator-addr", services.Address(cluster.Orchestrator)}
+}
+
+// TestInterruptedRemoteRunIsCancelled interrupts a remote run: it says that the sweep goes on and how to stop it. That command stops it: no request reaches
+// the model's provider any more. It can be repeated, and the run goes on from there.
+func TestInterruptedRemoteRunIsCancelled(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", serviceKey)
+	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // so that most turns wait for their budget
+	services, server := start(t), startCounted(t)
+	out := filepath.Join(t.TempDir(), "out")
+	flags := []string{
+		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
+		"--sweep-id", "night", "--out", out, "turn_off_wifi", "is_cellular_on",
+	}
+	run := startRemote(t, services, flags...)
+	if !run.progress() {
+		t.Fatalf("the run ended at once\n%s", run.printed.String())
+	}
+	if err := run.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for _, ok := run.next(); ok; _, ok = run.next() {
+	}
+	if err := run.cmd.Wait(); err == nil {
+		t.Error("the interrupted run: got nil, want an error")
+	}
+	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night goes on: stop it with toolsandbox ")
+	stop, resume, found := strings.Cut(stop, ", or go on with ")
+	if !ok || !found || strings.TrimSpace(resume) != "--out "+out+" --resume" {
+		t.Fatalf("stderr: got\n%s\nwant how to stop the sweep and how to go on", run.printed.String())
+	}
+	from := server.asked.Load()
+	eventually(t, "the sweep is played on", func() bool { return server.asked.Load() > from+10 })
+	command := strings.Fields(stop)
+	for range 2 {
+		if said := toolsandbox(t, command...); !strings.HasPrefix(said, "sweep night is cancelled: ") {
+			t.Errorf("%s: got %q, want that the sweep is cancelled", stop, said)
+		}
+	}
+	// What was under way ends, and then all rollouts do; nothing of them is asked any more.
+	eventually(t, "all rollouts have ended", func() bool { return statesOf(t, services)["night"].Done == 30 })
+	asked := server.asked.Load()
+	quiet := time.NewTimer(5 * time.Second)
+	defer quiet.Stop()
+	<-quiet.C
+	if got := server.asked.Load(); got != asked {
+		t.Errorf("requests after the end: got %d more, want none", got-asked)
+	}
+	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 30 || !slices.Equal(state.Agents, []string{"openai:m"}) {
+		t.Errorf("the cancelled sweep: got %+v, want it cancelled", state)
+	}
+	toolsandbox(t, append(append(flags, "--resume"), services.ClientArgs()...)...)
+	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 30 {
+		t.Errorf("the sweep that went on: got %+v, want it done", state)
+	}
+	if said, want := toolsandbox(t, command...), "sweep night has ended: all 30 rollouts have a result, nothing is left to cancel\n"; said != want {
+		t.Errorf("cancel after the end: got %q, want %q", said, want)
+	}
+	if state := statesOf(t, services)["night"]; state.State != "done" {
+		t.Errorf("a sweep that was cancelled after its end: got %+v, want it done", state)
+	}
+}
+
+type sweepState struct {
+	ID, State   string
+	Done, Total int
+	Agents      []string
+}
+
+// statesOf lists the sweeps of a cluster.
+func statesOf(t *testing.T, services *cluster.Cluster) map[string]sweepState {
+	t.Helper()
+	var list []sweepState
+	if err := json.Unmarshal([]byte(toolsandbox(t, append([]string{"sweep", "list", "--json"}, sweepFlags(services)...)...)), &list); err != nil {
+		t.Fatal(err)
+	}
+	states := make(map[string]sweepState)
+	for _, s := range list {
+		states[s.ID] = s
+	}
+	return states
+}
+
+// TestSweepCommands lists sweeps, lets two watch one, and names one that does not exist.
+func TestSweepCommands(t *testing.T) {
+	services := start(t)
+	at := sweepFlags(services)
+	if said := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(said, "sweep") {
+		t.Errorf("an empty list: got %q, want its head", said)
+	}
+	run := startRemote(t, services, "run", "--agent", "random", "--trials", "3", "--parallel", "2", "--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"),
+		"--scenarios", "wifi_*,turn_*,add_*")
+	if !run.progress() {
+		t.Fatalf("the run ended at once\n%s", run.printed.String())
+	}
+	watched := make(chan string, 2)
+	for range 2 {
+		go func() {
+			cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"sweep", "watch", "night", "--json"}, at...)...)
+			said, err := cmd.Output()
+			if err != nil {
+				t.Errorf("watch: %v", err)
+			}
+			watched <- string(said)
+		}()
+	}
+	run.succeed(t)
+	total := statesOf(t, services)["night"].Total
+	for range 2 {
+		rollouts := make(map[string]bool)
+		lines := strings.Split(strings.TrimSpace(<-watched), "\n")
+		for _, line := range lines {
+			var result struct{ Rollout string }
+			if err := json.Unmarshal([]byte(line), &result); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			rollouts[result.Rollout] = true
+		}
+		if len(lines) != total || len(rollouts) != total {
+			t.Errorf("results of a watch: got %d of %d rollouts, want %d, each once", len(lines), len(rollouts), total)
+		}
+	}
+	if said := toolsandbox(t, append([]string{"sweep", "watch", "night"}, at...)...); !strings.HasPrefix(said, "sweep night has ended: "+strconv.Itoa(total)+" rollouts, ") {
+		t.Errorf("watch after the end: got %q, want that it has ended", said)
+	}
+	if said := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(strings.Join(strings.Fields(said), " "), fmt.Sprintf("night done %d/%d random scripted ", total, total)) {
+		t.Errorf("list: got\n%s\nwant that the sweep is done", said)
+	}
+	for _, verb := range []string{"watch", "cancel"} {
+		fails(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
+		fails(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)
+		fails(t, `ID: "a b" given, expected 1 to 100 characters of [A-Za-z0-9_-]`, append([]string{"sweep", verb, "a b"}, at...)...)
+		fails(t, `ID: missing`, append([]string{"sweep", verb}, at...)...)
+	}
+	fails(t, "--remote: false given, expected true", "sweep", "list", "--remote=false")
+	fails(t, "orchestrator at 127.0.0.1:1 cannot be reached", "sweep", "list", "--orchestrator-addr", "127.0.0.1:1", "--remote-wait", "200ms")
+}

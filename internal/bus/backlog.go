@@ -1,0 +1,42 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// Plan returns the plan of a sweep and when it was stored, ErrNotFound if there is none. The time is for people only.
+func (b *Bus) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
+	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("read sweep: %w", err)
+	}
+	sweep, err := decode[busv1.Sweep](msg.Subject, msg.Data)
+	return sweep, msg.Time, err
+}
+
+// Backlog returns how many rollouts of a sweep orchestrators hold, and how many are queued that none has taken. A rollout whose orchestrator has died is held
+// until its lease ends.
+func (b *Bus) Backlog(ctx context.Context, sweepID string) (held, queued int, err error) {
+	err = attempt(ctx, jobStream, func(ctx context.Context) error {
+		consumer, err := b.streams[jobStream].Consumer(ctx, jobConsumer+sweepID)
+		if err == nil {
+			info := consumer.CachedInfo()
+			held, queued = info.NumAckPending, int(info.NumPending)
+		}
+		return err
+	})
+	if errors.Is(err, jetstream.ErrConsumerNotFound) { // nobody has looked at the queue
+		queued, err = b.Queued(ctx, sweepID)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("count jobs: %w", err)
+	}
+	return held, queued, nil
+}

@@ -1,0 +1,103 @@
+package orchestrator
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
+)
+
+// defaultPageSize is used where a request leaves the page size open.
+const defaultPageSize = 100
+
+// CancelSweep implements OrchestratorService.
+func (s *server) CancelSweep(ctx context.Context, req *orchestratorv1.CancelSweepRequest) (*orchestratorv1.CancelSweepResponse, error) {
+	info, err := s.sweepInfo(ctx, req.GetSweepId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	if progress := info.GetProgress(); progress.GetDone() == progress.GetTotal() {
+		return &orchestratorv1.CancelSweepResponse{Sweep: info}, nil
+	}
+	rounds, err := s.bus.Rounds(ctx, req.GetSweepId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	if err := s.bus.CancelSweep(ctx, req.GetSweepId(), rounds.Last()); err != nil {
+		return nil, statusOf(err)
+	}
+	info, err = s.sweepInfo(ctx, req.GetSweepId())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &orchestratorv1.CancelSweepResponse{Sweep: info}, nil
+}
+
+// ListSweeps implements OrchestratorService.
+func (s *server) ListSweeps(ctx context.Context, req *orchestratorv1.ListSweepsRequest) (*orchestratorv1.ListSweepsResponse, error) {
+	ids, err := s.bus.SweepIDs(ctx)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	slices.Sort(ids)
+	from, _ := slices.BinarySearchFunc(ids, req.GetPageToken(), func(id, token string) int {
+		if id <= token {
+			return -1
+		}
+		return strings.Compare(id, token)
+	})
+	size := int(req.GetPageSize())
+	if size == 0 {
+		size = defaultPageSize
+	}
+	response := &orchestratorv1.ListSweepsResponse{}
+	for _, id := range ids[from:min(from+size, len(ids))] {
+		info, err := s.sweepInfo(ctx, id)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		response.Sweeps = append(response.Sweeps, info)
+	}
+	if from+size < len(ids) {
+		response.NextPageToken = ids[from+size-1]
+	}
+	return response, nil
+}
+
+func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.SweepInfo, error) {
+	sweep, created, err := s.bus.Plan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	rounds, err := s.bus.Rounds(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := &orchestratorv1.SweepInfo{
+		Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, Created: timestamppb.New(created),
+		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
+	}
+	if info.Progress.Done, err = s.finished(ctx, id, rounds); err != nil {
+		return nil, err
+	}
+	last, err := s.bus.Cancelled(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	spending, _, err := s.bus.Spending(ctx, id)
+	info.Cancelled, info.Spent = last >= rounds.Last(), spending.GetExhausted()
+	return info, err
+}
+
+func names(players []*agentgwv1.Player) []string {
+	names := make([]string, len(players))
+	for i, player := range players {
+		names[i] = player.GetName()
+	}
+	return names
+}
