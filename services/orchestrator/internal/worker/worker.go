@@ -31,6 +31,8 @@ type Config struct {
 	Lease time.Duration
 	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer; ExecuteTimeout one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
+	// LongBytes bounds the long conversations that are in memory at once.
+	LongBytes int64
 	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
 	// the infrastructure.
 	Attempts int
@@ -75,6 +77,7 @@ type Worker struct {
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
 	hands      hands
+	room       room
 	slots      *slots
 	fetchWait  time.Duration
 	lookEvery  time.Duration
@@ -92,6 +95,7 @@ func New(cfg Config, peers Peers) *Worker {
 		held:      make(map[string][]*bus.Delivery),
 		cancelled: make(map[string]int32),
 		hands:     newHands(),
+		room:      newRoom(cfg.LongBytes),
 		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait: fetchWait,
 		lookEvery: lookEvery,
