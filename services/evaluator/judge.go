@@ -72,6 +72,9 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	if err != nil {
 		return nil, err
 	}
+	if trajectory, err = j.whole(ctx, trajectory); err != nil {
+		return nil, err
+	}
 	switch trajectory.End.GetReason() {
 	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
 		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
@@ -85,14 +88,31 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 		if err != nil {
 			return nil, err
 		}
-		result = translate.Result(scored, len(trajectory.Messages))
+		result = translate.Result(scored, trajectory.Len())
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 	}
 	result.End = trajectory.End
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
-	result.MessageCount = int32(len(trajectory.Messages))
+	result.MessageCount = int32(trajectory.Len())
 	return result, nil
+}
+
+// whole reads a long trajectory from the bus if its messages are to be scored.
+func (j *judge) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
+	reason := trajectory.End.GetReason()
+	if trajectory.Long == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+		return trajectory, nil
+	}
+	log, snapshots, err := read(ctx, j.bus, trajectory.Rollout.GetId())
+	if err != nil {
+		return nil, err
+	}
+	whole, err := trajectory.Read(log.Entries, snapshots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return whole, nil
 }
 
 // evaluation returns a stored evaluation in compiled form.

@@ -28,6 +28,8 @@ const (
 	MaxMessages = 20_000
 	// MaxRows is how many rows of one rollout are kept, of all its table versions together.
 	MaxRows = 1 << 18
+	// MaxBytes bounds messages and table versions of a rollout that are kept while it runs. Those of a longer one stay on the bus alone.
+	MaxBytes = 1 << 20
 )
 
 // Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept has none of them, and its
@@ -36,6 +38,8 @@ type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Round is the round of its sweep in which it was played.
 	Round int32
+	// Long is the number of messages of a rollout that had too many bytes to be kept: Messages and Tables are missing, and Read adds them. It is 0 for all others.
+	Long int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
 	// Tables are the distinct versions that were stored after the start, by table, then index.
@@ -66,6 +70,10 @@ type pending struct {
 	span     trace.SpanContext
 	lastSeq  uint64
 	rows     int    // of tables
+	bytes    int    // of messages and tables; that many of a long one were kept
+	whole    bool   // messages and tables are kept however long it is
+	long     bool   // only what is known of it is kept, not messages and tables themselves
+	count    int    // of messages
 	dropped  string // why messages and tables were dropped, empty if they were not
 	given    bool   // the trajectory was returned
 }
@@ -158,13 +166,8 @@ func (a *Assembler) Restore(
 	rolloutID string, entries []*busv1.LogEntry, last uint64, snapshots []*busv1.Snapshot, span trace.SpanContext,
 ) (*Trajectory, error) {
 	p := newPending()
-	for _, snapshot := range snapshots {
-		p.store(snapshot.GetTables())
-	}
-	for _, entry := range entries {
-		if err := p.log(entry, span); err != nil {
-			return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
-		}
+	if err := p.read(rolloutID, entries, snapshots, span); err != nil {
+		return nil, err
 	}
 	p.lastSeq = last
 	a.mu.Lock()
@@ -185,7 +188,8 @@ func (p *pending) log(entry *busv1.LogEntry, span trace.SpanContext) error {
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit = start.GetRollout(), start.GetMaxMessages()
 		if p.dropped == "" { // by snapshots, which may come before it
-			p.messages, p.starting = slices.Clone(start.GetMessages()), start.GetVersions()
+			p.starting = start.GetVersions()
+			p.add(start.GetMessages())
 		}
 	}
 	if p.rollout == nil {
@@ -239,6 +243,10 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 		if p.tables[at] == nil {
 			p.tables[at], fresh = table, true
 			p.rows += len(table.GetRows())
+			p.grow(proto.Size(table))
+			if p.long {
+				p.tables[at] = &worldv1.Table{Name: at.table, Index: at.index}
+			}
 		}
 	}
 	if p.rows > MaxRows {
@@ -249,7 +257,7 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 
 // drop frees what a rollout has too much of.
 func (p *pending) drop(reason string) {
-	p.dropped, p.messages, p.tables, p.needed, p.starting = reason, nil, nil, nil, nil
+	p.dropped, p.messages, p.tables, p.needed, p.starting, p.count = reason, nil, nil, nil, nil, 0
 }
 
 func (p *pending) need(versions []*worldv1.TableVersion) {
@@ -268,16 +276,18 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	}
 	if turn.Deactivated != nil {
 		index := int(turn.GetDeactivated())
-		if index < 0 || index >= len(p.messages) {
-			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(p.messages))
+		if index < 0 || index >= p.count {
+			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, p.count)
 		}
-		ended := proto.CloneOf(p.messages[index])
-		ended.ConversationActive = proto.Bool(false)
-		p.messages[index] = ended
+		if !p.long {
+			ended := proto.CloneOf(p.messages[index])
+			ended.ConversationActive = proto.Bool(false)
+			p.messages[index] = ended
+		}
 	}
-	p.messages = append(p.messages, turn.GetMessages()...)
+	p.add(turn.GetMessages())
 	p.need(turn.GetVersions())
-	if len(p.messages) > MaxMessages {
+	if p.count > MaxMessages {
 		p.drop(fmt.Sprintf("there are more than %d messages", MaxMessages))
 	}
 	return nil
@@ -285,15 +295,15 @@ func (p *pending) turn(turn *busv1.Turn) error {
 
 // complete returns the trajectory once: when the log has ended and every version it names is there, but for those of the start.
 func (p *pending) complete() *Trajectory {
-	if p.end == nil || p.given || !p.whole() {
+	if p.end == nil || p.given || !p.known() {
 		return nil
 	}
 	p.given = true
 	return p.trajectory()
 }
 
-// whole says whether every version that the log names is there.
-func (p *pending) whole() bool {
+// known says whether every version that the log names was there.
+func (p *pending) known() bool {
 	for k := range p.needed {
 		if p.tables[k] == nil {
 			return false
@@ -307,6 +317,10 @@ func (p *pending) trajectory() *Trajectory {
 	t := &Trajectory{Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Span: p.span}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
+	}
+	if p.long && p.dropped == "" {
+		t.Long = p.count
+		return t
 	}
 	for k, table := range p.tables {
 		// Versions that the log does not know come from an execution whose answers never got on the bus.

@@ -6,7 +6,7 @@ func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.pending[rolloutID]
-	if p == nil || p.rollout == nil || p.dropped != "" || !p.whole() {
+	if p == nil || p.rollout == nil || p.dropped != "" || !p.known() {
 		return nil
 	}
 	return p.trajectory()
