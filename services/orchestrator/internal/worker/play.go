@@ -262,7 +262,12 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	}
 	g.asked = true
 	g.rest()
+	answered, err := g.ask(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	response, now, err := g.known.respond(ctx, g.Worker, g.tools[role], g.shown[role], view, request)
+	answered()
 	g.shown[role] = now
 	if err == nil {
 		err = g.goOn(ctx)

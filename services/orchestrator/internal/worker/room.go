@@ -11,6 +11,10 @@ import (
 // longBytes is the size from which a conversation is long. A short one is held without asking: thousands of them may wait for their models at once.
 const longBytes = 256 << 10
 
+// askingShare is the part of the room whose conversations may be with their players at once: on its way there and back each exists several times, here, at the
+// gateway and at the player.
+const askingShare = 2
+
 // room bounds the bytes of long conversations in memory. A rollout whose conversation becomes long takes room for the longest that it may become, once:
 // whoever waits for more while holding some could wait for ever.
 type room struct {
@@ -47,6 +51,14 @@ func (g *game) enter(ctx context.Context) (err error) {
 		return err
 	}
 	return g.goOn(ctx)
+}
+
+// ask waits until the conversation may go to its player. That time does not count as the player's.
+func (g *game) ask(ctx context.Context) (answered func(), err error) {
+	if g.state.Bytes() <= longBytes {
+		return func() {}, nil
+	}
+	return g.asking.enter(ctx, g.state.Bytes())
 }
 
 // exit gives back the room of a conversation that is short or over.

@@ -77,7 +77,8 @@ type Worker struct {
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
 	hands      hands
-	room       room
+	room       room // of long conversations
+	asking     room // of those whose players are asked
 	slots      *slots
 	fetchWait  time.Duration
 	lookEvery  time.Duration
@@ -96,6 +97,7 @@ func New(cfg Config, peers Peers) *Worker {
 		cancelled: make(map[string]int32),
 		hands:     newHands(),
 		room:      newRoom(cfg.LongBytes),
+		asking:    newRoom(max(cfg.LongBytes/askingShare, 1)),
 		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait: fetchWait,
 		lookEvery: lookEvery,

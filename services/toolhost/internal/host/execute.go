@@ -68,6 +68,7 @@ func (h *Host) Execute(ctx context.Context, id string, index int32, calls []*wor
 			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
 		}
 	}
+	next.sizes.set(snapshot.GetTables()...)
 	if err := h.withinQuota(id, &world, outcome, snapshot); err != nil {
 		return nil, err
 	}
