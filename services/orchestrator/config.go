@@ -23,7 +23,8 @@ type Config struct {
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
-	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once: each counts as its sweep's byte limit.
+	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once. One of up to 1 MiB counts as that, a longer one as its
+	// sweep's byte limit.
 	LongBytes int64
 	// Attempts is how often a rollout is tried when a service or provider fails.
 	Attempts int
@@ -37,7 +38,7 @@ func DefaultConfig() Config {
 		Lease:          10 * time.Second,
 		RespondTimeout: 2 * time.Minute,
 		ExecuteTimeout: 30 * time.Second,
-		LongBytes:      128 << 20,
+		LongBytes:      64 << 20,
 		Attempts:       5,
 	}
 }
@@ -49,7 +50,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
 	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
-	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "bytes of conversations of more than 256 KiB that this process plays at once; each counts as its sweep's --max-rollout-bytes")
+	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "bytes of conversations of more than 256 KiB that this process plays at once; one of up to 1 MiB counts as that, a longer one as its sweep's --max-rollout-bytes")
 	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
 }
 

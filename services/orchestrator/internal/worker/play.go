@@ -41,6 +41,7 @@ type game struct {
 
 	release func() // the hand that this rollout has, nil if it has none
 	leave   func() // gives back the room that this rollout has, nil if it has none
+	inside  int64  // that room
 
 	appended time.Time // when the log was last seen to be this worker's own
 }

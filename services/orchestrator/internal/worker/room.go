@@ -2,9 +2,12 @@ package worker
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
@@ -15,8 +18,11 @@ const longBytes = 256 << 10
 // gateway and at the player.
 const askingShare = 2
 
-// room bounds the bytes of long conversations in memory. A rollout whose conversation becomes long takes room for the longest that it may become, once:
-// whoever waits for more while holding some could wait for ever.
+// mediumBytes is what a long conversation is expected to stay below. One that does not needs room for the longest that it may become.
+const mediumBytes = 1 << 20
+
+// room bounds the bytes of long conversations in memory. A rollout takes room for more than its conversation has. Nobody waits for more while holding some:
+// all could wait for ever.
 type room struct {
 	free  *semaphore.Weighted
 	total int64
@@ -33,24 +39,70 @@ func (r room) enter(ctx context.Context, bytes int64) (leave func(), err error) 
 	return func() { r.free.Release(weight) }, nil
 }
 
-// enter waits until there is room for the rollout's conversation, if it is long or nobody knows yet how long it is. Others are worked on meanwhile.
-func (g *game) enter(ctx context.Context) (err error) {
-	if g.state != nil && g.state.Bytes() <= longBytes {
-		g.exit()
-		return nil
-	}
-	if g.leave != nil {
-		return nil
-	}
+// needs returns the room for the rollout's conversation: as long as nobody knows how long that is, for the longest.
+func (g *game) needs() int64 {
 	longest := g.rollout.GetMaxBytes()
 	if longest == 0 {
 		longest = rollout.DefaultMaxBytes
 	}
+	switch {
+	case g.state != nil && g.state.Bytes() <= longBytes:
+		return 0
+	case g.state != nil && g.state.Bytes() <= mediumBytes:
+		return min(mediumBytes, longest)
+	}
+	return longest
+}
+
+// enter waits until there is room for the rollout's conversation. Others are worked on meanwhile. A rollout that had room, but too little, forgets the
+// conversation while it waits, and reads it again.
+func (g *game) enter(ctx context.Context) error {
+	bytes := g.needs()
+	switch {
+	case bytes == 0:
+		g.exit()
+		return nil
+	case bytes <= g.inside || g.inside > 0 && g.calls != nil: // calls that are not written yet are few
+		return nil
+	}
+	forgotten := g.inside > 0
+	g.exit()
+	if forgotten {
+		g.state, g.shown = nil, make(map[worldv1.Role]shown, 2)
+	}
 	g.rest()
-	if g.leave, err = g.room.enter(ctx, longest); err != nil {
+	leave, err := g.room.enter(ctx, bytes)
+	if err != nil {
 		return err
 	}
-	return g.goOn(ctx)
+	g.leave, g.inside = leave, bytes
+	if err := g.goOn(ctx); err != nil || !forgotten {
+		return err
+	}
+	return g.remember(ctx)
+}
+
+// remember reads the conversation again.
+func (g *game) remember(ctx context.Context) error {
+	log, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
+	if err != nil {
+		return err
+	}
+	if log.Last != g.last {
+		return bus.ErrFenced
+	}
+	if g.state, err = rollout.Fold(log.Entries); err != nil {
+		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+	}
+	return nil
+}
+
+// exit gives back the room that the rollout has.
+func (g *game) exit() {
+	if g.leave != nil {
+		g.leave()
+		g.leave, g.inside = nil, 0
+	}
 }
 
 // ask waits until the conversation may go to its player. That time does not count as the player's.
@@ -59,12 +111,4 @@ func (g *game) ask(ctx context.Context) (answered func(), err error) {
 		return func() {}, nil
 	}
 	return g.asking.enter(ctx, g.state.Bytes())
-}
-
-// exit gives back the room of a conversation that is short or over.
-func (g *game) exit() {
-	if g.leave != nil {
-		g.leave()
-		g.leave = nil
-	}
 }

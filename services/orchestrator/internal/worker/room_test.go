@@ -76,3 +76,33 @@ func TestRoom(t *testing.T) {
 		t.Errorf("enter an empty room: got %v, want nil", err)
 	}
 }
+
+// TestLongConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all reach the length where they need more room than they have. None
+// keeps the others waiting for ever, and none loses or repeats a message.
+func TestLongConversationsWaitWithoutTheirMessages(t *testing.T) {
+	s := newStage(t)
+	text := strings.Repeat("x", longBytes)
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		recipient := user
+		if req.GetRole() == user {
+			recipient = agent
+		}
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Content: proto.String(text)}}}, nil
+	}
+	var jobs []*busv1.Job
+	var ids []string
+	for i := range 4 {
+		r := s.rollout("s." + strconv.Itoa(i))
+		r.MaxBytes = 2 * mediumBytes
+		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
+	}
+	if err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 2 * mediumBytes }, nil))
+	for id, state := range s.ended(t, ids...) {
+		if end := state.End(); end.GetExceptionType() != rollout.TooLarge || state.Claims() != 1 || len(state.Messages()) != 9 {
+			t.Errorf("%s: got %v, %d claims and %d messages, want %s, 1 and 9", id, end, state.Claims(), len(state.Messages()), rollout.TooLarge)
+		}
+	}
+}
