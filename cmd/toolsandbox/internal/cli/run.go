@@ -135,6 +135,9 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
+	if err := o.checkSockets(spec); err != nil {
+		return sweep.Spec{}, err
+	}
 	o.engine.Orchestrator.Parallel = o.parallel
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
 	return spec, nil
