@@ -32,8 +32,8 @@ func TestHugeAgents(t *testing.T) {
 		want string
 	}{
 		"400 KB of arguments a turn": {call("set_wifi_status", 400<<10, 1), "ConversationTooLarge"},
-		"10 MB of text": {func(context.Context, *agent.Conversation) (agent.Reply, error) {
-			return agent.Say(strings.Repeat("x", 10<<20)), nil
+		"600 KB of text": {func(context.Context, *agent.Conversation) (agent.Reply, error) {
+			return agent.Say(strings.Repeat("x", 600<<10)), nil
 		}, "ValueError"},
 		"10,000 calls at once": {call("set_wifi_status", 1, 10000), "ValueError"},
 	} {
