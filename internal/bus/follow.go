@@ -12,8 +12,12 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// followBatch is how many messages a follower asks for at a time.
-const followBatch = 1000
+const (
+	// followBatch is how many messages a follower asks for at a time.
+	followBatch = 1000
+	// followBytes bounds what they hold together. It is more than one message may.
+	followBytes = 16 << 20
+)
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until ctx is done (then it
 // returns nil) or handle fails. The handler's context carries the publisher's trace context. entry is nil if what is
@@ -175,7 +179,7 @@ func (b *Bus) followFrom(
 	if err != nil {
 		return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBatch))
+	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, followBytes))
 	if err != nil {
 		return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}

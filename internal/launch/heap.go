@@ -1,14 +1,57 @@
 package launch
 
-import "runtime/debug"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 
-// heapGrowth is how much may be allocated, in percent of what is in use, before garbage is collected. While it is, everything else goes at half its speed: with 200
-// the last of 5,000 rollouts at once end a second later, and two thirds of the memory do. A limit in GOMEMLIMIT holds all the same.
-const heapGrowth = 400
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
 
-// Heap lets the garbage collector of this process run less often, unless GOGC in the environment says how often it shall.
-func Heap(env func(string) (string, bool)) {
+const (
+	// maxGrowth is the GOGC of a small heap. While garbage is collected, everything else runs at half its speed: at 200 the last of 5,000 rollouts at once end
+	// a second later than at 400.
+	maxGrowth = 400
+	// minGrowth is the GOGC of a large heap.
+	minGrowth = 50
+	// headroom is what may be allocated between two collections, in bytes, where neither maxGrowth nor minGrowth counts: GOGC falls from 400 at 128 MiB in use
+	// to 50 at 1 GiB.
+	headroom = 512 << 20
+	// retuned is the change of GOGC, in percent of itself, below which it stays: setting it stops the process for a moment.
+	retuned = 10
+)
+
+// liveHeap is the runtime's name for what the last collection found in use.
+const liveHeap = "/gc/heap/live:bytes"
+
+// Heap bounds the memory of this process. The garbage collector's soft limit becomes nine tenths of what the cgroup or, without one, the machine has, unless
+// GOMEMLIMIT in the environment says another. GOGC follows the heap in use, unless GOGC in the environment says another.
+func Heap(env func(string) (string, bool)) error {
 	if _, set := env("GOGC"); !set {
-		debug.SetGCPercent(heapGrowth)
+		runtime.SetFinalizer(&cycle{growth: debug.SetGCPercent(maxGrowth)}, (*cycle).end)
 	}
+	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
+		return Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
+	}
+	return nil
+}
+
+// cycle is garbage from the start: its finalizer runs once after each collection.
+type cycle struct{ growth int }
+
+// end sets GOGC for the next cycle.
+func (c *cycle) end() {
+	sample := []metrics.Sample{{Name: liveHeap}}
+	metrics.Read(sample)
+	next := growth(sample[0].Value.Uint64())
+	if change := next - c.growth; 100*max(change, -change) > retuned*c.growth {
+		debug.SetGCPercent(next)
+		c.growth = next
+	}
+	runtime.SetFinalizer(c, (*cycle).end)
+}
+
+// growth returns GOGC for a heap with so many bytes in use.
+func growth(live uint64) int {
+	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }

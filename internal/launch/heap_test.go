@@ -1,19 +1,82 @@
 package launch
 
 import (
+	"errors"
+	"math"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 )
 
+// restore puts the collector back as it was when the test ends.
+func restore(t *testing.T) {
+	t.Helper()
+	percent, limit := debug.SetGCPercent(50), debug.SetMemoryLimit(math.MaxInt64)
+	t.Cleanup(func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
+}
+
+func unset(string) (string, bool) { return "", false }
+
 func TestHeap(t *testing.T) {
-	before := debug.SetGCPercent(50)
-	t.Cleanup(func() { debug.SetGCPercent(before) })
-	Heap(func(name string) (string, bool) { return "50", name == "GOGC" })
-	if got := debug.SetGCPercent(50); got != 50 {
-		t.Errorf("with GOGC set: got %d, want 50", got)
+	restore(t)
+	if err := Heap(func(name string) (string, bool) { return "50", name == "GOGC" }); err != nil {
+		t.Fatal(err)
 	}
-	Heap(func(string) (string, bool) { return "", false })
-	if got := debug.SetGCPercent(50); got != heapGrowth {
-		t.Errorf("without GOGC: got %d, want %d", got, heapGrowth)
+	if got := debug.SetGCPercent(50); got != 50 {
+		t.Errorf("GOGC with one in the environment: got %d, want 50", got)
+	}
+	if got := debug.SetMemoryLimit(-1); got <= 0 || got == math.MaxInt64 {
+		t.Errorf("soft memory limit: got %d, want a part of this machine's memory", got)
+	}
+	t.Setenv("AUTOMEMLIMIT", "2")
+	if err := Heap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
+		t.Errorf("AUTOMEMLIMIT=2: got %v, want a usage error", err)
+	}
+}
+
+// TestHeapFollowsItsSize lets much live: GOGC falls with the next collections, and rises again when it is gone.
+func TestHeapFollowsItsSize(t *testing.T) {
+	restore(t)
+	if err := Heap(unset); err != nil {
+		t.Fatal(err)
+	}
+	small, kept := collected(t, func(percent int) bool { return percent == maxGrowth }), make([]byte, 2*headroom)
+	large := collected(t, func(percent int) bool { return percent < maxGrowth/2 })
+	runtime.KeepAlive(kept)
+	again := collected(t, func(percent int) bool { return percent == maxGrowth })
+	if small != maxGrowth || large != minGrowth || again != maxGrowth {
+		t.Errorf("GOGC of a small, a large and a small heap: got %d, %d and %d, want %d, %d and %d", small, large, again, maxGrowth, minGrowth, maxGrowth)
+	}
+}
+
+// collected collects garbage until GOGC is as wanted, and returns it.
+func collected(t *testing.T, wanted func(percent int) bool) int {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); ; runtime.Gosched() {
+		runtime.GC()
+		sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(sample)
+		percent := int(sample[0].Value.Uint64())
+		if wanted(percent) || time.Now().After(until) {
+			return percent
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	for _, test := range []struct {
+		live uint64
+		want int
+	}{
+		{0, maxGrowth}, {1 << 20, maxGrowth}, {128 << 20, maxGrowth}, {256 << 20, 200}, {512 << 20, 100}, {1 << 30, minGrowth}, {math.MaxUint64, minGrowth},
+	} {
+		if got := growth(test.live); got != test.want {
+			t.Errorf("growth(%d): got %d, want %d", test.live, got, test.want)
+		}
 	}
 }

@@ -49,7 +49,9 @@ type Run func(ctx context.Context, m *mesh.Mesh) error
 // Main runs one service as a process of its own and returns the exit code. configure adds the service's flags and returns
 // its body, which runs after the flags are parsed.
 func Main(service mesh.Service, configure func(*pflag.FlagSet) Run) int {
-	Heap(os.LookupEnv)
+	if err := Heap(os.LookupEnv); err != nil {
+		return Report(os.Stderr, string(service), err)
+	}
 	ctx, stop := Signals(context.Background())
 	defer stop()
 	return Report(os.Stderr, string(service), serve(ctx, service, configure, os.Args[1:], os.LookupEnv))

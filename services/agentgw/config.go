@@ -36,7 +36,7 @@ type Config struct {
 	ModelTurnBytes int
 	// ModelExchangeBytes bounds what is kept of the exchange with a provider about one turn, for people to read.
 	ModelExchangeBytes int
-	// ModelConnections is how many idle connections are kept to each model provider.
+	// ModelConnections is how many connections there may be to each model provider. Over HTTP/2 many requests share one.
 	ModelConnections int
 	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there. Empty allows all.
 	ModelBaseURLs []string
@@ -78,7 +78,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&c.ModelAnswerBytes, "agentgw-model-answer-bytes", c.ModelAnswerBytes, "largest answer of a model provider")
 	fs.IntVar(&c.ModelTurnBytes, "agentgw-model-turn-bytes", c.ModelTurnBytes, "largest turn of a model")
 	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "how much is kept of the requests to a provider and of its answers about one turn")
-	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "idle connections to keep to each model provider")
+	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "connections to each model provider at most; with one that does not speak HTTP/2 each request has its own")
 	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); keys are sent there")
 	c.RegisterBudgetFlags(fs)
 	c.RegisterTemplateFlags(fs)

@@ -140,15 +140,21 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 
 // restore reads a rollout that is played again from the bus: what is known of it may have been forgotten when it ended.
 func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
-	log, err := b.ReadLog(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	snapshots, err := b.ReadSnapshots(ctx, id)
+	log, snapshots, err := read(ctx, b, id)
 	if err != nil {
 		return nil, err
 	}
 	return assembler.Restore(id, log, snapshots, span)
+}
+
+// read returns what the bus holds of a rollout.
+func read(ctx context.Context, b *bus.Bus, id string) (*bus.Log, []*busv1.Snapshot, error) {
+	log, err := b.ReadLog(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshots, err := b.ReadSnapshots(ctx, id)
+	return log, snapshots, err
 }
 
 // decideAll stores the results of complete trajectories until ctx is done.

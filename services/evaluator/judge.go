@@ -74,19 +74,15 @@ func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int
 	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
 		return err
 	}
-	log, err := j.bus.ReadLog(ctx, id)
-	if err != nil && !errors.Is(err, bus.ErrDamaged) {
-		return err
-	}
 	var trajectory *assemble.Trajectory
-	if err == nil {
-		snapshots, readErr := j.bus.ReadSnapshots(ctx, id)
-		if readErr != nil {
-			return readErr
+	log, snapshots, err := read(ctx, j.bus, id)
+	switch {
+	case err == nil:
+		if trajectory, err = assemble.Whole(id, log, snapshots); err != nil {
+			err = fmt.Errorf("%w: streams %s and %s: %w", bus.ErrDamaged, j.bus.LogStream(id), j.bus.SnapshotStream(id), err)
 		}
-		if trajectory, err = assemble.Whole(log, snapshots); err != nil {
-			err = fmt.Errorf("%w: rollout %s, streams %s and %s: %w", bus.ErrDamaged, id, j.bus.LogStream(id), j.bus.SnapshotStream(id), err)
-		}
+	case !errors.Is(err, bus.ErrDamaged):
+		return err
 	}
 	switch {
 	case err == nil && trajectory != nil && trajectory.Round == round:
@@ -108,6 +104,9 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	if err != nil {
 		return nil, err
 	}
+	if trajectory, err = j.whole(ctx, trajectory); err != nil {
+		return nil, err
+	}
 	switch trajectory.End.GetReason() {
 	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
 		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
@@ -121,14 +120,34 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 		if err != nil {
 			return nil, err
 		}
-		result = translate.Result(scored, len(trajectory.Messages))
+		result = translate.Result(scored, trajectory.Len())
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
 	}
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
-	result.MessageCount = int32(len(trajectory.Messages))
+	result.MessageCount = int32(trajectory.Len())
 	return result, nil
+}
+
+// whole reads a long trajectory from the bus if its messages are to be scored.
+func (j *judge) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
+	reason := trajectory.End.GetReason()
+	if trajectory.Long == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+		return trajectory, nil
+	}
+	log, snapshots, err := read(ctx, j.bus, trajectory.Rollout.GetId())
+	if errors.Is(err, bus.ErrDamaged) {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	whole, err := trajectory.Read(log, snapshots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInput, err)
+	}
+	return whole, nil
 }
 
 // evaluation returns a stored evaluation in compiled form.

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
+const minLongBytes = 1 << 20
+
 // Config is what an operator can set.
 type Config struct {
 	// Name tells this process apart in logs and claims; it has no effect on what is played.
@@ -21,6 +23,9 @@ type Config struct {
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
+	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once. One of up to 1 MiB counts as that, a longer one as its
+	// sweep's byte limit.
+	LongBytes int64
 	// Attempts is how often a rollout is tried when a service or provider fails.
 	Attempts int
 	// ResultTimeout bounds how long a rollout that has ended waits for its result.
@@ -35,6 +40,7 @@ func DefaultConfig() Config {
 		Lease:          10 * time.Second,
 		RespondTimeout: 2 * time.Minute,
 		ExecuteTimeout: 30 * time.Second,
+		LongBytes:      64 << 20,
 		Attempts:       5,
 		ResultTimeout:  15 * time.Minute,
 	}
@@ -47,6 +53,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
 	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
+	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "bytes of conversations of more than 256 KiB that this process plays at once; one of up to 1 MiB counts as that, a longer one as its sweep's --max-rollout-bytes")
 	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
 	fs.DurationVar(&c.ResultTimeout, "orchestrator-result-timeout", c.ResultTimeout, "longest time that a rollout which has ended waits for its score")
 }
@@ -73,6 +80,9 @@ func (c Config) Validate() error {
 	}
 	if c.ResultTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("--orchestrator-result-timeout: %s given, expected more than 0", c.ResultTimeout))
+	}
+	if c.LongBytes < minLongBytes {
+		errs = append(errs, fmt.Errorf("--orchestrator-long-bytes: %d given, expected at least %d", c.LongBytes, minLongBytes))
 	}
 	if c.Attempts < 1 {
 		errs = append(errs, fmt.Errorf("--orchestrator-attempts: %d given, expected at least 1", c.Attempts))

@@ -32,6 +32,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		Lease:          cfg.Lease,
 		RespondTimeout: cfg.RespondTimeout,
 		ExecuteTimeout: cfg.ExecuteTimeout,
+		LongBytes:      cfg.LongBytes,
 		Attempts:       cfg.Attempts,
 		ResultTimeout:  cfg.ResultTimeout,
 	}, worker.Peers{

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 
 		HostedServices: spec.GetHostedServices(),
 		Replay:         spec.GetReplay(),
+		MaxBytes:       cmp.Or(spec.GetMaxBytes(), rollout.DefaultMaxBytes),
 	}
 	for _, scenario := range spec.GetScenarios() {
 		digest, err := s.bus.PutSetup(ctx, scenario.GetSetup())

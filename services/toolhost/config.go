@@ -19,6 +19,8 @@ type Config struct {
 	Dir string
 	// Live is the number of sessions that stay in memory.
 	Live int
+	// LiveBytes bounds the tables of the sessions that stay in memory.
+	LiveBytes int
 	// MaxRows is the number of rows that the tables of one session may hold together.
 	MaxRows int
 	// MaxCalls is the number of calls of one batch.
@@ -34,7 +36,7 @@ type Config struct {
 // DefaultConfig returns settings that suit a laptop and a cluster alike.
 func DefaultConfig() Config {
 	return Config{
-		Dir: "data/toolhost", Live: 10000, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
+		Dir: "data/toolhost", Live: 10000, LiveBytes: 256 << 20, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
 		ServiceTimeout: 10 * time.Second,
 	}
 }
@@ -43,6 +45,7 @@ func DefaultConfig() Config {
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this shard")
 	fs.IntVar(&c.Live, "toolhost-live", c.Live, "sessions that stay in memory")
+	fs.IntVar(&c.LiveBytes, "toolhost-live-bytes", c.LiveBytes, "bytes of tables of the sessions that stay in memory; the others are read from disk again")
 	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "rows that one session may hold")
 	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "calls that may be executed at once in one session")
 	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "bytes of answers and tables that one execution may store")
@@ -63,6 +66,9 @@ func (c Config) Validate() error {
 	}
 	if c.Live < 1 {
 		errs = append(errs, fmt.Errorf("--toolhost-live: %d given, expected at least 1", c.Live))
+	}
+	if c.LiveBytes < 0 {
+		errs = append(errs, fmt.Errorf("--toolhost-live-bytes: %d given, expected at least 0", c.LiveBytes))
 	}
 	if c.MaxRows < 1 {
 		errs = append(errs, fmt.Errorf("--toolhost-max-rows: %d given, expected at least 1", c.MaxRows))

@@ -67,7 +67,7 @@ func serveWith(tb testing.TB, file string, publisher host.Publisher, owns func(s
 		tb.Fatalf("open store: %v", err)
 	}
 	defaults := DefaultConfig()
-	cfg := host.Config{Live: defaults.Live, MaxRows: defaults.MaxRows, MaxCalls: defaults.MaxCalls, MaxBytes: defaults.MaxBytes}
+	cfg := host.Config{Live: defaults.Live, LiveBytes: defaults.LiveBytes, MaxRows: defaults.MaxRows, MaxCalls: defaults.MaxCalls, MaxBytes: defaults.MaxBytes}
 	for _, f := range change {
 		f(&cfg)
 	}

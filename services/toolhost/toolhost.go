@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}
 	defer services.Close()
 	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue, services)
+	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue, services)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}

@@ -72,8 +72,8 @@ func parseModel(provider agentgwv1.Model_Provider) func(string) (*agentgwv1.Play
 // that the address is none or that the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return fmt.Errorf("base URL %q: expected http:// or https:// and a host, e.g. http://localhost:8000/v1", address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {
+		return fmt.Errorf("base URL %q: expected http://, https:// or h2c:// and a host, e.g. http://localhost:8000/v1", address)
 	}
 	if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return fmt.Errorf("base URL %q: expected no user, query or fragment", address)

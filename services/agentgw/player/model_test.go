@@ -57,8 +57,8 @@ func TestSetBaseURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		"localhost:8000": "expected http:// or https://", "http://": "expected http:// or https://", "file:///x": "expected http:// or https://",
-		"http://u:p@h": "expected no user", "http://h?q": "expected no user", "%": "expected http:// or https://",
+		"localhost:8000": "expected http://, https:// or h2c://", "http://": "expected http://, https:// or h2c://", "file:///x": "expected http://, https:// or h2c://",
+		"http://u:p@h": "expected no user", "http://h?q": "expected no user", "%": "expected http://, https:// or h2c://",
 	} {
 		if err := SetBaseURL(model, address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("SetBaseURL(%q): got %v, want %q", address, err, want)

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/internal/descriptor"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -35,9 +37,14 @@ type ModelReport struct {
 }
 
 // Model measures rollouts that are played all at once against a model behind HTTP which answers each request after a delay:
-// calls turns with a call, then a text.
-func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (report *ModelReport, err error) {
-	served, err := serveModel(ctx, delay, calls)
+// calls turns with a call, then a text. With http2 requests share connections.
+func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http2 bool) (report *ModelReport, err error) {
+	if !http2 { // both ends of a connection are in this process
+		if err := descriptor.Check(2 * min(cfg.Spec.Parallel, cfg.Rollouts)); err != nil {
+			return nil, fmt.Errorf("--parallel %d: %w: raise it, lower --parallel, or let requests share connections with --model-http2", cfg.Spec.Parallel, err)
+		}
+	}
+	served, err := serveModel(ctx, delay, calls, http2)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int) (rep
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, served.failure())
 	}
 	if least := int64(min(calls, 1)); served.calling.Load() < least {
 		return nil, errors.New("the model found no tool to call in any request")

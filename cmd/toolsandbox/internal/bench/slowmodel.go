@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ const (
 // firstTool finds the name of a request's first tool.
 var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
 
-// slowModel answers chat completions of OpenAI over HTTP/1.1, each after a delay. It knows no more of HTTP and JSON than the gateway sends, because
+// slowModel answers chat completions of OpenAI over HTTP/1.1 or HTTP/2, each after a delay. Of HTTP/1.1 and JSON it knows no more than the gateway sends, because
 // thousands of its connections live in the process that is measured, and what it takes counts.
 type slowModel struct {
 	address  string
@@ -40,14 +41,16 @@ type slowModel struct {
 	calling  atomic.Int64 // requests that were answered with a call
 
 	listener net.Listener
-	bodies   sync.Pool // of *bytes.Buffer
+	server   *http.Server // nil over HTTP/1.1
+	bodies   sync.Pool    // of *bytes.Buffer
 	group    sync.WaitGroup
 	mu       sync.Mutex
 	open     map[net.Conn]bool // nil after close
+	failed   error             // why no more connections are accepted
 	closed   chan struct{}
 }
 
-func serveModel(ctx context.Context, delay time.Duration, calls int) (*slowModel, error) {
+func serveModel(ctx context.Context, delay time.Duration, calls int, http2 bool) (*slowModel, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,6 +59,10 @@ func serveModel(ctx context.Context, delay time.Duration, calls int) (*slowModel
 	m := &slowModel{
 		address: "http://" + listener.Addr().String() + "/v1", delay: delay, calls: calls,
 		listener: listener, bodies: sync.Pool{New: func() any { return new(bytes.Buffer) }}, open: make(map[net.Conn]bool), closed: make(chan struct{}),
+	}
+	if http2 {
+		m.shareConnections()
+		return m, nil
 	}
 	m.group.Go(m.accept)
 	return m, nil
@@ -66,6 +73,7 @@ func (m *slowModel) accept() {
 	for {
 		conn, err := m.listener.Accept()
 		if err != nil {
+			m.fail(err)
 			return
 		}
 		if m.hold(conn, true) {
@@ -95,8 +103,13 @@ func (m *slowModel) hold(conn net.Conn, open bool) bool {
 
 // close ends all connections and waits for them.
 func (m *slowModel) close() error {
-	err := m.listener.Close()
 	close(m.closed)
+	if m.server != nil {
+		err := m.server.Close()
+		m.group.Wait()
+		return err
+	}
+	err := m.listener.Close()
 	m.mu.Lock()
 	for conn := range m.open {
 		err = errors.Join(err, conn.Close())

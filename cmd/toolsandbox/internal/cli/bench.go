@@ -28,6 +28,7 @@ type benchOptions struct {
 	rollouts, parallel int
 	delay              time.Duration
 	calls              int
+	http2              bool
 }
 
 func newBench() *cobra.Command {
@@ -53,6 +54,7 @@ time of the whole is compared with the longest chain of its answers.`,
 	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
 	flags.DurationVar(&options.delay, "model-delay", 0, "let a model play the agent that answers after this time; 0 lets the oracle play")
 	flags.IntVar(&options.calls, "model-calls", options.calls, "turns with a call that this model takes")
+	flags.BoolVar(&options.http2, "model-http2", false, "let requests to this model share connections, over HTTP/2 without TLS")
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -84,7 +86,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.delay > 0 {
 		services.AgentGateway.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "none"}[name] }
 		config.Engine = services
-		report, err := bench.Model(ctx, config, o.delay, o.calls)
+		report, err := bench.Model(ctx, config, o.delay, o.calls, o.http2)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,9 @@ import (
 // Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a mistake on the command line, 1
 // for anything else.
 func Main(args []string, stdout, stderr io.Writer) int {
-	launch.Heap(os.LookupEnv)
+	if err := launch.Heap(os.LookupEnv); err != nil {
+		return launch.Report(stderr, "toolsandbox", err)
+	}
 	ctx, stop := launch.Signals(context.Background())
 	defer stop()
 	root := newRoot()

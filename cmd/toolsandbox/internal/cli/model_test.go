@@ -193,7 +193,7 @@ func TestModelFlagErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"--agent", "oracle", "--base-url", "http://h"}, "--base-url: given, but neither --agent nor --user is a model"},
-		{[]string{"--agent", "openai:m", "--base-url", "h"}, `--base-url: base URL "h": expected http:// or https://`},
+		{[]string{"--agent", "openai:m", "--base-url", "h"}, `--base-url: base URL "h": expected http://, https:// or h2c://`},
 		{[]string{"--agent", "openai:m", "--user-base-url", "http://h"}, `--user-base-url: base URL "http://h": player "scripted" is no model`},
 		{[]string{"--agent", "oracle", "--temperature", "1"}, "--temperature, --max-tokens: given, but --agent is no model"},
 		{[]string{"--agent", "openai:m", "--temperature", "3"}, "--temperature: 3 given, expected 0 to 2"},

@@ -49,6 +49,7 @@ func (d *directory) specify(spec sweep.Spec) error {
 	path := filepath.Join(d.recordings(), specificationFile)
 	messages := []proto.Message{&orchestratorv1.SweepSpec{
 		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
+		MaxBytes: spec.MaxBytes,
 	}}
 	for _, scenario := range spec.Scenarios {
 		messages = append(messages, scenario)
@@ -134,7 +135,7 @@ func (r *recording) specification() (sweep.Spec, error) {
 		err = fmt.Errorf("read %s: it does not say what was run: expected scenarios, players and trials", path)
 	}
 	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
-	spec.Seed, spec.Compat, spec.Services = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices()
+	spec.Seed, spec.Compat, spec.Services, spec.MaxBytes = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices(), stored.GetMaxBytes()
 	return spec, err
 }
 

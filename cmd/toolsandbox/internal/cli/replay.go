@@ -61,6 +61,7 @@ func (o *runOptions) contradicts(spec sweep.Spec) error {
 		{"trials", o.trials, spec.Trials},
 		{"seed", o.seed, spec.Seed},
 		{"compat", o.compat, spec.Compat},
+		{"max-rollout-bytes", o.maxBytes, spec.MaxBytes},
 		{"services", servicesText(services), servicesText(spec.Services)},
 	} {
 		if o.flags.Changed(flag.name) && flag.given != flag.is {

@@ -33,6 +33,12 @@ const flushLimit = time.Second
 // errCreating says that nobody knows whether the services have the sweep.
 var errCreating = errors.New("interrupted while the sweep was created")
 
+// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of --max-message-bytes, with room for its tables.
+const (
+	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
+	defaultMaxBytes          = 4 << 20
+)
+
 // runOptions are the flags of run.
 type runOptions struct {
 	catalogue    catalogue
@@ -48,6 +54,7 @@ type runOptions struct {
 	parallel     int
 	seed         int64
 	compat       bool
+	maxBytes     int64
 	services     string
 	resume       bool
 	replay       string
@@ -97,6 +104,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
 	flags.Int64Var(&o.seed, "seed", 0, "seed of players that roll dice")
 	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
+	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "bytes of messages in one conversation after which it ends as a failure of whoever said most of them")
 	flags.StringVar(&o.services, "services", "", "what answers tools that ask hosted services: recorded, offline, live or record (default: recorded where a scenario has recordings, else offline)")
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
@@ -141,6 +149,9 @@ func (o *runOptions) prepare(args []string) (sweep.Spec, error) {
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
+	if err := o.checkSockets(spec); err != nil {
+		return sweep.Spec{}, err
+	}
 	o.engine.Orchestrator.Parallel = o.parallel
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
 	return spec, nil
@@ -179,6 +190,9 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if o.trials < 1 || o.trials > 100000 {
 		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}
+	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
+		return sweep.Spec{}, launch.Usage("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
+	}
 	services, err := servicesOf(o.services)
 	if err != nil {
 		return sweep.Spec{}, err
@@ -197,6 +211,7 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 		Trials:    o.trials,
 		Seed:      o.seed,
 		Compat:    o.compat,
+		MaxBytes:  o.maxBytes,
 		Services:  services,
 	}, nil
 }

@@ -59,6 +59,8 @@ type Spec struct {
 	// of what is to be run.
 	Parallel int
 	Compat   bool
+	// MaxBytes is the byte limit of a rollout's messages; 0 leaves it to the orchestrator.
+	MaxBytes int64
 	// Services says what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
 	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to be run.
@@ -90,6 +92,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		Seed:   spec.Seed,
 		Compat: spec.Compat,
 
+		MaxBytes:       spec.MaxBytes,
 		HostedServices: spec.Services,
 		Replay:         spec.Recording != nil,
 	}}

@@ -30,6 +30,8 @@ const (
 	MaxMessages = 20_000
 	// MaxRows is how many rows of one rollout are kept, of all its table versions together.
 	MaxRows = 1 << 18
+	// MaxBytes bounds messages and table versions of a rollout that are kept while it runs. Those of a longer one stay on the bus alone.
+	MaxBytes = 1 << 20
 )
 
 // Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept has none of them, and its
@@ -38,6 +40,8 @@ type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Round is the round of its sweep in which it was played.
 	Round int32
+	// Long is the number of messages of a rollout that had too many bytes to be kept: Messages and Tables are missing, and Read adds them. It is 0 for all others.
+	Long int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
 	// Tables are the distinct versions that were stored after the start, by table, then index.
@@ -76,6 +80,10 @@ type pending struct {
 	span     trace.SpanContext
 	last     bus.Position // of the log, as far as it is known
 	rows     int          // of tables
+	bytes    int          // of messages and tables; that many of a long one were kept
+	whole    bool         // messages and tables are kept however long it is
+	long     bool         // only what is known of it is kept, not messages and tables themselves
+	count    int          // of messages
 	dropped  string       // why messages and tables were dropped, empty if they were not
 	broken   bool         // an entry is missing: what follows is ignored until the log is opened again
 	given    bool         // the trajectory was returned
@@ -167,9 +175,9 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 // Restore takes the whole log of a rollout as it was read, and all its snapshots so far, both read after ErrAgain: what was known before is
 // forgotten. It returns the trajectory if that is complete. The error is ErrLog.
 func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
-	p, err := restore(log, snapshots, span)
-	if err != nil {
-		return nil, fmt.Errorf("rollout %s: %w", rolloutID, err)
+	p := newPending()
+	if err := p.read(rolloutID, log, snapshots, span); err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,36 +192,6 @@ func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.S
 	return p.complete(), nil
 }
 
-// Whole returns the trajectory of a log, nil if that has not ended. The error is ErrLog, or names the first table version that is in none
-// of the snapshots.
-func Whole(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
-	p, err := restore(log, snapshots, trace.SpanContext{})
-	if err != nil {
-		return nil, err
-	}
-	if p.end == nil {
-		return nil, nil
-	}
-	if missing := p.missing(); missing != nil {
-		return nil, fmt.Errorf("table %s as it is at message %d is missing", world.TableText(missing.table), missing.index)
-	}
-	return p.complete(), nil
-}
-
-func restore(log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*pending, error) {
-	p := newPending()
-	for _, snapshot := range snapshots {
-		p.store(snapshot.GetTables())
-	}
-	for _, entry := range log.Entries {
-		if err := p.log(0, entry, span); err != nil {
-			return nil, err
-		}
-	}
-	p.last = log.End
-	return p, nil
-}
-
 // log takes an entry.
 func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
 	if entry == nil {
@@ -226,9 +204,9 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 	if start := entry.GetStart(); start != nil {
 		p.rollout, p.limit, p.end = start.GetRollout(), start.GetMaxMessages(), nil
 		if p.dropped == "" { // by snapshots, which may come before it
-			p.messages, p.needed = slices.Clone(start.GetMessages()), make(map[key]bool)
-			p.starting = make(map[key]bool)
+			p.messages, p.count, p.needed, p.starting = nil, 0, make(map[key]bool), make(map[key]bool)
 			p.begin(start.GetVersions())
+			p.add(start.GetMessages())
 		}
 	}
 	if p.rollout == nil {
@@ -286,6 +264,10 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 		if p.tables[at] == nil {
 			p.tables[at], fresh = table, true
 			p.rows += len(table.GetRows())
+			p.grow(proto.Size(table))
+			if p.long {
+				p.tables[at] = stub(at)
+			}
 		}
 	}
 	if p.rows > MaxRows {
@@ -296,7 +278,7 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 
 // drop frees what a rollout has too much of.
 func (p *pending) drop(reason string) {
-	p.dropped, p.messages, p.tables, p.needed, p.starting = reason, nil, nil, nil, nil
+	p.dropped, p.messages, p.tables, p.needed, p.starting, p.count = reason, nil, nil, nil, nil, 0
 }
 
 // begin notes the versions that the setup holds.
@@ -320,16 +302,18 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	}
 	if turn.Deactivated != nil {
 		index := int(turn.GetDeactivated())
-		if index < 0 || index >= len(p.messages) {
-			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(p.messages))
+		if index < 0 || index >= p.count {
+			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, p.count)
 		}
-		ended := proto.CloneOf(p.messages[index])
-		ended.ConversationActive = proto.Bool(false)
-		p.messages[index] = ended
+		if !p.long {
+			ended := proto.CloneOf(p.messages[index])
+			ended.ConversationActive = proto.Bool(false)
+			p.messages[index] = ended
+		}
 	}
-	p.messages = append(p.messages, turn.GetMessages()...)
+	p.add(turn.GetMessages())
 	p.need(turn.GetVersions())
-	if len(p.messages) > MaxMessages {
+	if p.count > MaxMessages {
 		p.drop(fmt.Sprintf("there are more than %d messages", MaxMessages))
 	}
 	return nil
@@ -344,7 +328,7 @@ func (p *pending) complete() *Trajectory {
 	return p.trajectory()
 }
 
-// missing returns the first version that the log names and that is not there, nil if there is none.
+// missing returns the first version that the log names and that was never there, nil if there is none.
 func (p *pending) missing() *key {
 	var first *key
 	for k := range p.needed {
@@ -367,9 +351,13 @@ func (p *pending) trajectory() *Trajectory {
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
 	}
+	if p.long && p.dropped == "" {
+		t.Long = p.count
+		return t
+	}
 	// Other versions come from an execution whose answers never got on the bus.
 	for _, k := range slices.SortedFunc(maps.Keys(p.needed), compareKeys) {
-		if table := p.tables[k]; table != nil {
+		if table := p.tables[k]; table != nil && int(k.index) < len(p.messages) {
 			t.Tables = append(t.Tables, table)
 		}
 	}

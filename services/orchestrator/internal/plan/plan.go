@@ -31,6 +31,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 						Compat:           sweep.GetCompat(),
 						HostedServices:   sweep.GetHostedServices(),
 						Replay:           sweep.GetReplay(),
+						MaxBytes:         sweep.GetMaxBytes(),
 					})
 				}
 			}

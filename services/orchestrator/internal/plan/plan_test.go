@@ -32,6 +32,7 @@ func sweep() *busv1.Sweep {
 		Compat: true,
 
 		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE,
+		MaxBytes:       5 << 20,
 	}
 }
 
@@ -42,6 +43,9 @@ func TestPlanIsStable(t *testing.T) {
 			r.GetUser().GetName(), r.GetSetupDigest(), r.GetEvaluationDigest(), r.GetSeed(), r.GetCompat())
 		if services := r.GetHostedServices(); services != toolhostv1.HostedServices_HOSTED_SERVICES_LIVE {
 			t.Errorf("hosted services of %s: got %v, want the sweep's", r.GetId(), services)
+		}
+		if got := r.GetMaxBytes(); got != 5<<20 {
+			t.Errorf("byte limit of %s: got %d, want the sweep's", r.GetId(), got)
 		}
 	}
 	path := filepath.Join("testdata", "plan.golden")

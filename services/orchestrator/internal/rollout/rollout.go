@@ -26,6 +26,7 @@ type State struct {
 	messages []*worldv1.Message
 	starting int
 	limit    int
+	bytes    map[worldv1.Role]int64 // of the messages beyond the starting ones, by who is to blame for them
 	versions []*worldv1.TableVersion
 	executed []*toolhostv1.Execution
 	turns    map[worldv1.Role]int
@@ -65,7 +66,7 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		s.starting = len(s.messages)
 		s.limit = int(start.GetMaxMessages())
 		s.versions = start.GetVersions()
-		s.turns = make(map[worldv1.Role]int)
+		s.turns, s.bytes = make(map[worldv1.Role]int), make(map[worldv1.Role]int64)
 	}
 	if s.rollout == nil {
 		return fmt.Errorf("%w: no start", ErrLog)
@@ -118,6 +119,9 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		}})
 	}
 	s.messages = append(s.messages, turn.GetMessages()...)
+	for _, message := range turn.GetMessages() {
+		s.bytes[causer(message)] += int64(proto.Size(message))
+	}
 	s.versions = turn.GetVersions()
 	s.flags = append(s.flags, turn.GetFlags()...)
 	if first := turn.GetMessages()[0]; turn.GetUsage() != nil {
@@ -222,17 +226,19 @@ func (s *State) End() *busv1.End { return s.end }
 // Turns returns how many turns a role has taken after the starting messages.
 func (s *State) Turns(role worldv1.Role) int { return s.turns[role] }
 
-// Next returns who speaks next, or the reason why nobody does. It is the turn rule: the recipient of the last
-// message speaks, unless that message says that the conversation is over or the limit is reached.
-func (s *State) Next() (speaker worldv1.Role, over busv1.EndReason) {
+// Next returns who speaks next, or the end that the rollout has come to. It is the turn rule: the recipient of the last
+// message speaks, unless that message says that the conversation is over or a limit is reached.
+func (s *State) Next() (speaker worldv1.Role, over *busv1.End) {
 	last := s.messages[len(s.messages)-1]
-	if !last.GetConversationActive() {
-		return worldv1.Role_ROLE_UNSPECIFIED, busv1.EndReason_END_REASON_FINISHED
+	switch {
+	case !last.GetConversationActive():
+		return worldv1.Role_ROLE_UNSPECIFIED, &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
+	case len(s.messages)-s.starting >= s.limit:
+		return worldv1.Role_ROLE_UNSPECIFIED, &busv1.End{Reason: busv1.EndReason_END_REASON_MESSAGE_LIMIT}
+	case s.rollout.GetMaxBytes() > 0 && s.Bytes() > s.rollout.GetMaxBytes():
+		return worldv1.Role_ROLE_UNSPECIFIED, s.tooLarge()
 	}
-	if len(s.messages)-s.starting >= s.limit {
-		return worldv1.Role_ROLE_UNSPECIFIED, busv1.EndReason_END_REASON_MESSAGE_LIMIT
-	}
-	return last.GetRecipient(), busv1.EndReason_END_REASON_UNSPECIFIED
+	return last.GetRecipient(), nil
 }
 
 // View returns the messages that a role can see.

@@ -125,7 +125,7 @@ func TestDeactivationOfAnEarlierMessage(t *testing.T) {
 	if !call.GetConversationActive() {
 		t.Error("the message that was handed in was changed, want a copy")
 	}
-	if speaker, over := state.Next(); over != finished {
+	if speaker, over := state.Next(); over.GetReason() != finished {
 		t.Errorf("Next: got %v, %v, want nobody, %v", speaker, over, finished)
 	}
 }
@@ -155,7 +155,7 @@ func TestNext(t *testing.T) {
 			if test.last != nil {
 				say(t, state, nil, test.last...)
 			}
-			if speaker, over := state.Next(); speaker != test.speaker || over != test.over {
+			if speaker, over := state.Next(); speaker != test.speaker || over.GetReason() != test.over {
 				t.Errorf("Next: got %v, %v, want %v, %v", speaker, over, test.speaker, test.over)
 			}
 		})
@@ -165,7 +165,7 @@ func TestNext(t *testing.T) {
 // The limit counts messages beyond the starting ones, of which there may be more than the limit.
 func TestLimitLeavesStartingMessagesOut(t *testing.T) {
 	state := fold(t, start(1, message(0, system, user), message(1, system, agent), message(2, user, agent)))
-	if speaker, over := state.Next(); speaker != agent || over != open {
+	if speaker, over := state.Next(); speaker != agent || over.GetReason() != open {
 		t.Errorf("Next: got %v, %v, want %v, %v", speaker, over, agent, open)
 	}
 	if got := state.Starting(); got != 3 {
@@ -369,7 +369,7 @@ func TestOpenedAgain(t *testing.T) {
 		t.Errorf("opened again: got end %v, round %d, %d claims, %d versions, want no end, round 2, 2 claims, 1 version",
 			state.End(), state.Round(), state.Claims(), len(state.Versions()))
 	}
-	if speaker, over := state.Next(); speaker != agent || over != open {
+	if speaker, over := state.Next(); speaker != agent || over.GetReason() != open {
 		t.Errorf("next: got %v and %v, want %v", speaker, over, agent)
 	}
 	say(t, state, nil, message(1, agent, user))

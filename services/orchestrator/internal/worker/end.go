@@ -8,6 +8,7 @@ import (
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
 // infrastructure is the end that a cause makes. The service that failed may say whose fault it was; else it is that of this program.
@@ -39,6 +40,14 @@ func failed(failure *agentgwv1.Failure) *busv1.End {
 		reason = busv1.EndReason_END_REASON_MODEL_FAILURE
 	}
 	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail(), FailureClass: failure.GetClass()}
+}
+
+// quotaExceeded is the exception type of calls that would make a session too large. The original has no such bound.
+const quotaExceeded = "SessionQuotaExceeded"
+
+// exceeded is the end that calls make which the tool host refuses because they or what they do is too much: it is the failure of whoever made them.
+func exceeded(state *rollout.State, detail string) *busv1.End {
+	return state.Blame(state.Calls()[0].GetSender(), quotaExceeded, detail)
 }
 
 // raised is the end that an exception makes which the original does not catch either, e.g. KeyError: nothing.

@@ -29,9 +29,9 @@ func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if turn := entry.GetTurn(); turn != nil && g.state.End() == nil {
 		speaker, over := g.state.Next()
 		switch {
-		case over != busv1.EndReason_END_REASON_UNSPECIFIED:
-			entry.End = &busv1.End{Reason: over}
-			g.state.Finish(entry.GetEnd())
+		case over != nil:
+			entry.End = over
+			g.state.Finish(over)
 		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && g.calls == nil && proto.Size(turn) <= maxWaiting:
 			g.calls = turn
 			return nil

@@ -39,6 +39,8 @@ type game struct {
 	asked    bool                   // the coming turn may have been asked for before
 
 	release func() // the hand that this rollout has, nil if it has none
+	leave   func() // gives back the room that this rollout has, nil if it has none
+	inside  int64  // that room
 
 	appended time.Time // when the log was last seen to be this worker's own
 }
@@ -62,6 +64,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		return err
 	}
 	defer g.rest()
+	defer g.exit()
 	if g.setup, err = w.peers.Bus.Setup(ctx, g.rollout.GetSetupDigest()); err != nil {
 		return err
 	}
@@ -112,6 +115,9 @@ func (g *game) claim(ctx context.Context) error {
 		if !errors.Is(err, bus.ErrFenced) {
 			return err
 		}
+	}
+	if err := g.enter(ctx); err != nil { // how long the conversation is, only the log says
+		return err
 	}
 	log, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
 	if errors.Is(err, bus.ErrDamaged) && g.delivery.Round > 0 && sessionErr == nil {
@@ -221,13 +227,16 @@ func (g *game) turn(ctx context.Context) error {
 	if g.isCancelled(g.rollout.GetSweepId(), g.delivery.Round) {
 		return g.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
 	speaker, over := g.state.Next()
 	var turn *busv1.Turn
 	var failure *busv1.End
 	var err error
 	switch {
-	case over != busv1.EndReason_END_REASON_UNSPECIFIED:
-		return g.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: over}})
+	case over != nil:
+		return g.append(ctx, &busv1.LogEntry{End: over})
 	case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
 		turn, failure, err = g.execute(ctx)
 	case speaker == worldv1.Role_ROLE_AGENT:
@@ -275,7 +284,12 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	}
 	g.asked = true
 	g.rest()
+	answered, err := g.ask(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	response, now, err := g.known.respond(ctx, g.Worker, g.tools[role], g.shown[role], view, request)
+	answered()
 	g.shown[role] = now
 	if err == nil {
 		err = g.goOn(ctx)

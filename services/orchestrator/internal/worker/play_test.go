@@ -160,7 +160,7 @@ func TestEnds(t *testing.T) {
 		{"environment failure", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "ValueError: no: such"}, nil), &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "ValueError", Detail: "ValueError: no: such"}, 2},
 		{"environment failure without text", 5, nil, nil, executes(&toolhostv1.ExecuteResponse{Exception: "KeyError"}, nil), &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "KeyError", Detail: "KeyError"}, 2},
 		{"budget", 5, answers(nil, status.Error(codes.ResourceExhausted, "no budget")), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "respond as AGENT: no budget"}, 2},
-		{"quota", 5, nil, nil, executes(nil, status.Error(codes.ResourceExhausted, "too many calls")), &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "execute: too many calls"}, 2},
+		{"quota", 5, nil, nil, executes(nil, status.Error(codes.ResourceExhausted, "too many calls")), &busv1.End{Reason: model, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, ExceptionType: "SessionQuotaExceeded", Detail: "too many calls"}, 2},
 		{"last attempt", 1, answers(nil, status.Error(codes.Unavailable, "down")), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "respond as AGENT: down"}, 2},
 		{"network", 1, answers(nil, unreachable.Err()), nil, nil, &busv1.End{Reason: infrastructure, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_NETWORK, Detail: "respond as AGENT: no route"}, 2},
 		{"setup refused", 5, nil, refuses(codes.InvalidArgument), nil, &busv1.End{Reason: infrastructure, FailureClass: internal, Detail: "create session: no session"}, 1},

@@ -22,6 +22,9 @@ func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
 		}
 		response, err = g.run(ctx)
 	}
+	if status.Code(err) == codes.ResourceExhausted {
+		return nil, exceeded(g.state, status.Convert(err).Message()), nil
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("execute: %w", err)
 	}

@@ -31,6 +31,8 @@ type Config struct {
 	Lease time.Duration
 	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer; ExecuteTimeout one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
+	// LongBytes bounds the long conversations that are in memory at once.
+	LongBytes int64
 	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
 	// the infrastructure.
 	Attempts int
@@ -77,6 +79,8 @@ type Worker struct {
 	setups     heldSetups         // of the tool hosts
 	reads      singleflight.Group // of sweeps' spending
 	hands      hands
+	room       room // of long conversations
+	asking     room // of those whose players are asked
 	slots      *slots
 	fetchWait  time.Duration
 	lookEvery  time.Duration
@@ -96,6 +100,8 @@ func New(cfg Config, peers Peers) *Worker {
 		cancelled: make(map[string]int32),
 		waiting:   make(map[*bus.Delivery]time.Time),
 		hands:     newHands(),
+		room:      newRoom(cfg.LongBytes),
+		asking:    newRoom(max(cfg.LongBytes/askingShare, 1)),
 		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait: fetchWait,
 		lookEvery: lookEvery,

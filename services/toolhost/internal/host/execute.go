@@ -171,6 +171,7 @@ func (l *live) advance(index int32, world *session.World, answers int, written [
 	for _, table := range written {
 		next.newest[table.GetName()] = versionOf(table)
 	}
+	next.sizes.set(written...)
 	next.world = *world
 	next.world.Settle()
 	return &next

@@ -57,6 +57,8 @@ type Publisher interface {
 type Config struct {
 	// Live is the number of sessions and of setups that stay in memory.
 	Live int
+	// LiveBytes bounds the tables of the sessions that stay in memory.
+	LiveBytes int
 	// MaxRows is the number of rows that the tables of a session may hold together.
 	MaxRows int
 	// MaxCalls is the number of calls of one batch.
@@ -73,7 +75,7 @@ type Host struct {
 	catalogue *tool.Catalogue
 	services  *service.Client
 	starts    *lru.Cache[string, *start]
-	live      *lru.Cache[string, *live]
+	live      *cache
 	locks     [locks]sync.Mutex
 }
 
@@ -82,6 +84,7 @@ type live struct {
 	start     *start
 	world     session.World
 	newest    versions
+	sizes     sizes
 	lastIndex int32
 	// digest is that of the session's history, as toolhostv1.ExecuteResponse.session_digest has it.
 	digest []byte
@@ -116,9 +119,9 @@ func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalo
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
 	}
-	sessions, err := lru.New[string, *live](cfg.Live)
+	sessions, err := newCache(cfg.Live, cfg.LiveBytes)
 	if err != nil {
-		return nil, fmt.Errorf("make cache of sessions: %w", err)
+		return nil, err
 	}
 	return &Host{cfg: cfg, store: s, publisher: publisher, catalogue: catalogue, services: services, starts: starts, live: sessions}, nil
 }
@@ -245,6 +248,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest[name].index {
 			l.newest[name] = versionOf(table)
+			l.sizes.set(table)
 			l.world.Load(name, session.Decode(table.GetRows()), false)
 		}
 	})

@@ -28,13 +28,13 @@ func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 // commit. When ctx ends first, it returns the context's error and the commit may or may not happen. Other errors: ErrID,
 // ErrClosed, *FatalError.
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
-	data := bytes.Clone(answer.Data)
+	key := appendAnswerKey(nil, id, answer.Index, answer.Number)
+	data := seal(key, answer.Data)
 	return s.write(ctx, "put answer into", id, func(w *writer) (refused, err error) {
-		if w.session(id) == nil {
-			return ErrNotFound, nil
+		if old, err := w.session(id); old == nil || err != nil {
+			return ErrNotFound, err
 		}
-		w.key = appendAnswerKey(w.key[:0], id, answer.Index, answer.Number)
-		return nil, w.bucket.Put(w.key, data)
+		return nil, w.bucket.Put(key, data)
 	})
 }
 
@@ -50,7 +50,11 @@ func (s *Store) Answers(id string, from, to int32) ([]Answer, error) {
 			if index > to {
 				break
 			}
-			answers = append(answers, Answer{Index: index, Number: binary.BigEndian.Uint32(k[len(k)-answerSize:]), Data: bytes.Clone(v)})
+			value, err := s.unseal(k, v)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, Answer{Index: index, Number: binary.BigEndian.Uint32(k[len(k)-answerSize:]), Data: bytes.Clone(value)})
 		}
 		return nil
 	})

@@ -107,7 +107,8 @@ func (s *Store) drain(batch []*request) []*request {
 func (s *Store) flush(w *writer, batch []*request) {
 	fatal := s.fatal.Load()
 	if fatal == nil {
-		err := s.db.Update(func(tx *bolt.Tx) error {
+		w.store = s
+		err := s.update(func(tx *bolt.Tx) error {
 			w.bucket = tx.Bucket(bucketSession)
 			for _, r := range batch {
 				var err error
@@ -119,8 +120,7 @@ func (s *Store) flush(w *writer, batch []*request) {
 		})
 		if err != nil {
 			fatal = &FatalError{path: s.path, cause: err}
-			s.fatal.Store(fatal)
-			s.failed <- fatal
+			s.fail(fatal)
 		}
 	}
 	for _, r := range batch {

@@ -306,7 +306,7 @@ func TestOpenErrors(t *testing.T) {
 		"a directory":     {dir, "is a directory"},
 		"another format":  {write("text.db", strings.Repeat("no store ", 2000)), "invalid database"},
 		"other buckets":   {alien, `it has a bucket "other"`},
-		"a newer version": {newer, "layout 02, only 01 is known"},
+		"a newer version": {newer, "layout 03, only 02 is known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(Config{Path: c.path, OpenTimeout: 100 * time.Millisecond})

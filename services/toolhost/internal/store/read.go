@@ -22,7 +22,11 @@ func (s *Store) Load(id string) (*Record, error) {
 		prefix := append([]byte(id), 0, kindVersion)
 		c := b.Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			record.Versions = append(record.Versions, Version{Table: keyTable(k), Index: keyIndex(k), Data: bytes.Clone(v)})
+			data, err := s.unseal(k, v)
+			if err != nil {
+				return err
+			}
+			record.Versions = append(record.Versions, Version{Table: keyTable(k), Index: keyIndex(k), Data: bytes.Clone(data)})
 		}
 		return nil
 	})
@@ -47,9 +51,14 @@ func (s *Store) Versions(id string, table uint8, at int32) (data []byte, index i
 		case !bytes.Equal(k, want):
 			k, v = c.Prev()
 		}
-		if ok = bytes.HasPrefix(k, prefix); ok {
-			data, index = bytes.Clone(v), keyIndex(k)
+		if !bytes.HasPrefix(k, prefix) {
+			return nil
 		}
+		found, err := s.unseal(k, v)
+		if err != nil {
+			return err
+		}
+		data, index, ok = bytes.Clone(found), keyIndex(k), true
 		return nil
 	})
 	return data, index, ok, err
@@ -60,7 +69,10 @@ func (s *Store) Versions(id string, table uint8, at int32) (data []byte, index i
 func (s *Store) Outcome(id string, index int32) ([]byte, error) {
 	var outcome []byte
 	err := s.read("read outcome of", id, func(b *bolt.Bucket, _ []byte) error {
-		v := b.Get(appendKey(nil, id, kindOutcome, 0, index))
+		v, err := s.get(b, appendKey(nil, id, kindOutcome, 0, index))
+		if err != nil {
+			return err
+		}
 		if v == nil {
 			return fmt.Errorf("outcome %d: %w", index, ErrNotFound)
 		}
@@ -79,7 +91,11 @@ func (s *Store) Outcomes(id string, visit func(index int32, outcome []byte) erro
 		prefix := appendPrefix(nil, id, kindOutcome, 0)
 		c := b.Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			found = append(found, Version{Index: keyIndex(k), Data: bytes.Clone(v)})
+			data, err := s.unseal(k, v)
+			if err != nil {
+				return err
+			}
+			found = append(found, Version{Index: keyIndex(k), Data: bytes.Clone(data)})
 		}
 		return nil
 	})
@@ -131,7 +147,7 @@ func (s *Store) List(prefix, after string, limit int, visit func(id string, meta
 
 // listPage reads up to limit sessions and says whether more follow.
 func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, more bool, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		start := []byte(prefix)
 		if after != "" && after >= prefix {
 			start = pastSession(nil, after)
@@ -143,14 +159,18 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 				more = true
 				return nil
 			}
-			l := listed{id: keyID(k), meta: bytes.Clone(v[lastSize:]), last: highest(v)}
+			value, err := s.unseal(k, v)
+			if err != nil {
+				return err
+			}
+			l := listed{id: keyID(k), meta: bytes.Clone(value[lastSize:]), last: highest(value)}
 			sessions = append(sessions, l)
 			start = pastSession(start[:0], l.id)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("list sessions: %w", readError(err))
+		return nil, false, fmt.Errorf("list sessions: %w", s.readError(err))
 	}
 	return sessions, more, nil
 }
@@ -159,9 +179,12 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 func (s *Store) read(operation, id string, f func(b *bolt.Bucket, value []byte) error) error {
 	err := checkID(id)
 	if err == nil {
-		err = s.db.View(func(tx *bolt.Tx) error {
+		err = s.view(func(tx *bolt.Tx) error {
 			b := tx.Bucket(bucketSession)
-			value := b.Get(appendKey(nil, id, kindSession, 0, 0))
+			value, err := s.get(b, appendKey(nil, id, kindSession, 0, 0))
+			if err != nil {
+				return err
+			}
 			if value == nil {
 				return ErrNotFound
 			}
@@ -169,13 +192,16 @@ func (s *Store) read(operation, id string, f func(b *bolt.Bucket, value []byte) 
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("%s session %q: %w", operation, id, readError(err))
+		return fmt.Errorf("%s session %q: %w", operation, id, s.readError(err))
 	}
 	return nil
 }
 
-// readError replaces bbolt's error for a closed file.
-func readError(err error) error {
+// readError replaces bbolt's error for a closed file. A damaged one is the end of the store.
+func (s *Store) readError(err error) error {
+	if errors.As(err, new(*DamageError)) {
+		s.fail(&FatalError{path: s.path, cause: err})
+	}
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}

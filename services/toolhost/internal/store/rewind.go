@@ -12,10 +12,10 @@ import (
 func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
 	return s.write(ctx, "rewind", id, func(w *writer) (refused, err error) {
-		if w.session(id) == nil {
-			return ErrNotFound, nil
+		if old, err := w.session(id); old == nil || err != nil {
+			return ErrNotFound, err
 		}
-		if err := w.bucket.Put(w.key, value); err != nil {
+		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
 			return nil, err
 		}
 		for _, kind := range []byte{kindVersion, kindOutcome} {

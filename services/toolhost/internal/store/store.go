@@ -36,7 +36,7 @@ var (
 	ErrID = errors.New("invalid session id")
 )
 
-// FatalError is a failed commit, as *FatalError. What the file holds of that commit is unknown until it is opened again,
+// FatalError is a failed commit or a damaged file, as *FatalError. What the file holds of that commit is unknown until it is opened again,
 // so the process must exit, reopen the file and read again. Nothing of the commit was acknowledged.
 type FatalError struct {
 	path  string
@@ -45,6 +45,9 @@ type FatalError struct {
 
 // Error names the file and the cause.
 func (e *FatalError) Error() string {
+	if damage, ok := errors.AsType[*DamageError](e.cause); ok {
+		return damage.Error()
+	}
 	return fmt.Sprintf("commit to %s failed: %v", e.path, e.cause)
 }
 
@@ -77,7 +80,7 @@ type Config struct {
 const (
 	defaultBatchSize   = 256
 	defaultOpenTimeout = 5 * time.Second
-	formatVersion      = 1 // of the key layout
+	formatVersion      = 2 // of keys and values
 )
 
 // Store is an open file of sessions. All methods may be called concurrently. Whoever opened it closes it.
@@ -95,10 +98,11 @@ type Store struct {
 
 	closeOnce sync.Once
 	closeErr  error
+	stuck     bool // a transaction stays open; the committer's until done is closed
 }
 
-// Open opens the store at cfg.Path, making the file if there is none. It fails when the file cannot be made or written,
-// is no session store, or is locked by another process for longer than cfg.OpenTimeout. The store holds the lock until
+// Open opens the store at cfg.Path, making the file if there is none. It reads the whole file, and fails with a *DamageError when anything in it is not what
+// was stored. It also fails when the file cannot be made or written, is no session store, or is locked by another process for longer than cfg.OpenTimeout. The store holds the lock until
 // Close.
 func Open(cfg Config) (*Store, error) { return open(cfg, os.OpenFile) }
 
@@ -110,6 +114,9 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 	if cfg.OpenTimeout <= 0 {
 		cfg.OpenTimeout = defaultOpenTimeout
 	}
+	if err := checkFile(cfg); err != nil {
+		return nil, openError(cfg, err)
+	}
 	db, err := bolt.Open(cfg.Path, 0o600, &bolt.Options{
 		Timeout:        cfg.OpenTimeout,
 		FreelistType:   bolt.FreelistMapType,
@@ -117,11 +124,8 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 		NoStatistics:   true,
 		OpenFile:       openFile,
 	})
-	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("open store %s: another process holds its lock (waited %v): %w", cfg.Path, cfg.OpenTimeout, err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
+		return nil, openError(cfg, err)
 	}
 	if err := errors.Join(prepare(db), syncDirectory(filepath.Dir(cfg.Path))); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", cfg.Path, err), db.Close())
@@ -137,6 +141,17 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 	}
 	go s.run()
 	return s, nil
+}
+
+// openError names the file and what holds it.
+func openError(cfg Config, err error) error {
+	switch {
+	case errors.As(err, new(*DamageError)):
+		return err
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("open store %s: another process holds its lock (waited %v): %w", cfg.Path, cfg.OpenTimeout, err)
+	}
+	return fmt.Errorf("open store %s: %w", cfg.Path, err)
 }
 
 // Bucket names, and the key of the layout's version in bucketStore.
@@ -184,6 +199,9 @@ func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.stop)
 		<-s.done
+		if s.stuck {
+			return
+		}
 		if err := s.db.Close(); err != nil {
 			s.closeErr = fmt.Errorf("close store %s: %w", s.path, err)
 		}
@@ -196,7 +214,7 @@ func (s *Store) Failed() <-chan error { return s.failed }
 
 // Size returns the size in bytes of the pages in use or free for use, 0 when the store is closed. The file may be larger.
 func (s *Store) Size() (bytes int64) {
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.view(func(tx *bolt.Tx) error {
 		bytes = tx.Size()
 		return nil
 	})

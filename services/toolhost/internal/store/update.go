@@ -7,11 +7,11 @@ import "context"
 func (s *Store) Update(ctx context.Context, id string, meta []byte) error {
 	value := sessionValue(0, meta)
 	return s.write(ctx, "update", id, func(w *writer) (refused, err error) {
-		old := w.session(id)
-		if old == nil {
-			return ErrNotFound, nil
+		old, err := w.session(id)
+		if old == nil || err != nil {
+			return ErrNotFound, err
 		}
 		setHighest(value, highest(old))
-		return nil, w.bucket.Put(w.key, value)
+		return nil, w.bucket.Put(w.key, seal(w.key, value))
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 // writer puts the changes of requests into the running transaction. Only the committer uses it.
 type writer struct {
+	store  *Store
 	bucket *bolt.Bucket
 	key    []byte // of the last operation; bbolt copies keys
 }
@@ -20,12 +21,12 @@ type writer struct {
 // the context's error and the session may or may not be made. It keeps no reference to its arguments. Other errors:
 // ErrID, ErrClosed, *FatalError.
 func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
-	value, versions := sessionValue(lastIndex, meta), cloneVersions(versions)
+	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
 	return s.write(ctx, "create", id, func(w *writer) (refused, err error) {
-		if w.session(id) != nil {
-			return ErrExists, nil
+		if old, err := w.session(id); old != nil || err != nil {
+			return ErrExists, err
 		}
-		if err := w.bucket.Put(w.key, value); err != nil {
+		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
 			return nil, err
 		}
 		return nil, w.putVersions(id, versions)
@@ -38,15 +39,15 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 // nil only after the commit. When ctx ends first, it returns the context's error and the commit may or may not happen:
 // ask for the Outcome. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
-	value, versions := sessionValue(max(index, lastIndex), meta), cloneVersions(versions)
-	outcome = bytes.Clone(outcome)
+	value, versions := sessionValue(max(index, lastIndex), meta), sealVersions(id, versions)
+	outcome = seal(appendKey(nil, id, kindOutcome, 0, index), outcome)
 	return s.write(ctx, "commit", id, func(w *writer) (refused, err error) {
-		old := w.session(id)
-		if old == nil {
-			return ErrNotFound, nil
+		old, err := w.session(id)
+		if old == nil || err != nil {
+			return ErrNotFound, err
 		}
 		setHighest(value, max(highest(value), highest(old)))
-		if err := w.bucket.Put(w.key, value); err != nil {
+		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
 			return nil, err
 		}
 		if err := w.putVersions(id, versions); err != nil {
@@ -75,9 +76,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 }
 
 // session returns the value of a session's key, nil if there is none, and leaves the key in w.key.
-func (w *writer) session(id string) []byte {
+func (w *writer) session(id string) ([]byte, error) {
 	w.key = appendKey(w.key[:0], id, kindSession, 0, 0)
-	return w.bucket.Get(w.key)
+	return w.store.get(w.bucket, w.key)
 }
 
 func (w *writer) putVersions(id string, versions []Version) error {
@@ -90,11 +91,13 @@ func (w *writer) putVersions(id string, versions []Version) error {
 	return nil
 }
 
-// cloneVersions copies versions with their data: a caller that gives up waiting may reuse its memory before the commit.
-func cloneVersions(versions []Version) []Version {
+// sealVersions copies versions with their data, sealed: a caller that gives up waiting may reuse its memory before the commit.
+func sealVersions(id string, versions []Version) []Version {
 	versions = slices.Clone(versions)
-	for i := range versions {
-		versions[i].Data = bytes.Clone(versions[i].Data)
+	var key []byte
+	for i, v := range versions {
+		key = appendKey(key[:0], id, kindVersion, v.Table, v.Index)
+		versions[i].Data = seal(key, v.Data)
 	}
 	return versions
 }

@@ -531,7 +531,7 @@ type Model struct {
 	Provider Model_Provider `protobuf:"varint,1,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
 	// The model's name as the provider knows it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's own address. For Vertex AI it reaches to
+	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's own address; h2c:// stands for HTTP/2 without TLS. For Vertex AI it reaches to
 	// the location: https://HOST/v1beta1/projects/P/locations/L.
 	BaseUrl string `protobuf:"bytes,3,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
 	// Sampling temperature. Unset leaves it to the provider, or to what the original sends in compatible mode.
@@ -675,12 +675,12 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xdc\x06\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xe2\x06\n" +
 	"\x05Model\x12N\n" +
 	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\bprovider\x12A\n" +
-	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x125\n" +
-	"\bbase_url\x18\x03 \x01(\tB\x1a\xbaH\x17r\x15\x18\xd0\x0f2\x10^(https?://.+)?$R\abaseUrl\x12@\n" +
+	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x12;\n" +
+	"\bbase_url\x18\x03 \x01(\tB \xbaH\x1dr\x1b\x18\xd0\x0f2\x16^((https?|h2c)://.+)?$R\abaseUrl\x12@\n" +
 	"\vtemperature\x18\x04 \x01(\x01B\x19\xbaH\x16\x12\x14@\x01\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\x00H\x00R\vtemperature\x88\x01\x01\x12&\n" +
 	"\n" +
 	"max_tokens\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tmaxTokens\x12+\n" +

@@ -31,7 +31,7 @@ type Reply struct {
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What the turn cost.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
-	// RespondRequest.conversation_digest of what it answers. Empty in what is put there to be replayed: it answers anything.
+	// RespondRequest.conversation_digest of what it answers.
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// Whose form native has.
 	Provider Model_Provider `protobuf:"varint,15,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`

@@ -113,7 +113,9 @@ type Sweep struct {
 	// What answers the requests of tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,9,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// Play what is recorded: nothing outside is asked.
-	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	// Bytes of messages beyond the starting ones after which a rollout stops. 0 means no limit.
+	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,6 +218,13 @@ func (x *Sweep) GetReplay() bool {
 		return x.Replay
 	}
 	return false
+}
+
+func (x *Sweep) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
 }
 
 // SweepSpending says what a sweep may spend, and whether that is used up. Subject sweep.<id>.spending, stream SWEEP; the last one counts,
@@ -579,7 +588,9 @@ type Rollout struct {
 	// What answers the requests of its tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,11,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// Play what is recorded: nothing outside is asked.
-	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	// Bytes of messages beyond the starting ones after which it stops. 0 means no limit.
+	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,6 +707,13 @@ func (x *Rollout) GetReplay() bool {
 		return x.Replay
 	}
 	return false
+}
+
+func (x *Rollout) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the expected last subject
@@ -1534,7 +1552,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x90\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xad\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1545,7 +1563,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\bparallel\x18\a \x01(\x05R\bparallel\x12\x16\n" +
 	"\x06compat\x18\b \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\x0f \x01(\bR\x06replay\"g\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"g\n" +
 	"\rSweepSpending\x128\n" +
 	"\x05limit\x18\x01 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\x05limit\x12\x1c\n" +
 	"\texhausted\x18\x02 \x01(\tR\texhausted\"(\n" +
@@ -1564,7 +1583,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03Job\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12\x1a\n" +
 	"\bparallel\x18\x02 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x03 \x01(\x05R\x05round\"\xb6\x03\n" +
+	"\x05round\x18\x03 \x01(\x05R\x05round\"\xd3\x03\n" +
 	"\aRollout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bsweep_id\x18\x02 \x01(\tR\asweepId\x12\x1a\n" +
@@ -1578,7 +1597,8 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06compat\x18\n" +
 	" \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\x0f \x01(\bR\x06replay\"\xc5\x02\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\xc5\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
 	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +

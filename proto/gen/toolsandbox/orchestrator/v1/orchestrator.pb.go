@@ -51,7 +51,10 @@ type SweepSpec struct {
 	// What answers the requests of tools to hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// Play what PutRecording stored for the rollouts: nothing outside is asked.
-	Replay        bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
+	// Bytes of messages beyond the starting ones, as they are stored, after which a rollout stops; it is the failure of whoever said most of them. 0 stands for
+	// 4 MiB.
+	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,6 +150,13 @@ func (x *SweepSpec) GetReplay() bool {
 		return x.Replay
 	}
 	return false
+}
+
+func (x *SweepSpec) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
 }
 
 // SweepScenario is one scenario of a sweep.
@@ -1399,7 +1409,7 @@ var File_toolsandbox_orchestrator_v1_orchestrator_proto protoreflect.FileDescrip
 
 const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
-	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xd6\x03\n" +
+	".toolsandbox/orchestrator/v1/orchestrator.proto\x12\x1btoolsandbox.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a$toolsandbox/agentgw/v1/storage.proto\x1a\x1ctoolsandbox/bus/v1/bus.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x81\x04\n" +
 	"\tSweepSpec\x12U\n" +
 	"\tscenarios\x18\x01 \x03(\v2*.toolsandbox.orchestrator.v1.SweepScenarioB\v\xbaH\b\x92\x01\x05\b\x01\x10\x88'R\tscenarios\x12B\n" +
 	"\x06agents\x18\x02 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\n" +
@@ -1411,7 +1421,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bparallel\x18\x06 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\bparallel\x12\x16\n" +
 	"\x06compat\x18\a \x01(\bR\x06compat\x12Z\n" +
 	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12\x16\n" +
-	"\x06replay\x18\x0f \x01(\bR\x06replay\"\x8e\x01\n" +
+	"\x06replay\x18\x0f \x01(\bR\x06replay\x12)\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03B\f\xbaH\t\"\a\x18\x80\x80\x80\x10(\x00R\bmaxBytes\"\x8e\x01\n" +
 	"\rSweepScenario\x129\n" +
 	"\x05setup\x18\x01 \x01(\v2\x1b.toolsandbox.setup.v1.SetupB\x06\xbaH\x03\xc8\x01\x01R\x05setup\x12B\n" +
 	"\x11evaluation_digest\x18\x02 \x01(\tB\x15\xbaH\x12r\x102\x0e^[0-9a-f]{64}$R\x10evaluationDigest\"\x90\x02\n" +

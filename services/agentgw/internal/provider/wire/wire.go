@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/descriptor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // Endpoint is where requests go and what proves that they may.
 type Endpoint struct {
-	// BaseURL is the address without a slash at its end.
+	// BaseURL is the address without a slash at its end. The scheme h2c:// stands for HTTP/2 without TLS.
 	BaseURL string
 	// Header holds the key, if there is one.
 	Header http.Header
@@ -41,29 +42,46 @@ type Endpoint struct {
 // Client sends requests. Safe for concurrent use; whoever makes it closes it.
 type Client struct {
 	http     *http.Client
+	h2c      *http.Client
 	maxBytes int64
 }
 
-// NewClient returns a client that reads answers of up to maxBytes and keeps up to connections idle to each host.
+// plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS. They cannot be told from others by asking.
+const plainHTTP2 = "h2c://"
+
+// NewClient returns a client that reads answers of up to maxBytes and has up to connections to each host. With a host that speaks HTTP/2 many requests share one;
+// with others each request has one for itself, and waits if there are too many.
 func NewClient(maxBytes int64, connections int) *Client {
+	negotiated, plain := new(http.Protocols), new(http.Protocols)
+	negotiated.SetHTTP1(true)
+	negotiated.SetHTTP2(true)
+	plain.SetUnencryptedHTTP2(true)
+	return &Client{maxBytes: maxBytes, http: newHTTP(connections, negotiated), h2c: newHTTP(connections, plain)}
+}
+
+func newHTTP(connections int, protocols *http.Protocols) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout}
-	return &Client{maxBytes: maxBytes, http: &http.Client{
+	return &http.Client{
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         dialer.DialContext,
-			ForceAttemptHTTP2:   true,
+			Protocols:           protocols,
 			TLSHandshakeTimeout: dialTimeout,
+			MaxConnsPerHost:     connections,
 			MaxIdleConns:        connections,
 			MaxIdleConnsPerHost: connections,
 			IdleConnTimeout:     idleTimeout,
 		},
 		// A redirect would carry the key to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
 }
 
 // Close closes idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.h2c.CloseIdleConnections()
+}
 
 // Send sends a request once and returns the body of a successful answer. The error is a *provider.Failure, or that of ctx.
 func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, timeout time.Duration) ([]byte, error) {
@@ -80,14 +98,19 @@ func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, tim
 	case limited.Err() != nil:
 		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
 	default:
-		failure = &provider.Failure{Network: true, Retryable: true, Detail: reason(err)}
+		err, exhausted := descriptor.Explain(cause(err)) // to try again would keep silent about it
+		failure = &provider.Failure{Network: true, Retryable: !exhausted, Detail: err.Error()}
 	}
 	failure.Detail = string(Hide([]byte(failure.Detail), to.Secret))
 	return nil, failure
 }
 
 func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (body []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.BaseURL+r.Path, bytes.NewReader(r.Body))
+	client, base := c.http, to.BaseURL
+	if host, ok := strings.CutPrefix(base, plainHTTP2); ok {
+		client, base = c.h2c, "http://"+host
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, &provider.Failure{Detail: "the base URL cannot be used: " + reason(err)}
 	}
@@ -98,7 +121,7 @@ func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (bo
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	response, err := c.http.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -119,14 +142,15 @@ func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (bo
 	return body, nil
 }
 
-// reason leaves out the address, which the user knows and which may hold a password.
-func reason(err error) string {
-	var at *url.Error
-	if errors.As(err, &at) {
-		err = at.Err
+// cause leaves out the address, which the user knows and which may hold a password.
+func cause(err error) error {
+	if at, ok := errors.AsType[*url.Error](err); ok {
+		return at.Err
 	}
-	return err.Error()
+	return err
 }
+
+func reason(err error) string { return cause(err).Error() }
 
 // refused describes an answer that is no success.
 func refused(response *http.Response, to Endpoint, r *provider.Request) *provider.Failure {

@@ -1,0 +1,33 @@
+package descriptor_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+)
+
+func TestCheck(t *testing.T) {
+	limit := descriptor.Limit()
+	if err := descriptor.Check(limit - descriptor.Reserve); err != nil {
+		t.Errorf("as many as there are: got %v, want nil", err)
+	}
+	err := descriptor.Check(limit)
+	if !errors.Is(err, descriptor.ErrLimit) || !strings.Contains(err.Error(), fmt.Sprintf("the limit is %d (ulimit -n)", limit)) {
+		t.Errorf("too many: got %v, want ErrLimit with the limit %d", err, limit)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	if err, exhausted := descriptor.Explain(os.ErrClosed); exhausted || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("another error: got %v, %v, want it, false", err, exhausted)
+	}
+	err, exhausted := descriptor.Explain(fmt.Errorf("dial: %w", syscall.EMFILE))
+	if !exhausted || !errors.Is(err, descriptor.ErrLimit) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("EMFILE: got %v, %v, want ErrLimit with what to do, true", err, exhausted)
+	}
+}

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// TestConnections sends requests at once, of which none is answered before all that may come together have: over HTTP/1.1 those are as many as there may be connections, over
+// HTTP/2, with TLS or without, all.
+func TestConnections(t *testing.T) {
+	const requests, bound = 20, 3
+	for _, test := range []struct {
+		name       string
+		tls, plain bool
+		together   int32
+	}{{"HTTP/1.1", false, false, bound}, {"HTTP/2 with TLS", true, false, requests}, {"HTTP/2 without TLS", false, true, requests}} {
+		t.Run(test.name, func(t *testing.T) {
+			var conns, came atomic.Int32
+			all := make(chan struct{})
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if came.Add(1) == test.together {
+					close(all)
+				}
+				<-all
+				_, _ = w.Write([]byte("{}"))
+			}))
+			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					conns.Add(1)
+				}
+			}
+			server.Config.Protocols = new(http.Protocols)
+			server.Config.Protocols.SetHTTP1(!test.plain)
+			server.Config.Protocols.SetHTTP2(test.tls)
+			server.Config.Protocols.SetUnencryptedHTTP2(test.plain)
+			server.EnableHTTP2 = test.tls
+			if test.tls {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			client := NewClient(1<<10, bound)
+			defer client.Close()
+			to := Endpoint{BaseURL: server.URL}
+			switch {
+			case test.plain:
+				to.BaseURL = strings.Replace(server.URL, "http://", "h2c://", 1)
+			case test.tls:
+				trusting := server.Client().Transport.(*http.Transport)                                    //nolint:errcheck,forcetypeassert // of httptest
+				client.http.Transport.(*http.Transport).TLSClientConfig = trusting.TLSClientConfig.Clone() //nolint:errcheck,forcetypeassert // of newHTTP
+				client.http.Transport.(*http.Transport).TLSClientConfig.NextProtos = nil                   //nolint:errcheck,forcetypeassert // of newHTTP
+			}
+			var group sync.WaitGroup
+			for range requests {
+				group.Go(func() {
+					if _, err := client.Send(t.Context(), to, &provider.Request{Path: "/p"}, time.Minute); err != nil {
+						t.Errorf("Send: got %v, want nil", err)
+					}
+				})
+			}
+			group.Wait()
+			if got := conns.Load(); got > bound { // several may be dialled before the first is known to be shared
+				t.Errorf("connections: got %d, want %d at most", got, bound)
+			}
+		})
+	}
+}
+
+// TestNoDescriptorLeft dials where no file may be opened any more: the failure names the limit, and nobody tries again.
+func TestNoDescriptorLeft(t *testing.T) {
+	client := NewClient(1<<10, 1)
+	client.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { //nolint:errcheck,forcetypeassert // of newHTTP
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EMFILE}
+	}
+	_, err := client.Send(t.Context(), Endpoint{BaseURL: "http://localhost:1"}, &provider.Request{Path: "/p"}, time.Minute)
+	failure, ok := errors.AsType[*provider.Failure](err)
+	if !ok || failure.Retryable || !strings.Contains(failure.Detail, descriptor.ErrLimit.Error()) || !strings.Contains(failure.Detail, "ulimit -n") {
+		t.Errorf("got %v, want a failure that is not tried again and names the limit", err)
+	}
+}

@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// TestByteLimitEndsRollouts plays rollouts whose agent never ends, several at once. There is room for one long conversation at a time: never are two agents
+// asked to go on with one, and all come to their end.
+func TestByteLimitEndsRollouts(t *testing.T) {
+	s := newStage(t)
+	text := strings.Repeat("x", longBytes/2+1)
+	var long, most atomic.Int32
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		if req.GetTurn() > 1 {
+			for now := long.Add(1); now > most.Load(); {
+				most.Store(now)
+			}
+			defer long.Add(-1)
+		}
+		recipient := user
+		if req.GetRole() == user {
+			recipient = agent
+		}
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Content: proto.String(text)}}}, nil
+	}
+	var jobs []*busv1.Job
+	var ids []string
+	for i := range 4 {
+		r := s.rollout("s." + strconv.Itoa(i))
+		r.MaxBytes = 3 * longBytes
+		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
+	}
+	if err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 4 * longBytes }, nil))
+	for id, state := range s.ended(t, ids...) {
+		end := state.End()
+		if end.GetReason() != busv1.EndReason_END_REASON_MODEL_FAILURE || end.GetExceptionType() != rollout.TooLarge {
+			t.Errorf("end of %s: got %v, want %s as a failure of the model", id, end, rollout.TooLarge)
+		}
+		if got := state.Bytes(); got <= 3*longBytes || got > 4*longBytes {
+			t.Errorf("bytes of %s: got %d, want the limit and one message at most", id, got)
+		}
+	}
+	if got := most.Load(); got != 1 {
+		t.Errorf("long conversations at once: got %d, want 1", got)
+	}
+}
+
+// TestRoom takes more room than there is: it is had alone. Whoever waits goes when ctx ends.
+func TestRoom(t *testing.T) {
+	r := newRoom(10)
+	leave, err := r.enter(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.enter(ctx, 1); err == nil {
+		t.Error("enter a full room: got nil, want the end of ctx")
+	}
+	leave()
+	if _, err := r.enter(t.Context(), 10); err != nil {
+		t.Errorf("enter an empty room: got %v, want nil", err)
+	}
+}
+
+// TestLongConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all reach the length where they need more room than they have. None
+// keeps the others waiting for ever, and none loses or repeats a message.
+func TestLongConversationsWaitWithoutTheirMessages(t *testing.T) {
+	s := newStage(t)
+	text := strings.Repeat("x", longBytes)
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		recipient := user
+		if req.GetRole() == user {
+			recipient = agent
+		}
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Content: proto.String(text)}}}, nil
+	}
+	var jobs []*busv1.Job
+	var ids []string
+	for i := range 4 {
+		r := s.rollout("s." + strconv.Itoa(i))
+		r.MaxBytes = 2 * mediumBytes
+		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
+	}
+	if err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 2 * mediumBytes }, nil))
+	for id, state := range s.ended(t, ids...) {
+		if end := state.End(); end.GetExceptionType() != rollout.TooLarge || state.Claims() != 1 || len(state.Messages()) != 9 {
+			t.Errorf("%s: got %v, %d claims and %d messages, want %s, 1 and 9", id, end, state.Claims(), len(state.Messages()), rollout.TooLarge)
+		}
+	}
+}

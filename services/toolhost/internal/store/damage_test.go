@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	// damages is how many files are damaged, each in another way.
+	damages  = 250
+	sessions = 60
+)
+
+// written makes a store of sessions with versions of many sizes, some of them deleted again, and returns its file.
+func written(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, err := Open(Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range sessions + 20 {
+		id := fmt.Sprintf("sweep.%d", n)
+		err := s.Create(t.Context(), id, []byte(id), []Version{{Index: -1, Data: bytes.Repeat([]byte(id), n)}}, -1)
+		for i := range int32(4) {
+			data := bytes.Repeat([]byte{byte(i), byte(n)}, n*n*int(i))
+			err = errors.Join(err, s.Commit(t.Context(), id, i, []byte(id), []Version{{Table: uint8(i % 2), Index: i, Data: data}}, data[:len(data)/3], i))
+		}
+		if err = errors.Join(err, s.PutAnswer(t.Context(), id, Answer{Index: 1, Data: []byte(id)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 20 {
+		if err := s.Delete(t.Context(), fmt.Sprintf("sweep.%d", 4*n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// contents reads everything, one text for each value, and how many values there are of a session.
+func contents(s *Store) (all map[string]string, failed error) {
+	all = make(map[string]string)
+	var ids []string
+	_, failed = s.List("", "", 0, func(id string, meta []byte, last int32) error {
+		ids = append(ids, id)
+		all[id] = fmt.Sprintf("%q %d", meta, last)
+		return nil
+	})
+	for _, id := range ids {
+		record, err := s.Load(id)
+		if err == nil {
+			all[id+" record"] = fmt.Sprintf("%q %d", record.Meta, record.LastIndex)
+			for _, v := range record.Versions {
+				all[fmt.Sprint(id, " version ", v.Table, v.Index)] = string(v.Data)
+			}
+		}
+		data, index, ok, versionErr := s.Versions(id, 1, 2)
+		if versionErr == nil && ok {
+			all[fmt.Sprint(id, " version ", 1, index)] = string(data)
+		}
+		outcomeErr := s.Outcomes(id, func(index int32, outcome []byte) error {
+			all[fmt.Sprint(id, " outcome ", index)] = string(outcome)
+			return nil
+		})
+		answers, answerErr := s.Answers(id, 0, 9)
+		for _, answer := range answers {
+			all[fmt.Sprint(id, " answer ", answer.Index, answer.Number)] = string(answer.Data)
+		}
+		failed = errors.Join(failed, err, versionErr, outcomeErr, answerErr)
+	}
+	return all, failed
+}
+
+// damage changes a file: some bytes anywhere, a page, or its length.
+func damage(random *rand.Rand, file []byte) []byte {
+	file = slices.Clone(file)
+	page := os.Getpagesize()
+	switch random.IntN(5) {
+	case 0:
+		return file[:random.IntN(len(file))]
+	case 1:
+		clear(file[random.IntN(len(file)/page)*page:][:page])
+	case 2: // at the beginning of a page, where it says what is in it
+		file[random.IntN(len(file)/page)*page+random.IntN(64)] ^= byte(1 + random.IntN(255))
+	default:
+		for range 1 + random.IntN(8) {
+			file[random.IntN(len(file))] ^= byte(1 + random.IntN(255))
+		}
+	}
+	return file
+}
+
+// wantDamage checks that an error is a line that names the file and what to do.
+func wantDamage(t *testing.T, n int, err error, path string) {
+	t.Helper()
+	if text := fmt.Sprint(err); !errors.As(err, new(*DamageError)) || !strings.Contains(text, path) || !strings.Contains(text, "remove the file") {
+		t.Errorf("damage %d: got %v, want that %s is damaged and what to do", n, err, path)
+	}
+}
+
+// TestDamagedFiles damages a file in many ways: it does not open, with a line that says what to do, or everything in it is as it was.
+func TestDamagedFiles(t *testing.T) {
+	file := written(t)
+	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	var want map[string]string
+	page, refused := os.Getpagesize(), 0
+	for n := range damages {
+		path, damaged := filepath.Join(dir, "sessions.db"), file
+		switch {
+		case n%8 == 1: // a page in place of another
+			damaged = slices.Clone(file)
+			copy(damaged[random.IntN(len(file)/page)*page:], file[random.IntN(len(file)/page)*page:][:page])
+		case n > 0:
+			damaged = damage(random, file)
+		}
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(Config{Path: path})
+		if err != nil {
+			wantDamage(t, n, err, path)
+			refused++
+			continue
+		}
+		got, err := contents(s)
+		if n == 0 {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); (diff != "" || err != nil) && len(damaged) > 0 {
+			t.Errorf("damage %d: got %v and contents that differ, want an error when it is opened\n%.2000s", n, err, diff)
+		}
+		if err := errors.Join(s.Create(t.Context(), "new", nil, nil, 0), s.Close()); err != nil {
+			t.Errorf("damage %d: write and close: got %v, want nil", n, err)
+		}
+	}
+	if refused < damages/4 {
+		t.Errorf("files that were refused: got %d of %d, want a quarter at least", refused, damages)
+	}
+}
+
+// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read is as it was. Nothing is a panic
+// or a fault: it is an error, and the store says that it is lost.
+func TestDamageWhileOpen(t *testing.T) {
+	file := written(t)
+	random := rand.New(rand.NewPCG(2, 2))
+	lost := 0
+	for n := range damages {
+		path := filepath.Join(t.TempDir(), "sessions.db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(Config{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := contents(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := damage(random, file)
+		if n%2 == 0 {
+			damaged = file[:random.IntN(len(file))]
+		}
+		overwrite(t, path, damaged)
+		got, failed := contents(s)
+		for name, text := range got {
+			if text != want[name] {
+				t.Errorf("damage %d: %s: got what was not stored, want it or an error", n, name)
+			}
+		}
+		errs := make([]error, sessions)
+		inParallel(sessions, sessions, func(i int) {
+			errs[i] = s.Create(context.Background(), fmt.Sprintf("sweep.%d new", i), bytes.Repeat([]byte("x"), 5000), nil, 0)
+		})
+		writes := errors.Join(errs...)
+		if failed != nil || writes != nil {
+			lost++
+			wantDamage(t, n, <-s.Failed(), path)
+		}
+		if err := s.Close(); err != nil && failed == nil && writes == nil {
+			t.Errorf("damage %d: Close: got %v, want nil", n, err)
+		}
+	}
+	if lost < damages/4 {
+		t.Errorf("stores that were lost: got %d of %d, want a quarter at least", lost, damages)
+	}
+}
+
+// overwrite changes a file in place.
+func overwrite(t *testing.T, path string, data []byte) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(data, 0)
+	if err := errors.Join(err, file.Truncate(int64(len(data))), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
