@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -15,13 +16,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
-)
-
-const (
-	// maxFile bounds one file in bytes.
-	maxFile = 1 << 20
-	// maxDepth bounds how deep a document nests.
-	maxDepth = 40
 )
 
 // shape is what a node of a document holds.
@@ -103,47 +97,96 @@ type reader struct {
 	errors Errors
 }
 
-// fail records a mistake at a value.
+// fail records a mistake at a value, unless the file has too many already.
 func (r *reader) fail(at *value, format string, args ...any) {
+	if len(r.errors) > maxMistakes {
+		return
+	}
 	r.errors = append(r.errors, &Error{
 		File: r.file, Line: at.line, Column: at.column, Field: at.path, Reason: oneLine(fmt.Sprintf(format, args...)),
 	})
 }
 
-// documents parses a file. Empty documents are left out.
+// documents returns what is in a file. Empty documents are left out.
 func (r *reader) documents(data []byte) []*value {
-	top := &value{line: 1, column: 1}
-	switch {
-	case len(data) > maxFile:
-		r.fail(top, "the file has %d bytes; at most %d are read", len(data), maxFile)
-		return nil
-	case !utf8.Valid(data):
-		r.fail(top, "the file is not UTF-8 text")
-		return nil
-	}
-	file, err := parse(string(data))
-	if err != nil {
-		r.syntax(err)
-		return nil
-	}
 	var docs []*value
-	for _, doc := range file.Docs {
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		docs = append(docs, r.convert(doc.Body, "", 0))
-	}
+	r.eachDocument(data, func(doc *value) bool {
+		docs = append(docs, doc)
+		return true
+	})
 	return docs
 }
 
-// parse runs the YAML parser. A document that makes it panic is a mistake of the document.
-func parse(text string) (file *ast.File, err error) {
+// eachDocument calls yield with one document of a file after the other, until it returns false. Only one of them is held
+// in memory as the parser reads it, which takes many times its length.
+func (r *reader) eachDocument(data []byte, yield func(doc *value) bool) {
+	switch {
+	case len(data) > maxFile:
+		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), maxFile)
+		return
+	case !utf8.Valid(data):
+		r.fail(top(), "the file is not UTF-8 text")
+		return
+	}
+	for line, text := range sections(string(data)) {
+		file, err := parse(text, line)
+		if err != nil {
+			r.syntax(err)
+			return
+		}
+		for _, doc := range file.Docs {
+			if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+				continue
+			}
+			if !yield(r.convert(doc.Body, "", 0)) {
+				return
+			}
+		}
+	}
+}
+
+// sections returns the parts of a file that begin with the mark of a new document, and how many lines are before each. A file
+// with directives or ends of documents is one part.
+func sections(text string) iter.Seq2[int, string] {
+	const mark = "\n---"
+	return func(yield func(int, string) bool) {
+		if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
+			yield(0, text)
+			return
+		}
+		line, from := 0, 0
+		for begin := 0; ; {
+			at := strings.Index(text[from:], mark)
+			if at < 0 {
+				yield(line, text[begin:])
+				return
+			}
+			from += at + len(mark)
+			if rest := text[from:]; rest != "" && rest[0] != '\n' && rest[0] != ' ' && rest[0] != '\t' {
+				continue
+			}
+			next := from - len(mark) + 1
+			if !yield(line, text[begin:next]) {
+				return
+			}
+			line += strings.Count(text[begin:next], "\n")
+			begin = next
+		}
+	}
+}
+
+// parse runs the YAML parser on a text that stands behind some lines. A document that makes it panic is a mistake of the
+// document.
+func parse(text string, before int) (file *ast.File, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			file, err = nil, fmt.Errorf("not readable as YAML: %v", cause)
 		}
 	}()
 	tokens := lexer.Tokenize(text)
+	for _, t := range tokens {
+		t.Position.Line += before
+	}
 	if deep := tooDeep(tokens); deep != nil {
 		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Token: deep}
 	}
@@ -175,7 +218,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 
 // syntax records what the parser says.
 func (r *reader) syntax(err error) {
-	at := &value{line: 1, column: 1}
+	at := top()
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) {
 		r.fail(at, "%v", err)
@@ -278,6 +321,8 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 			v.column = key.column
 		}
 	}
+	seen := make(map[string]bool, len(entries))
+	v.fields = make([]field, 0, len(entries))
 	for _, entry := range entries {
 		at := place(entry.Key, v.path)
 		key, ok := entry.Key.(*ast.StringNode)
@@ -286,10 +331,11 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 			continue
 		}
 		at.path = joinPath(v.path, key.Value)
-		if v.get(key.Value) != nil {
+		if seen[key.Value] {
 			r.fail(at, "is written twice; keep one")
 			continue
 		}
+		seen[key.Value] = true
 		v.fields = append(v.fields, field{key: key.Value, place: at, value: r.convert(entry.Value, at.path, depth+1)})
 	}
 }

@@ -26,6 +26,8 @@ type Problem struct {
 // namePattern is what a name must look like; it is also the name of a folder.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
 
+var nameExpression = regexp.MustCompile(namePattern)
+
 // checker collects the problems of one scenario.
 type checker struct {
 	opts     Options
@@ -41,7 +43,7 @@ func (c *checker) fail(path, format string, args ...any) {
 func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c := &checker{opts: opts}
 	setup := s.GetSetup()
-	if !regexp.MustCompile(namePattern).MatchString(setup.GetName()) {
+	if !nameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
 	}
