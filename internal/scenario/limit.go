@@ -22,7 +22,7 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		fileBytes: maxFile, catalogueBytes: maxCatalogue, packBytes: 128 << 20, entries: 100_000, scenarios: 50_000,
-		rows: 1_000_000, looks: 20_000_000, mistakes: maxMistakes,
+		rows: 500_000, looks: 20_000_000, mistakes: maxMistakes,
 	}
 }
 

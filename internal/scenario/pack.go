@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -42,6 +43,7 @@ func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 }
 
 func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
+	opts.zones = &sync.Map{}
 	l := &loader{packFiles: packFiles{fsys, &usage{limits: limits}}, opts: opts}
 	pack := &Pack{}
 	l.loadWorlds()
@@ -50,15 +52,14 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadRecordings()
 	l.loadScenarios()
 	l.loadCatalogues()
-	slices.SortStableFunc(l.loaded, func(a, b Loaded) int {
-		return cmp.Compare(a.Scenario.GetSetup().GetName(), b.Scenario.GetSetup().GetName())
-	})
+	slices.SortStableFunc(l.loaded, func(a, b packed) int { return cmp.Compare(a.name, b.name) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
 	if len(l.mistakes) > 0 {
 		return nil, l.mistakes.atMost(limits.mistakes)
 	}
-	pack.Scenarios = l.loaded
-	return pack, nil
+	var err error
+	pack.Scenarios, err = l.unpack()
+	return pack, err
 }
 
 // loader collects the parts of a pack.
@@ -69,7 +70,7 @@ type loader struct {
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
 	texts      []*setupv1.ToolDescription
-	loaded     []Loaded
+	loaded     []packed
 	mistakes   Errors
 }
 
@@ -177,30 +178,8 @@ func (l *loader) loadRecordings() {
 	})
 }
 
-func (l *loader) loadScenarios() {
-	l.each(".", func(r *reader, data []byte) {
-		if r.file == packFile || r.file == toolsFile {
-			return
-		}
-		r.eachDocument(data, func(doc *value) bool {
-			before := len(r.errors)
-			b := &builder{
-				reader: r, usage: l.usage, worlds: l.worlds, recorded: l.recordings, places: map[string]*value{},
-			}
-			if built := b.scenario(doc); built != nil {
-				built.Setup.Tools.Descriptions = l.texts
-				b.report(Validate(built, l.opts), doc, slices.Clone(r.errors[before:]))
-				l.add(r, doc, Loaded{
-					Scenario: built, Position: Position{r.file, doc.line, doc.column}, World: b.text(doc.get("world")), Base: b.base,
-				})
-			}
-			return !l.stopped && len(r.errors) < maxMistakes
-		})
-	})
-}
-
 // add keeps a scenario, unless there are too many.
-func (l *loader) add(r *reader, at *value, loaded Loaded) {
+func (l *loader) add(r *reader, at *value, loaded packed) {
 	if len(l.loaded) == l.scenarios {
 		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
 		return
@@ -247,7 +226,7 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 		l.usedRows += len(table.GetRows())
 	}
 	l.checkRows(r, top())
-	l.add(r, top(), Loaded{Scenario: s, Position: Position{r.file, 1, 1}})
+	l.add(r, top(), packed{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
 }
 
 // In puts the mistakes below a path, that of the pack in which they are.

@@ -35,10 +35,9 @@ func (r *reader) object(v *value, f form) *value {
 	if !r.want(v, shapeMapping) {
 		return nil
 	}
-	allowed := f.names()
 	for i := range v.fields {
-		if !slices.Contains(allowed, v.fields[i].key) {
-			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, allowed))
+		if !f.has(v.fields[i].key) {
+			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
 		}
 	}
 	for i := range f.fields {
@@ -47,7 +46,7 @@ func (r *reader) object(v *value, f form) *value {
 		}
 	}
 	if f.one && len(v.fields) != 1 {
-		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(allowed, ", "))
+		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(f.names(), ", "))
 	}
 	return v
 }

@@ -169,7 +169,7 @@ func (r *reader) move(w *startWorld, at *value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
-	for _, schema := range world.Schemas() {
+	for _, schema := range schemas() {
 		rows := slices.Clone(w.tables[schema.Name].GetRows())
 		for i, row := range rows {
 			if len(w.relative[row]) > 0 {

@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -110,69 +109,68 @@ func (r *reader) fail(at *value, format string, args ...any) {
 // documents returns what is in a file. Empty documents are left out.
 func (r *reader) documents(data []byte) []*value {
 	var docs []*value
-	r.eachDocument(data, func(doc *value) bool {
-		docs = append(docs, doc)
-		return true
-	})
+	for _, part := range r.sections(data) {
+		docs = append(docs, r.parse(part)...)
+	}
 	return docs
 }
 
-// eachDocument calls yield with one document of a file after the other, until it returns false. Only one of them is held
-// in memory as the parser reads it, which takes many times its length.
-func (r *reader) eachDocument(data []byte, yield func(doc *value) bool) {
+// section is a part of a file that begins with the mark of a document.
+type section struct {
+	file string
+	// before is how many lines of the file are before it.
+	before int
+	text   string
+}
+
+// sections returns the parts of a file, which can be read one by one: what the parser needs for a text is many times its
+// length. A file with directives or marks for the end of a document is one part.
+func (r *reader) sections(data []byte) []section {
 	switch {
 	case len(data) > maxFile:
 		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), maxFile)
-		return
+		return nil
 	case !utf8.Valid(data):
 		r.fail(top(), "the file is not UTF-8 text")
-		return
+		return nil
 	}
-	for line, text := range sections(string(data)) {
-		file, err := parse(text, line)
-		if err != nil {
-			r.syntax(err)
-			return
+	text := string(data)
+	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
+		return []section{{r.file, 0, text}}
+	}
+	var out []section
+	line, begin := 0, 0
+	for from := 0; ; {
+		const mark = "\n---"
+		at := strings.Index(text[from:], mark)
+		if at < 0 {
+			return append(out, section{r.file, line, text[begin:]})
 		}
-		for _, doc := range file.Docs {
-			if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-				continue
-			}
-			if !yield(r.convert(doc.Body, "", 0)) {
-				return
-			}
+		from += at + len(mark)
+		if from < len(text) && !strings.ContainsRune("\n \t", rune(text[from])) {
+			continue
 		}
+		next := from - len(mark) + 1
+		out = append(out, section{r.file, line, text[begin:next]})
+		line += strings.Count(text[begin:next], "\n")
+		begin = next
 	}
 }
 
-// sections returns the parts of a file that begin with the mark of a new document, and how many lines are before each. A file
-// with directives or ends of documents is one part.
-func sections(text string) iter.Seq2[int, string] {
-	const mark = "\n---"
-	return func(yield func(int, string) bool) {
-		if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
-			yield(0, text)
-			return
-		}
-		line, from := 0, 0
-		for begin := 0; ; {
-			at := strings.Index(text[from:], mark)
-			if at < 0 {
-				yield(line, text[begin:])
-				return
-			}
-			from += at + len(mark)
-			if rest := text[from:]; rest != "" && rest[0] != '\n' && rest[0] != ' ' && rest[0] != '\t' {
-				continue
-			}
-			next := from - len(mark) + 1
-			if !yield(line, text[begin:next]) {
-				return
-			}
-			line += strings.Count(text[begin:next], "\n")
-			begin = next
+// parse returns the documents of a section. Empty ones are left out.
+func (r *reader) parse(part section) []*value {
+	file, err := parse(part.text, part.before)
+	if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var docs []*value
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
+			docs = append(docs, r.convert(doc.Body, "", 0))
 		}
 	}
+	return docs
 }
 
 // parse runs the YAML parser on a text that stands behind some lines. A document that makes it panic is a mistake of the

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -135,7 +134,7 @@ func (c *checker) clock(clock *setupv1.Clock) {
 		c.fail("setup.clock", "has no time zone; give the world or the scenario a clock with now and time_zone")
 		return
 	}
-	if _, err := time.LoadLocation(clock.GetTimeZone()); err != nil {
+	if !c.opts.zone(clock.GetTimeZone()) {
 		c.fail("setup.clock.time_zone", "%q is no time zone, expected an IANA name like America/Los_Angeles", clock.GetTimeZone())
 	}
 	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
@@ -163,7 +162,7 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
-	for _, schema := range world.Schemas() {
+	for _, schema := range schemas() {
 		if _, ok := seen[schema.Name]; !ok && schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
 			c.fail("setup.tables", "%s has no version", world.TableText(schema.Name))
 		}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -32,7 +33,7 @@ func (w *startWorld) clone() *startWorld {
 // emptyWorld returns a world without rows and without a time.
 func emptyWorld() *startWorld {
 	w := &startWorld{clock: &setupv1.Clock{}, tables: map[worldv1.TableName]*worldv1.Table{}, relative: relativeCells{}}
-	for _, schema := range world.Schemas() {
+	for _, schema := range schemas() {
 		if !isSandbox(schema) {
 			w.put(schema.Name, nil)
 		}
@@ -48,7 +49,7 @@ func (w *startWorld) put(name worldv1.TableName, rows []*worldv1.Row) {
 // versions returns the starting tables: one version each, from the first message on.
 func (w *startWorld) versions() []*worldv1.Table {
 	out := make([]*worldv1.Table, 0, len(w.tables))
-	for _, schema := range world.Schemas() {
+	for _, schema := range schemas() {
 		if !isSandbox(schema) {
 			out = append(out, w.tables[schema.Name])
 		}
@@ -179,3 +180,6 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 		into.put(name, edit.apply(v.fields[i].value))
 	}
 }
+
+// schemas are those of all tables, which nobody changes.
+var schemas = sync.OnceValue(world.Schemas)
