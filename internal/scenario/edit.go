@@ -106,6 +106,9 @@ func (e *tableEdit) set(at int, v *value) {
 			continue
 		}
 		cell := e.cell(v.fields[i].value, e.schema.Columns[column].Kind, e.zone)
+		if reason := badPhone(e.schema.Columns[column].Name, cell); reason != "" {
+			e.fail(v.fields[i].value, "%s", reason)
+		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)
 		row.Cells[column] = cell
 		e.relative.note(row, column, v.fields[i].value)

@@ -21,14 +21,14 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		fileBytes: maxFile, catalogueBytes: maxCatalogue, packBytes: 128 << 20, entries: 100_000, scenarios: 50_000,
+		fileBytes: MaxFile, catalogueBytes: maxCatalogue, packBytes: 128 << 20, entries: 100_000, scenarios: 50_000,
 		rows: 500_000, looks: 20_000_000, mistakes: maxMistakes,
 	}
 }
 
 const (
-	// maxFile bounds a YAML file in bytes.
-	maxFile = 1 << 20
+	// MaxFile is the most bytes of a YAML file of a pack.
+	MaxFile = 1 << 20
 	// maxCatalogue bounds a file in canonical form, and an archive as it is packed, in bytes.
 	maxCatalogue = 32 << 20
 	// maxDepth bounds how deep a document nests.

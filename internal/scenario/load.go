@@ -66,9 +66,6 @@ type built struct {
 func (l *loader) loadScenarios() {
 	var batch []section
 	l.each(".", func(r *reader, data []byte) {
-		if r.file == packFile || r.file == toolsFile {
-			return
-		}
 		for _, part := range r.sections(data) {
 			if batch = append(batch, part); len(batch) == batchSize {
 				l.loadBatch(batch)

@@ -74,12 +74,15 @@ type loader struct {
 	mistakes   Errors
 }
 
-// each calls read with every .yaml file of a folder, by name, and keeps the mistakes that it records.
+// each calls read with every .yaml file of a folder, by name, but for those that are about the whole pack, and keeps the
+// mistakes that it records.
 func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder)
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		l.file(name, read)
+		if name != packFile && name != toolsFile {
+			l.file(name, read)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -127,8 +126,8 @@ type section struct {
 // length. A file with directives or marks for the end of a document is one part.
 func (r *reader) sections(data []byte) []section {
 	switch {
-	case len(data) > maxFile:
-		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), maxFile)
+	case len(data) > MaxFile:
+		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), MaxFile)
 		return nil
 	case !utf8.Valid(data):
 		r.fail(top(), "the file is not UTF-8 text")
@@ -161,7 +160,7 @@ func (r *reader) sections(data []byte) []section {
 func (r *reader) parse(part section) []*value {
 	file, err := parse(part.text, part.before)
 	if err != nil {
-		r.syntax(err)
+		r.syntax(part, err)
 		return nil
 	}
 	var docs []*value
@@ -212,20 +211,6 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 	}
 	return nil
-}
-
-// syntax records what the parser says.
-func (r *reader) syntax(err error) {
-	at := top()
-	var syntax *yaml.SyntaxError
-	if !errors.As(err, &syntax) {
-		r.fail(at, "%v", err)
-		return
-	}
-	if syntax.Token != nil && syntax.Token.Position != nil {
-		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
-	}
-	r.fail(at, "not readable as YAML: %s", syntax.Message)
 }
 
 // place returns an empty value at a node.

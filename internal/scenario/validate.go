@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -183,9 +184,20 @@ func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
 		for j, cell := range row.GetCells() {
 			if !world.Fits(cell, schema.Columns[j].Kind) {
 				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s must be a %s", name, schema.Columns[j].Name, schema.Columns[j].Kind)
+			} else if reason := badPhone(schema.Columns[j].Name, cell); reason != "" {
+				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s %s", name, schema.Columns[j].Name, reason)
 			}
 		}
 	}
+}
+
+// badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the column is another one. Tools
+// take no other numbers, so that nobody could be called or written to by one.
+func badPhone(column string, cell *worldv1.Value) string {
+	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || phone.Check(cell.GetText()) == nil {
+		return ""
+	}
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", brief(cell.GetText()))
 }
 
 // messages checks that somebody can answer the last message and that indices have no gaps.
