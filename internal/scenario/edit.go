@@ -133,7 +133,7 @@ func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 // column returns the position of the column that a field names, or -1.
 func (e *tableEdit) column(f field) int {
 	at := e.schema.Column(f.key)
-	if at < 0 {
+	if at < 0 && !e.full() {
 		names := make([]string, len(e.schema.Columns))
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name

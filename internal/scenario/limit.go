@@ -21,7 +21,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		fileBytes: MaxFile, catalogueBytes: maxCatalogue, packBytes: 128 << 20, entries: 100_000, scenarios: 50_000,
+		fileBytes: MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
 		rows: 500_000, looks: 20_000_000, mistakes: maxMistakes,
 	}
 }
@@ -31,6 +31,9 @@ const (
 	MaxFile = 1 << 20
 	// maxCatalogue bounds a file in canonical form, and an archive as it is packed, in bytes.
 	maxCatalogue = 32 << 20
+	// maxMarks bounds the characters that lists and mappings are made of in a YAML file: what is read of each takes some
+	// hundred bytes.
+	maxMarks = 250_000
 	// maxDepth bounds how deep a document nests.
 	maxDepth = 40
 	// maxMistakes bounds the mistakes of a file, and those that are reported of a pack.

@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 // TestMistakesAtMost loads a pack that is nothing but mistakes.
 func TestMistakesAtMost(t *testing.T) {
 	fsys := fstest.MapFS{
-		"a.yaml":         {Data: []byte(strings.Repeat("{}\n---\n", 100_000))},
+		"a.yaml":         {Data: []byte(strings.Repeat("{}\n---\n", 70_000))},
 		"catalogue.json": {Data: []byte(`{"scenarios": [` + strings.Repeat("{},", 4_000_000) + `{}]}`)},
 	}
 	_, err := LoadPack(fsys, testOptions())
@@ -84,6 +84,19 @@ func TestMistakesAtMost(t *testing.T) {
 	const want = "more mistakes from here on; at most 1000 are reported at once"
 	if got := mistakes[maxMistakes].Reason; got != want {
 		t.Errorf("last mistake: got %q, want %q", got, want)
+	}
+}
+
+// TestMarks loads files that are short and would take a thousand times their length.
+func TestMarks(t *testing.T) {
+	const reason = ":1:1: document: the file has more than 250000 brackets, braces, commas, colons and dashes; no more are read"
+	for _, text := range []string{
+		strings.Repeat("[", MaxFile), "tables: {CONTACT: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", MaxFile/2), strings.Repeat("a: ", 300_000),
+	} {
+		_, err := LoadPack(fstest.MapFS{"a.yaml": {Data: []byte(text)}, "worlds/a.yaml": {Data: []byte(text)}}, testOptions())
+		if got, want := errorText(err), "a.yaml"+reason+"\nworlds/a.yaml"+reason; got != want {
+			t.Errorf("%.20s…: got %.300s, want %s", text, got, want)
+		}
 	}
 }
 

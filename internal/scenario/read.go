@@ -48,7 +48,7 @@ func (r *reader) object(v *value, f form) *value {
 		return nil
 	}
 	for i := range v.fields {
-		if !f.has(v.fields[i].key) {
+		if !r.full() && !f.has(v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
 		}
 	}

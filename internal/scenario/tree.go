@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -95,9 +96,12 @@ type reader struct {
 	errors Errors
 }
 
+// full says whether a file has more mistakes than are reported.
+func (r *reader) full() bool { return len(r.errors) > maxMistakes }
+
 // fail records a mistake at a value, unless the file has too many already.
 func (r *reader) fail(at *value, format string, args ...any) {
-	if len(r.errors) > maxMistakes {
+	if r.full() {
 		return
 	}
 	r.errors = append(r.errors, &Error{
@@ -132,6 +136,9 @@ func (r *reader) sections(data []byte) []section {
 	case !utf8.Valid(data):
 		r.fail(top(), "the file is not UTF-8 text")
 		return nil
+	case marks(data) > maxMarks:
+		r.fail(top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxMarks)
+		return nil
 	}
 	text := string(data)
 	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
@@ -154,6 +161,15 @@ func (r *reader) sections(data []byte) []section {
 		line += strings.Count(text[begin:next], "\n")
 		begin = next
 	}
+}
+
+// marks counts the characters that lists and mappings are made of.
+func marks(data []byte) int {
+	count := 0
+	for _, mark := range []string{"[", "{", ",", ":", "- "} {
+		count += bytes.Count(data, []byte(mark))
+	}
+	return count
 }
 
 // parse returns the documents of a section. Empty ones are left out.

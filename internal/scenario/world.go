@@ -70,7 +70,8 @@ func (w *startWorld) zone() *time.Location {
 type worldReader struct {
 	*usage
 
-	docs     map[string]*value
+	// files are the contents of worlds: as documents, all of them together would take many times the memory.
+	files    map[string][]byte
 	readers  map[string]*reader
 	built    map[string]*startWorld
 	building []string
@@ -78,13 +79,13 @@ type worldReader struct {
 
 // loadWorlds reads worlds/*.yaml.
 func (l *loader) loadWorlds() {
-	w := &worldReader{usage: l.usage, docs: map[string]*value{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
+	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
 	names, mistakes := l.list(worldFolder)
 	for _, file := range names {
 		r := &reader{file: file}
 		w.readers[worldName(file)] = r
 		if data, ok := l.read(r); ok {
-			w.docs[worldName(file)] = r.only(data, "world")
+			w.files[worldName(file)] = data
 		}
 	}
 	for _, file := range names {
@@ -101,7 +102,7 @@ func (w *worldReader) build(name string) *startWorld {
 	}
 	r, out := w.readers[name], emptyWorld()
 	w.building = append(w.building, name)
-	if doc := r.object(w.docs[name], worldForm()); doc != nil {
+	if doc := r.object(w.document(name), worldForm()); doc != nil {
 		if base := doc.get("extends"); r.want(base, shapeText) {
 			out = w.extend(r, base)
 		}
@@ -115,6 +116,15 @@ func (w *worldReader) build(name string) *startWorld {
 	out.broken = out.broken || len(r.errors) > 0
 	w.built[name] = out
 	return out
+}
+
+// document returns what is in a world's file; nil after a mistake, and after a limit of the pack has been passed.
+func (w *worldReader) document(name string) *value {
+	data, ok := w.files[name]
+	if !ok || w.stopped {
+		return nil
+	}
+	return w.readers[name].only(data, "world")
 }
 
 // extend returns a copy of the world that a world names as its base.
