@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -37,7 +36,7 @@ func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 		}
 		var anchors []*evaluationv1.Constraint
 		loose := false
-		for _, schema := range world.Schemas() {
+		for _, schema := range schemas() {
 			table := schema.Name
 			if !guardable(node, table) || compares(node, table) || calls(node, table) {
 				continue

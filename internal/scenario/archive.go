@@ -14,11 +14,11 @@ import (
 // ErrPack says that a path holds no pack.
 var ErrPack = errors.New("not a pack")
 
-// Bounds of a zipped pack.
 const (
-	maxArchive      = 256 << 20
-	maxUnpacked     = 1 << 30
-	maxArchiveFiles = 10000
+	// maxArchiveDepth bounds the folders that a file of an archive lies in.
+	maxArchiveDepth = 10
+	// encrypted is the flag of a file with a password.
+	encrypted = 1
 )
 
 // OpenPack returns the files of a pack, a directory or a zip file of one. A zip file is read into memory and needs no
@@ -30,47 +30,47 @@ func OpenPack(name string) (fs.FS, error) {
 	}
 	switch {
 	case info.IsDir():
-		return os.DirFS(name), nil
+		return directory(name), nil
 	case !strings.HasSuffix(strings.ToLower(name), ".zip"):
 		return nil, fmt.Errorf("%w: %s is neither a directory nor a .zip file", ErrPack, name)
-	case info.Size() > maxArchive:
-		return nil, fmt.Errorf("%w: %s has %d bytes; at most %d are read", ErrPack, name, info.Size(), maxArchive)
 	}
-	data, err := os.ReadFile(name)
+	data, err := ReadFile(name, maxCatalogue)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s: %w", ErrPack, name, err)
 	}
-	files, err := unzip(data)
+	files, err := unzip(data, defaultLimits())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrPack, name, err)
 	}
 	return files, nil
 }
 
-// unzip returns the files of an archive. Reading one stops at the size that the archive states for it.
-func unzip(data []byte) (fs.FS, error) {
+// unzip returns the files of an archive. Nothing is unpacked before it is read.
+func unzip(data []byte, limits limits) (fs.FS, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
-	if len(archive.File) > maxArchiveFiles {
-		return nil, fmt.Errorf("has %d files; at most %d are read", len(archive.File), maxArchiveFiles)
+	if len(archive.File) > limits.entries {
+		return nil, fmt.Errorf("has %d files; at most %d are read", len(archive.File), limits.entries)
 	}
-	var size uint64
+	seen := make(map[string]bool, len(archive.File))
 	top, shared := "", true
 	for i, file := range archive.File {
 		name := strings.TrimSuffix(file.Name, "/")
 		switch {
 		case !fs.ValidPath(name) || strings.ContainsAny(name, `\:`):
 			return nil, fmt.Errorf("file %q leads out of the archive or has no plain name", file.Name)
+		case strings.Count(name, "/") > maxArchiveDepth:
+			return nil, fmt.Errorf("file %.80q lies in more than %d folders", file.Name, maxArchiveDepth)
 		case !file.Mode().IsRegular() && !file.Mode().IsDir():
 			return nil, fmt.Errorf("file %q is neither a file nor a directory", file.Name)
-		case file.UncompressedSize64 > maxUnpacked:
-			return nil, fmt.Errorf("file %q has %d bytes; at most %d are read", file.Name, file.UncompressedSize64, maxUnpacked)
+		case file.Flags&encrypted != 0:
+			return nil, fmt.Errorf("file %q is encrypted; pack it without a password", file.Name)
+		case seen[name]:
+			return nil, fmt.Errorf("file %q is there twice", file.Name)
 		}
-		if size += file.UncompressedSize64; size > maxUnpacked {
-			return nil, fmt.Errorf("has more than %d bytes unpacked", maxUnpacked)
-		}
+		seen[name] = true
 		first, _, below := strings.Cut(name, "/")
 		if i == 0 {
 			top = first

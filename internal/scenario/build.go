@@ -24,6 +24,8 @@ const (
 // builder turns one document into a scenario and remembers which value each part came from.
 type builder struct {
 	*reader
+	*usage
+
 	worlds      map[string]*startWorld
 	recorded    map[string][]*setupv1.RecordedAnswer
 	base        []*worldv1.Table // the world before the scenario's own changes
@@ -138,8 +140,9 @@ func (b *builder) start(v *value) *startWorld {
 	}
 	b.clock(v.get("clock"), start.clock)
 	b.move(start, v.get("clock"))
-	b.base = start.clone().versions()
-	b.tables(v.get("tables"), start)
+	b.base = start.versions()
+	b.tables(b.usage, v.get("tables"), start)
+	b.countRows(b.reader, v, start)
 	return start
 }
 

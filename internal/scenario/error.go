@@ -45,6 +45,17 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// atMost returns mistakes in order, no more than count of them and a last one that says where the others begin.
+func (e Errors) atMost(count int) Errors {
+	e.sort()
+	if len(e) <= count {
+		return e
+	}
+	more := *e[count]
+	more.Field, more.Reason = "", fmt.Sprintf("more mistakes from here on; at most %d are reported at once", count)
+	return append(e[:count:count], &more)
+}
+
 // oneLine replaces what would break an error's single line.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")

@@ -143,7 +143,7 @@ func TestGraphErrors(t *testing.T) {
 		{"dangling after", "- name: told", "- name: told\n    after: [of]",
 			`a.yaml:16:13: milestones[1].after[0]: nothing here is named "of"; did you mean "off"?`},
 		{"dangling reference", "says: Done.", "says: Done.\n    reference: of",
-			`a.yaml:17:16: milestones[1].reference: nothing here is named "of"; did you mean "off"?`},
+			`a.yaml:17:16: milestones[1].reference: is "of", expected start or "off"`},
 		{"reference to a later one", "expect: {wifi: false}", "expect: {wifi: false}\n    reference: told",
 			`a.yaml:15:16: milestones[0].reference: "told" does not come before "off", so there would be nothing to refer to; name it in after`},
 		{"cycle", "- name: off", "- name: off\n    after: [told]",

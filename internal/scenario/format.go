@@ -1,6 +1,11 @@
 package scenario
 
-import "github.com/toolsandbox/toolsandbox/internal/world"
+import (
+	"slices"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
 
 // form describes a mapping of the format: what the reader accepts and what Schema tells editors.
 type form struct {
@@ -17,6 +22,11 @@ type formField struct {
 	// doc says what the field means, in one sentence.
 	doc      string
 	required bool
+}
+
+// has says whether a field is part of the form.
+func (f form) has(name string) bool {
+	return slices.ContainsFunc(f.fields, func(field formField) bool { return field.name == name })
 }
 
 // names returns the fields' names, in the order in which authors write them.
@@ -50,7 +60,7 @@ func forms() map[string]form {
 }
 
 // scenarioForm is a document of a scenario file.
-func scenarioForm() form {
+var scenarioForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "name", "Unique name of the scenario; also the name of its result folder.", true},
 		{"notes", "text", "For other authors; no role ever sees it.", false},
@@ -74,27 +84,27 @@ func scenarioForm() form {
 		{"milestones", "[milestone]", "What must happen.", false},
 		{"minefields", "[minefield]", "What must not happen.", false},
 	}}
-}
+})
 
 // worldForm is the document of a world file.
-func worldForm() form {
+var worldForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"notes", "text", "For other authors; no role ever sees it.", false},
 		{"extends", "text", "Name of the world that this one changes.", false},
 		{"clock", "clock", "The time at the first message.", false},
 		{"tables", "tables", "The rows of each table.", false},
 	}}
-}
+})
 
-func clockForm() form {
+var clockForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"now", "time", "Local time like 2025-03-14T09:15:00, or POSIX seconds.", false},
 		{"time_zone", "text", "IANA name, e.g. America/Los_Angeles.", false},
 		{"step", "amount", "Seconds by which each message advances the clock.", false},
 	}}
-}
+})
 
-func userForm() form {
+var userForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"goal", "text", "What the simulated user wants.", false},
 		{"knowledge", "[text]", "What the user may tell when asked.", false},
@@ -103,89 +113,89 @@ func userForm() form {
 		{"says", "text", "The first message.", false},
 		{"script", "[turn]", "What the scripted user says after the first message.", false},
 	}}
-}
+})
 
-func demonstrationForm() form {
+var demonstrationForm = sync.OnceValue(func() form {
 	return form{one: true, fields: []formField{
 		{"user", "text", "What the user says.", false},
 		{"calls", "[shownCall]", "Calls that the user makes itself, with their answers; more than one are one parallel batch.", false},
 		{"agent", "text", "What the agent says.", false},
 		{"end", "yes", "The user ends the conversation.", false},
 	}}
-}
+})
 
 // shownCallForm is a call of a demonstration.
-func shownCallForm() form {
+var shownCallForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"tool", "text", "The tool's real name, one of user.tools.", true},
 		{"arguments", "object", "The arguments as a model would write them.", false},
 		{"answer", "text", "What the environment prints, e.g. None or True.", true},
 		{"failed", "yes", "The answer is an error.", false},
 	}}
-}
+})
 
-func messageForm() form {
+var messageForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"from", "role", "Who speaks.", true},
 		{"to", "role", "Who is spoken to.", true},
 		{"content", "text", "What is said.", true},
 		{"visible_to", "[role]", "Who may read it; sender and recipient if left out.", false},
 	}}
-}
+})
 
-func turnForm() form {
+var turnForm = sync.OnceValue(func() form {
 	return form{one: true, fields: []formField{
 		{"say", "text", "A text for the other side.", false},
 		{"calls", "[call]", "Calls; more than one are one parallel batch.", false},
 		{"end", "yes", "The user ends the conversation.", false},
 	}}
-}
+})
 
-func callForm() form {
+var callForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
 		{"tool", "text", "The tool's real name.", true},
 		{"arguments", "object", "The arguments as a model would write them.", false},
 	}}
-}
+})
 
-func recordingForm() form {
+var recordingForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"url", "text", "Full URL of the request, without parameters.", true},
 		{"params", "object", "The request's parameters.", true},
 		{"response", "anything", "The body of the answer.", true},
 	}}
-}
+})
 
-func sharedRecordingForm() form {
+var sharedRecordingForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"file", "text", "Name of a file in recordings/ whose answers are used, without .yaml.", true},
 	}}
-}
+})
 
-func guardrailsForm() form {
+var guardrailsForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"only", "[table]", "Guard these tables only; none listed guards none.", false},
 		{"except", "[table]", "Guard all tables but these.", false},
 	}}
-}
+})
 
 // nodeForm is a milestone: one constraint in place, or several.
-func nodeForm() form {
+var nodeForm = sync.OnceValue(func() form {
 	return form{fields: append([]formField{
 		{"name", "text", "For people and for after and reference; unique in the list.", false},
 		{"after", "[text]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
 	}, constraintForm().fields...)}
-}
+})
 
-func minefieldForm() form {
-	return form{fields: append(nodeForm().fields,
+var minefieldForm = sync.OnceValue(func() form {
+	return form{fields: append(slices.Clone(nodeForm().fields),
 		formField{"trip", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false})}
-}
+})
 
-func constraintForm() form {
+var constraintForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"says", "text", "The agent tells the user something like it.", false},
 		{"call", "wantedCall|[wantedCall]", "A call that succeeded, or any of several.", false},
@@ -197,29 +207,29 @@ func constraintForm() form {
 		{"fill_to", "fillTo", "For tool_trace_dependant: the column that extracted values fill.", false},
 		{"extractor", "text|expression", "For tool_trace_dependant: the name of the extractor, or one in CEL.", false},
 	}}
-}
+})
 
 // expressionForm stands for what an expression gives.
-func expressionForm() form {
+var expressionForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{expressionKey, "text", "A time relative to now, or an extractor, in CEL.", true},
 	}}
-}
+})
 
-func wantedCallForm() form {
+var wantedCallForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"tool", "text", "The tool's real name.", true},
 		{"arguments", "object", "Arguments that the call has at least.", false},
 		{"tolerances", "tolerances", "Largest accepted difference, by argument.", false},
 	}}
-}
+})
 
-func overrideForm() form {
+var overrideForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"measure", "columnMeasure", "How the column is compared.", true},
 		{"tolerances", "tolerances", "Largest accepted difference, by column or argument.", false},
 	}}
-}
+})
 
 const (
 	rowPrefix    = "row_"
@@ -230,7 +240,7 @@ const (
 func isSandbox(schema world.Schema) bool { return schema.Name == world.Sandbox().Name }
 
 // tablesForm holds rows, or changes to rows, by table.
-func tablesForm() form {
+var tablesForm = sync.OnceValue(func() form {
 	var f form
 	for _, schema := range world.Schemas() {
 		if name := world.TableText(schema.Name); !isSandbox(schema) {
@@ -240,7 +250,7 @@ func tablesForm() form {
 		}
 	}
 	return f
-}
+})
 
 // editForm changes a table.
 func editForm(table string) form {
@@ -274,17 +284,17 @@ func rowForm(schema world.Schema) form {
 }
 
 // packForm is the document of pack.yaml.
-func packForm() form {
+var packForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "name", "What the pack is called.", true},
 		{"description", "text", "What it is about.", false},
 	}}
-}
+})
 
 // toolTextForm is an entry of tools.yaml.
-func toolTextForm() form {
+var toolTextForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"description", "text", "What agents are told that the tool does.", false},
 		{"arguments", "texts", "What agents are told about arguments, by name.", false},
 	}}
-}
+})

@@ -26,18 +26,22 @@ const (
 type graphBuilder struct {
 	*builder
 	start *startWorld
+	nodes []*value
 	names []string
+	// current is the number of the node that is being built.
+	current int
 }
 
 // graph reads a list of milestones or minefields.
 func (b *builder) graph(v, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
-	g := &graphBuilder{builder: b, start: start}
 	items := b.items(v)
+	g := &graphBuilder{builder: b, start: start, nodes: items}
 	for _, item := range items {
 		g.names = append(g.names, b.nodeName(item))
 	}
 	graph := &evaluationv1.Graph{}
 	for i, item := range items {
+		g.current = i
 		at := path + ".nodes[" + strconv.Itoa(i) + "]"
 		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
 		graph.Edges = append(graph.Edges, g.edges(item, i, path+".edges", len(graph.GetEdges()))...)
@@ -164,14 +168,7 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
 	}
 	g.mark(path+".measure", v.get("measure"))
-	if reference := v.get("reference"); g.want(reference, shapeText) {
-		g.mark(path+".reference", reference)
-		if reference.text == startReference {
-			c.Reference = proto.Int32(startNode)
-		} else if number := g.nodeNumber(reference); number >= 0 {
-			c.Reference = proto.Int32(int32(number))
-		}
-	}
+	c.Reference = g.reference(v.get("reference"), path)
 	switch {
 	case call != nil:
 		c.Target = g.callTarget(call, path, c)
@@ -189,6 +186,63 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	g.mark(path+".fill_to", v.get("fill_to"))
 	g.extractor(v.get("extractor"), path, c)
 	return c
+}
+
+// reference reads the name of another node or the start; nil if there is none or after a mistake. Whether a node comes
+// before is left to Validate.
+func (g *graphBuilder) reference(v *value, path string) *int32 {
+	if v == nil || v.shape == shapeBroken {
+		return nil
+	}
+	g.mark(path+".reference", v)
+	if v.shape == shapeText && v.text == startReference {
+		return proto.Int32(startNode)
+	}
+	if at := slices.Index(g.names, v.text); v.shape == shapeText && v.text != "" && at >= 0 {
+		return proto.Int32(int32(at))
+	}
+	found := v.what()
+	if v.shape == shapeText {
+		found = strconv.Quote(v.text)
+	}
+	allowed := []string{startReference}
+	for _, number := range g.comesBefore(g.current) {
+		if name := g.names[number]; name != "" {
+			allowed = append(allowed, strconv.Quote(name))
+		}
+	}
+	g.fail(v, "is %s, expected %s", found, strings.Join(allowed, " or "))
+	return nil
+}
+
+// comesBefore returns the numbers of the nodes that come before one, in order.
+func (g *graphBuilder) comesBefore(i int) []int {
+	seen := make([]bool, len(g.nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		var before []int
+		if after := g.nodes[i].get("after"); g.nodes[i].shape != shapeMapping || after == nil {
+			before = append(before, i-1)
+		} else {
+			for _, item := range after.list {
+				before = append(before, slices.Index(g.names, item.text))
+			}
+		}
+		for _, number := range before {
+			if number >= 0 && number != g.current && !seen[number] {
+				seen[number] = true
+				visit(number)
+			}
+		}
+	}
+	visit(i)
+	var out []int
+	for number := range seen {
+		if seen[number] {
+			out = append(out, number)
+		}
+	}
+	return out
 }
 
 // exclusive records fields that say the same thing twice.

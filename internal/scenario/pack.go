@@ -2,12 +2,13 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -16,14 +17,12 @@ import (
 
 // The files of a pack beside its scenarios.
 const (
-	packFile       = "pack.yaml"
-	toolsFile      = "tools.yaml"
-	catalogueWire  = "catalogue.binpb"
-	catalogueJSON  = "catalogue.json"
-	maxCatalogue   = 256 << 20
-	yamlFiles      = "*.yaml"
-	worldFiles     = "worlds/*.yaml"
-	recordingFiles = "recordings/*.yaml"
+	packFile        = "pack.yaml"
+	toolsFile       = "tools.yaml"
+	catalogueWire   = "catalogue.binpb"
+	catalogueJSON   = "catalogue.json"
+	worldFolder     = "worlds"
+	recordingFolder = "recordings"
 )
 
 // Pack is a set of scenarios that is kept together.
@@ -36,91 +35,79 @@ type Pack struct {
 
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the worlds they start from in
 // worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios in their canonical form in catalogue.binpb or
-// catalogue.json, texts of tools in tools.yaml, and the pack's name in pack.yaml. All mistakes of all files are collected:
-// the error then is of type Errors and nothing else is returned. Other errors are those of fsys. LoadPack keeps no state and
-// may run concurrently.
+// catalogue.json, texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are collected, up to
+// a limit: the error then is of type Errors and nothing else is returned. Scenarios that start with the same rows share
+// them: rows must not be changed in place. LoadPack keeps no state and may run concurrently.
 func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
-	l := &loader{fsys: fsys, opts: opts}
-	var mistakes Errors
-	var err error
-	if l.worlds, mistakes, err = loadWorlds(fsys); err != nil {
-		return nil, err
-	}
-	l.mistakes = mistakes
+	return loadPack(fsys, opts, defaultLimits())
+}
+
+func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
+	opts.zones = &sync.Map{}
+	l := &loader{packFiles: packFiles{fsys, &usage{limits: limits}}, opts: opts}
 	pack := &Pack{}
-	for _, step := range []func() error{
-		func() error { return l.describe(pack) }, l.loadTools, l.loadRecordings, l.loadScenarios, l.loadCatalogues,
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(l.loaded, func(a, b Loaded) int {
-		return cmp.Compare(a.Scenario.GetSetup().GetName(), b.Scenario.GetSetup().GetName())
-	})
+	l.loadWorlds()
+	l.describe(pack)
+	l.loadTools()
+	l.loadRecordings()
+	l.loadScenarios()
+	l.loadCatalogues()
+	slices.SortStableFunc(l.loaded, func(a, b packed) int { return cmp.Compare(a.name, b.name) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
 	if len(l.mistakes) > 0 {
-		l.mistakes.sort()
-		return nil, l.mistakes
+		return nil, l.mistakes.atMost(limits.mistakes)
 	}
-	pack.Scenarios = l.loaded
-	return pack, nil
+	var err error
+	pack.Scenarios, err = l.unpack()
+	return pack, err
 }
 
 // loader collects the parts of a pack.
 type loader struct {
-	fsys       fs.FS
+	packFiles
+
 	opts       Options
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
 	texts      []*setupv1.ToolDescription
-	loaded     []Loaded
+	loaded     []packed
 	mistakes   Errors
 }
 
-// each calls read with every file that matches a pattern, by name, and keeps the mistakes that it records.
-func (l *loader) each(pattern string, read func(r *reader, data []byte)) error {
-	names, err := fs.Glob(l.fsys, pattern)
-	if err != nil {
-		return fmt.Errorf("list scenarios: %w", err)
-	}
-	slices.Sort(names)
+// each calls read with every .yaml file of a folder, by name, but for those that are about the whole pack, and keeps the
+// mistakes that it records.
+func (l *loader) each(folder string, read func(r *reader, data []byte)) {
+	names, mistakes := l.list(folder)
+	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		r := &reader{file: name}
-		data, err := r.load(l.fsys)
-		if err != nil {
-			return fmt.Errorf("read scenarios: %w", err)
+		if name != packFile && name != toolsFile {
+			l.file(name, read)
 		}
-		if len(r.errors) == 0 {
-			read(r, data)
-		}
-		l.mistakes = append(l.mistakes, r.errors...)
 	}
-	return nil
 }
 
-// load reads the file, unless it is too big.
-func (r *reader) load(fsys fs.FS) ([]byte, error) {
-	info, err := fs.Stat(fsys, r.file)
-	if err != nil {
-		return nil, err
+// file calls read with a file, and keeps the mistakes that it records.
+func (l *loader) file(name string, read func(r *reader, data []byte)) {
+	r := &reader{file: name}
+	if data, ok := l.read(r); ok {
+		read(r, data)
 	}
-	limit := int64(maxFile)
-	if r.file == catalogueWire || r.file == catalogueJSON {
-		limit = maxCatalogue
+	l.mistakes = append(l.mistakes, r.errors...)
+	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
+}
+
+// optional is file for one that may not be there.
+func (l *loader) optional(name string, read func(r *reader, data []byte)) {
+	if _, err := fs.Stat(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
+		l.file(name, read)
 	}
-	if info.Size() > limit {
-		r.fail(&value{line: 1, column: 1}, "the file has %d bytes; at most %d are read", info.Size(), limit)
-		return nil, nil
-	}
-	return fs.ReadFile(fsys, r.file)
 }
 
 // only returns the one document of a file, nil if there is none.
 func (r *reader) only(data []byte, what string) *value {
 	docs := r.documents(data)
 	if len(docs) != 1 && len(r.errors) == 0 {
-		r.fail(&value{line: 1, column: 1}, "has %d documents, expected one %s", len(docs), what)
+		r.fail(top(), "has %d documents, expected one %s", len(docs), what)
 	}
 	if len(docs) != 1 {
 		return nil
@@ -128,8 +115,8 @@ func (r *reader) only(data []byte, what string) *value {
 	return docs[0]
 }
 
-func (l *loader) describe(pack *Pack) error {
-	return l.each(packFile, func(r *reader, data []byte) {
+func (l *loader) describe(pack *Pack) {
+	l.optional(packFile, func(r *reader, data []byte) {
 		if doc := r.object(r.only(data, "description of the pack"), packForm()); doc != nil {
 			pack.Name, pack.Description = r.text(doc.get("name")), r.text(doc.get("description"))
 		}
@@ -137,8 +124,8 @@ func (l *loader) describe(pack *Pack) error {
 }
 
 // loadTools reads what agents are told about tools, a mapping by tool.
-func (l *loader) loadTools() error {
-	return l.each(toolsFile, func(r *reader, data []byte) {
+func (l *loader) loadTools() {
+	l.optional(toolsFile, func(r *reader, data []byte) {
 		doc := r.only(data, "mapping by tool")
 		if !r.want(doc, shapeMapping) {
 			return
@@ -180,9 +167,9 @@ func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 }
 
 // loadRecordings reads the answers that scenarios share.
-func (l *loader) loadRecordings() error {
+func (l *loader) loadRecordings() {
 	l.recordings = map[string][]*setupv1.RecordedAnswer{}
-	return l.each(recordingFiles, func(r *reader, data []byte) {
+	l.each(recordingFolder, func(r *reader, data []byte) {
 		doc := r.only(data, "list of answers")
 		var answers []*setupv1.RecordedAnswer
 		for _, item := range r.items(doc) {
@@ -194,63 +181,55 @@ func (l *loader) loadRecordings() error {
 	})
 }
 
-func (l *loader) loadScenarios() error {
-	return l.each(yamlFiles, func(r *reader, data []byte) {
-		if r.file == packFile || r.file == toolsFile {
-			return
-		}
-		for _, doc := range r.documents(data) {
-			before := len(r.errors)
-			b := &builder{reader: r, worlds: l.worlds, recorded: l.recordings, places: map[string]*value{}}
-			built := b.scenario(doc)
-			if built == nil {
-				continue
-			}
-			built.Setup.Tools.Descriptions = l.texts
-			b.report(Validate(built, l.opts), doc, slices.Clone(r.errors[before:]))
-			l.loaded = append(l.loaded, Loaded{
-				Scenario: built, Position: Position{r.file, doc.line, doc.column}, World: b.text(doc.get("world")), Base: b.base,
-			})
-		}
-	})
+// add keeps a scenario, unless there are too many.
+func (l *loader) add(r *reader, at *value, loaded packed) {
+	if len(l.loaded) == l.scenarios {
+		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
+		return
+	}
+	l.loaded = append(l.loaded, loaded)
 }
 
 // loadCatalogues reads scenarios in their canonical form. They know no lines: every mistake is at the start of the file. They
 // come from other programs, so targets that cannot be reached are no mistakes of somebody who could mend them.
-func (l *loader) loadCatalogues() error {
+func (l *loader) loadCatalogues() {
 	for _, form := range []struct {
-		name   string
-		decode func([]byte, proto.Message) error
-	}{{catalogueJSON, protojson.Unmarshal}, {catalogueWire, proto.Unmarshal}} {
-		if err := l.each(form.name, func(r *reader, data []byte) { l.catalogue(r, data, form.decode) }); err != nil {
-			return err
-		}
+		name string
+		each func([]byte, func(*scenariov1.Scenario) bool) error
+	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachOnWire}} {
+		l.optional(form.name, func(r *reader, data []byte) {
+			count := 0
+			err := form.each(data, func(s *scenariov1.Scenario) bool {
+				l.canonical(r, count, s)
+				count++
+				return !l.stopped && len(r.errors) < maxMistakes
+			})
+			if err != nil {
+				r.fail(top(), "is no toolsandbox.scenario.v1.Catalogue: %v", err)
+			}
+		})
 	}
-	return nil
 }
 
-func (l *loader) catalogue(r *reader, data []byte, decode func([]byte, proto.Message) error) {
-	top := &value{line: 1, column: 1}
-	catalogue := &scenariov1.Catalogue{}
-	if err := decode(data, catalogue); err != nil {
-		r.fail(top, "is no toolsandbox.scenario.v1.Catalogue: %v", err)
-		return
-	}
-	for i, s := range catalogue.GetScenarios() {
-		if len(l.texts) > 0 && s.GetSetup() != nil {
-			if s.GetSetup().GetTools() == nil {
-				s.Setup.Tools = &setupv1.ToolSelection{}
-			}
-			s.Setup.Tools.Descriptions = l.texts
+// canonical checks and keeps a scenario in canonical form, which is number i of its file.
+func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
+	if len(l.texts) > 0 && s.GetSetup() != nil {
+		if s.GetSetup().GetTools() == nil {
+			s.Setup.Tools = &setupv1.ToolSelection{}
 		}
-		opts := l.opts
-		opts.Impossible = true
-		for _, problem := range Validate(s, opts) {
-			at := &value{line: 1, column: 1, path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
-			r.fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
-		}
-		l.loaded = append(l.loaded, Loaded{Scenario: s, Position: Position{r.file, 1, 1}})
+		s.Setup.Tools.Descriptions = l.texts
 	}
+	opts := l.opts
+	opts.Impossible = true
+	for _, problem := range Validate(s, opts) {
+		at := &value{line: 1, column: 1, path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
+		r.fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
+	}
+	for _, table := range s.GetSetup().GetTables() {
+		l.usedRows += len(table.GetRows())
+	}
+	l.checkRows(r, top())
+	l.add(r, top(), packed{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
 }
 
 // In puts the mistakes below a path, that of the pack in which they are.

@@ -238,7 +238,7 @@ func FuzzUnzip(f *testing.F) {
 	f.Add(empty.Bytes())
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		files, err := unzip(data)
+		files, err := unzip(data, defaultLimits())
 		if err != nil {
 			return
 		}

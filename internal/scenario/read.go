@@ -26,8 +26,20 @@ func (r *reader) want(v *value, shapes ...shape) bool {
 	if v.shape != shapeText && slices.Contains(shapes, shapeText) && v.shape != shapeList && v.shape != shapeMapping && v.time == nil {
 		hint = " (quote it)"
 	}
+	if text, ok := v.colonText(); ok && slices.Equal(shapes, []shape{shapeText}) {
+		hint = ": a colon before a space makes a mapping; write " + jsonString(text) + " if this is one text"
+	}
 	r.fail(v, "is %s, expected %s%s", v.what(), strings.Join(names, " or "), hint)
 	return false
+}
+
+// colonText returns the text that a mapping would be if its colon were part of it.
+func (v *value) colonText() (text string, ok bool) {
+	if v.shape != shapeMapping || len(v.fields) != 1 {
+		return "", false
+	}
+	only := v.fields[0].value
+	return v.fields[0].key + ": " + only.text, only.shape == shapeText || only.shape == shapeNumber
 }
 
 // object checks that a value is a mapping with the fields of a form and no others. It returns nil for anything but a mapping.
@@ -35,10 +47,9 @@ func (r *reader) object(v *value, f form) *value {
 	if !r.want(v, shapeMapping) {
 		return nil
 	}
-	allowed := f.names()
 	for i := range v.fields {
-		if !slices.Contains(allowed, v.fields[i].key) {
-			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, allowed))
+		if !r.full() && !f.has(v.fields[i].key) {
+			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
 		}
 	}
 	for i := range f.fields {
@@ -47,7 +58,7 @@ func (r *reader) object(v *value, f form) *value {
 		}
 	}
 	if f.one && len(v.fields) != 1 {
-		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(allowed, ", "))
+		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(f.names(), ", "))
 	}
 	return v
 }

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,35 +157,46 @@ func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
 }
 
 // copyTo remembers for a copy of a row what is remembered for the row.
-func (c relativeCells) copyTo(into relativeCells, row, copied *worldv1.Row) {
-	for column, t := range c[row] {
-		if into[copied] == nil {
-			into[copied] = map[int]*expression.Time{}
-		}
-		into[copied][column] = t
+func (c relativeCells) copyTo(row, copied *worldv1.Row) {
+	if cells := c[row]; len(cells) > 0 {
+		c[copied] = maps.Clone(cells)
 	}
 }
 
 // move computes the cells of a world that depend on the clock again, after it has got another one. at is where that is
 // written.
 func (r *reader) move(w *startWorld, at *value) {
-	if at == nil {
+	if at == nil || len(w.relative) == 0 {
 		return
 	}
-	for _, schema := range world.Schemas() {
-		for _, row := range w.tables[schema.Name] {
-			for column := range schema.Columns {
-				t, ok := w.relative[row][column]
-				if !ok {
-					continue
-				}
-				seconds, err := secondsAt(t, w.clock)
-				if err != nil {
-					r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
-						world.TableText(schema.Name), schema.Columns[column].Name, err)
-				}
-				row.Cells[column] = world.Number(seconds)
+	for _, schema := range schemas() {
+		rows := slices.Clone(w.tables[schema.Name].GetRows())
+		for i, row := range rows {
+			if len(w.relative[row]) > 0 {
+				rows[i] = r.moveRow(w, schema, row, at)
 			}
 		}
+		if !isSandbox(schema) {
+			w.put(schema.Name, rows)
+		}
 	}
+}
+
+// moveRow returns a row by the world's clock.
+func (r *reader) moveRow(w *startWorld, schema world.Schema, row *worldv1.Row, at *value) *worldv1.Row {
+	moved := copyRow(row)
+	w.relative.copyTo(row, moved)
+	for column := range schema.Columns {
+		t, ok := w.relative[row][column]
+		if !ok {
+			continue
+		}
+		seconds, err := secondsAt(t, w.clock)
+		if err != nil {
+			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
+				world.TableText(schema.Name), schema.Columns[column].Name, err)
+		}
+		moved.Cells[column] = world.Number(seconds)
+	}
+	return moved
 }

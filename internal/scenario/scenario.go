@@ -6,9 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
+	"sync"
+	"time"
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -26,6 +27,22 @@ type Options struct {
 
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
+	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks each one up again.
+	zones *sync.Map
+}
+
+// zone says whether there is a time zone of that name.
+func (o Options) zone(name string) bool {
+	if o.zones != nil {
+		if _, known := o.zones.Load(name); known {
+			return true
+		}
+	}
+	_, err := time.LoadLocation(name)
+	if err == nil && o.zones != nil {
+		o.zones.Store(name, true)
+	}
+	return err == nil
 }
 
 // known says whether a tool's name passes.
@@ -46,7 +63,7 @@ type Loaded struct {
 
 // LoadDir loads the scenarios in a directory; see LoadPack.
 func LoadDir(dir string, opts Options) ([]Loaded, error) {
-	return Load(os.DirFS(dir), opts)
+	return Load(directory(dir), opts)
 }
 
 // Load returns the scenarios of a pack; see LoadPack.
@@ -59,11 +76,11 @@ func Load(fsys fs.FS, opts Options) ([]Loaded, error) {
 }
 
 // duplicates reports names that more than one scenario has; loaded is sorted by name.
-func duplicates(loaded []Loaded) Errors {
+func duplicates(loaded []packed) Errors {
 	var mistakes Errors
 	for i := 1; i < len(loaded); i++ {
-		name := loaded[i].Scenario.GetSetup().GetName()
-		if name == "" || name != loaded[i-1].Scenario.GetSetup().GetName() {
+		name := loaded[i].name
+		if name == "" || name != loaded[i-1].name {
 			continue
 		}
 		at, first := loaded[i].Position, loaded[i-1].Position

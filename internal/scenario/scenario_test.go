@@ -294,7 +294,7 @@ func FuzzLoad(f *testing.F) {
 func TestDeepNesting(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("[", 300_000), strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 300_000) + "x",
-		strings.Repeat("? ", 300_000), strings.Repeat("x", maxFile+1),
+		strings.Repeat("? ", 300_000), strings.Repeat("x", MaxFile+1),
 	} {
 		if loaded, err := Load(files(text, testWorld), testOptions()); err == nil {
 			t.Errorf("%.20q…: got %d scenarios, want an error", text, len(loaded))

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -54,7 +53,7 @@ tables:
 // Template returns a scenario of that name to begin with, and the world that it starts from. Both are canonical, and the
 // scenario can be played and scored. The error is about the name.
 func Template(name string) (scenario, world []byte, err error) {
-	if !regexp.MustCompile(namePattern).MatchString(name) {
+	if !nameExpression.MatchString(name) {
 		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)
 	}
 	return []byte(strings.Replace(templateText, "NAME", name, 1)), []byte(templateWorldText), nil

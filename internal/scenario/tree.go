@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,13 +15,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
-)
-
-const (
-	// maxFile bounds one file in bytes.
-	maxFile = 1 << 20
-	// maxDepth bounds how deep a document nests.
-	maxDepth = 40
 )
 
 // shape is what a node of a document holds.
@@ -103,47 +96,110 @@ type reader struct {
 	errors Errors
 }
 
-// fail records a mistake at a value.
+// full says whether a file has more mistakes than are reported.
+func (r *reader) full() bool { return len(r.errors) > maxMistakes }
+
+// fail records a mistake at a value, unless the file has too many already.
 func (r *reader) fail(at *value, format string, args ...any) {
+	if r.full() {
+		return
+	}
 	r.errors = append(r.errors, &Error{
 		File: r.file, Line: at.line, Column: at.column, Field: at.path, Reason: oneLine(fmt.Sprintf(format, args...)),
 	})
 }
 
-// documents parses a file. Empty documents are left out.
+// documents returns what is in a file. Empty documents are left out.
 func (r *reader) documents(data []byte) []*value {
-	top := &value{line: 1, column: 1}
-	switch {
-	case len(data) > maxFile:
-		r.fail(top, "the file has %d bytes; at most %d are read", len(data), maxFile)
-		return nil
-	case !utf8.Valid(data):
-		r.fail(top, "the file is not UTF-8 text")
-		return nil
-	}
-	file, err := parse(string(data))
-	if err != nil {
-		r.syntax(err)
-		return nil
-	}
 	var docs []*value
-	for _, doc := range file.Docs {
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		docs = append(docs, r.convert(doc.Body, "", 0))
+	for _, part := range r.sections(data) {
+		docs = append(docs, r.parse(part)...)
 	}
 	return docs
 }
 
-// parse runs the YAML parser. A document that makes it panic is a mistake of the document.
-func parse(text string) (file *ast.File, err error) {
+// section is a part of a file that begins with the mark of a document.
+type section struct {
+	file string
+	// before is how many lines of the file are before it.
+	before int
+	text   string
+}
+
+// sections returns the parts of a file, which can be read one by one: what the parser needs for a text is many times its
+// length. A file with directives or marks for the end of a document is one part.
+func (r *reader) sections(data []byte) []section {
+	switch {
+	case len(data) > MaxFile:
+		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), MaxFile)
+		return nil
+	case !utf8.Valid(data):
+		r.fail(top(), "the file is not UTF-8 text")
+		return nil
+	case marks(data) > maxMarks:
+		r.fail(top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxMarks)
+		return nil
+	}
+	text := string(data)
+	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") || strings.Contains(text, "\n...") || strings.Contains(text, "\r") {
+		return []section{{r.file, 0, text}}
+	}
+	var out []section
+	line, begin := 0, 0
+	for from := 0; ; {
+		const mark = "\n---"
+		at := strings.Index(text[from:], mark)
+		if at < 0 {
+			return append(out, section{r.file, line, text[begin:]})
+		}
+		from += at + len(mark)
+		if from < len(text) && !strings.ContainsRune("\n \t", rune(text[from])) {
+			continue
+		}
+		next := from - len(mark) + 1
+		out = append(out, section{r.file, line, text[begin:next]})
+		line += strings.Count(text[begin:next], "\n")
+		begin = next
+	}
+}
+
+// marks counts the characters that lists and mappings are made of.
+func marks(data []byte) int {
+	count := 0
+	for _, mark := range []string{"[", "{", ",", ":", "- "} {
+		count += bytes.Count(data, []byte(mark))
+	}
+	return count
+}
+
+// parse returns the documents of a section. Empty ones are left out.
+func (r *reader) parse(part section) []*value {
+	file, err := parse(part.text, part.before)
+	if err != nil {
+		r.syntax(part, err)
+		return nil
+	}
+	var docs []*value
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
+			docs = append(docs, r.convert(doc.Body, "", 0))
+		}
+	}
+	return docs
+}
+
+// parse runs the YAML parser on a text that stands behind some lines. A document that makes it panic is a mistake of the
+// document.
+func parse(text string, before int) (file *ast.File, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			file, err = nil, fmt.Errorf("not readable as YAML: %v", cause)
 		}
 	}()
 	tokens := lexer.Tokenize(text)
+	for _, t := range tokens {
+		t.Position.Line += before
+	}
 	if deep := tooDeep(tokens); deep != nil {
 		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Token: deep}
 	}
@@ -171,20 +227,6 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 	}
 	return nil
-}
-
-// syntax records what the parser says.
-func (r *reader) syntax(err error) {
-	at := &value{line: 1, column: 1}
-	var syntax *yaml.SyntaxError
-	if !errors.As(err, &syntax) {
-		r.fail(at, "%v", err)
-		return
-	}
-	if syntax.Token != nil && syntax.Token.Position != nil {
-		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
-	}
-	r.fail(at, "not readable as YAML: %s", syntax.Message)
 }
 
 // place returns an empty value at a node.
@@ -278,6 +320,8 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 			v.column = key.column
 		}
 	}
+	seen := make(map[string]bool, len(entries))
+	v.fields = make([]field, 0, len(entries))
 	for _, entry := range entries {
 		at := place(entry.Key, v.path)
 		key, ok := entry.Key.(*ast.StringNode)
@@ -286,10 +330,11 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 			continue
 		}
 		at.path = joinPath(v.path, key.Value)
-		if v.get(key.Value) != nil {
+		if seen[key.Value] {
 			r.fail(at, "is written twice; keep one")
 			continue
 		}
+		seen[key.Value] = true
 		v.fields = append(v.fields, field{key: key.Value, place: at, value: r.convert(entry.Value, at.path, depth+1)})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -26,6 +26,8 @@ type Problem struct {
 // namePattern is what a name must look like; it is also the name of a folder.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
 
+var nameExpression = regexp.MustCompile(namePattern)
+
 // checker collects the problems of one scenario.
 type checker struct {
 	opts     Options
@@ -41,7 +43,7 @@ func (c *checker) fail(path, format string, args ...any) {
 func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c := &checker{opts: opts}
 	setup := s.GetSetup()
-	if !regexp.MustCompile(namePattern).MatchString(setup.GetName()) {
+	if !nameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
 	}
@@ -133,7 +135,7 @@ func (c *checker) clock(clock *setupv1.Clock) {
 		c.fail("setup.clock", "has no time zone; give the world or the scenario a clock with now and time_zone")
 		return
 	}
-	if _, err := time.LoadLocation(clock.GetTimeZone()); err != nil {
+	if !c.opts.zone(clock.GetTimeZone()) {
 		c.fail("setup.clock.time_zone", "%q is no time zone, expected an IANA name like America/Los_Angeles", clock.GetTimeZone())
 	}
 	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
@@ -161,7 +163,7 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
-	for _, schema := range world.Schemas() {
+	for _, schema := range schemas() {
 		if _, ok := seen[schema.Name]; !ok && schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
 			c.fail("setup.tables", "%s has no version", world.TableText(schema.Name))
 		}
@@ -182,9 +184,20 @@ func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
 		for j, cell := range row.GetCells() {
 			if !world.Fits(cell, schema.Columns[j].Kind) {
 				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s must be a %s", name, schema.Columns[j].Name, schema.Columns[j].Kind)
+			} else if reason := badPhone(schema.Columns[j].Name, cell); reason != "" {
+				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s %s", name, schema.Columns[j].Name, reason)
 			}
 		}
 	}
+}
+
+// badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the column is another one. Tools
+// take no other numbers, so that nobody could be called or written to by one.
+func badPhone(column string, cell *worldv1.Value) string {
+	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || phone.Check(cell.GetText()) == nil {
+		return ""
+	}
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", brief(cell.GetText()))
 }
 
 // messages checks that somebody can answer the last message and that indices have no gaps.

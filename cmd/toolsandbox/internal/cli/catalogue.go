@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -158,7 +159,11 @@ func (c *catalogue) sources() ([]source, error) {
 		if !info.IsDir() {
 			return nil, launch.Usage("--scenario-dir: %s is no directory", c.dir)
 		}
-		out = append(out, source{os.DirFS(c.dir), c.dir})
+		files, err := scenario.OpenPack(c.dir)
+		if err != nil {
+			return nil, launch.Usage("--scenario-dir: %w", err)
+		}
+		out = append(out, source{files, c.dir})
 	}
 	for _, name := range c.packPaths {
 		files, err := scenario.OpenPack(name)
@@ -170,8 +175,15 @@ func (c *catalogue) sources() ([]source, error) {
 	return out, nil
 }
 
+// loadMemory is the memory limit under which packs are loaded, in bytes. Reading makes many times as much garbage as stays; the
+// limit only makes the collector run more often.
+const loadMemory = 224 << 20
+
 // packs loads all sources; their scenarios have different names.
 func (c *catalogue) packs() ([]*scenario.Pack, error) {
+	limit := debug.SetMemoryLimit(-1) // asks for it
+	debug.SetMemoryLimit(min(limit, loadMemory))
+	defer debug.SetMemoryLimit(limit)
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ const (
 	// The files of an imported pack.
 	packCatalogue   = "catalogue.binpb"
 	packDescription = "pack.yaml"
+	// maxOriginal is the largest file that is imported, in bytes. The original's own catalogue has 2.5 MB.
+	maxOriginal = 32 << 20
 	// maxMistakes is how many mistakes of a file are shown: one of the exporter is in every scenario.
 	maxMistakes = 20
 )
@@ -60,9 +62,9 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	if o.out == "" {
 		return launch.Usage("--out: missing, expected the directory of the new pack")
 	}
-	data, err := os.ReadFile(path)
+	data, err := scenario.ReadFile(path, maxOriginal)
 	if err != nil {
-		return launch.Usage("FILE: %w", err)
+		return launch.Usage("FILE: %s: %w", path, err)
 	}
 	if err := o.vacant(); err != nil {
 		return err

@@ -48,9 +48,9 @@ names of those it changed. Comments stay, empty lines go; what a file says does 
 
 // format says whether a file is not in its canonical form, and writes that if it is to.
 func format(name string, write bool) (different bool, err error) {
-	before, err := os.ReadFile(name)
+	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {
-		return false, launch.Usage("FILE: %w", err)
+		return false, launch.Usage("FILE: %s: %w", name, err)
 	}
 	after, err := scenario.Format(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {

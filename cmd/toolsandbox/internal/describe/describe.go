@@ -47,8 +47,8 @@ func Write(w io.Writer, subject Subject) error {
 	p.user(setup)
 	p.heading("Oracle")
 	p.turns("  ", setup.GetOracleScript())
-	p.graph("Milestones", subject.Scenario.GetEvaluation().GetMilestones(), nil)
-	p.graph("Minefields", subject.Scenario.GetEvaluation().GetMinefields(), subject.Scenario.GetProof().GetTrips())
+	p.graph("Milestones", subject.Scenario.GetEvaluation().GetMilestones(), func(int) {})
+	p.graph("Minefields", subject.Scenario.GetEvaluation().GetMinefields(), func(i int) { p.minefield(subject.Scenario, i) })
 	p.proof(subject.Scenario)
 	_, err := io.WriteString(w, p.out.String())
 	return err
@@ -159,8 +159,42 @@ func (p *printer) turns(indent string, turns []*worldv1.Turn) {
 	}
 }
 
-// graph writes the nodes with what comes before each.
-func (p *printer) graph(title string, graph *evaluationv1.Graph, trips []*scenariov1.Trip) {
+// minefield writes what is particular to minefields: what switches one off, and how it is stepped on.
+func (p *printer) minefield(s *scenariov1.Scenario, i int) {
+	graph := s.GetEvaluation().GetMinefields()
+	since := make(map[string][]worldv1.TableName)
+	var order []string
+	for _, guard := range scenario.Guardrails(graph, i) {
+		when := guard.Since(graph)
+		if since[when] == nil {
+			order = append(order, when)
+		}
+		since[when] = append(since[when], guard.Table)
+	}
+	for _, when := range order {
+		p.line("      counts only while these have not changed since %s: %s (automatic guardrails)", when, tableList(since[when]))
+	}
+	for _, line := range scenario.SwitchedOff(s, i) {
+		p.line("      %s", line)
+	}
+	for _, trip := range s.GetProof().GetTrips() {
+		if int(trip.GetMinefield()) == i {
+			p.line("      stepped on by")
+			p.turns("        ", trip.GetTurns())
+		}
+	}
+}
+
+func tableList(tables []worldv1.TableName) string {
+	var out []string
+	for _, name := range tables {
+		out = append(out, world.TableText(name))
+	}
+	return strings.Join(out, ", ")
+}
+
+// graph writes the nodes with what comes before each, and what more there is to say about each.
+func (p *printer) graph(title string, graph *evaluationv1.Graph, more func(i int)) {
 	if len(graph.GetNodes()) == 0 {
 		return
 	}
@@ -181,31 +215,19 @@ func (p *printer) graph(title string, graph *evaluationv1.Graph, trips []*scenar
 			p.line("      %s", line)
 		}
 		p.guardrails(node)
-		for _, trip := range trips {
-			if int(trip.GetMinefield()) == i {
-				p.line("      stepped on by")
-				p.turns("        ", trip.GetTurns())
-			}
-		}
+		more(i)
 	}
 }
 
 func (p *printer) guardrails(node *evaluationv1.Node) {
-	names := func(tables []worldv1.TableName) string {
-		var out []string
-		for _, name := range tables {
-			out = append(out, world.TableText(name))
-		}
-		return strings.Join(out, ", ")
-	}
 	switch {
 	case node.GetRestrictGuardrails() && len(node.GetGuardrailTables()) == 0:
 		p.line("      guards no table")
 	case node.GetRestrictGuardrails():
-		p.line("      guards only %s", names(node.GetGuardrailTables()))
+		p.line("      guards only %s", tableList(node.GetGuardrailTables()))
 	}
 	if len(node.GetUnguardedTables()) > 0 {
-		p.line("      does not guard %s", names(node.GetUnguardedTables()))
+		p.line("      does not guard %s", tableList(node.GetUnguardedTables()))
 	}
 }
 

@@ -249,3 +249,45 @@ func TestMarshalJSON(t *testing.T) {
 		t.Errorf("got %s with %v, (-want +got):\n%s", got.Name, got.Recorded, diff)
 	}
 }
+
+// TestGuardedMinefield expects a minefield that guardrails switch off to say so, and others to say nothing.
+func TestGuardedMinefield(t *testing.T) {
+	constraint := &evaluatorv1.ConstraintExplanation{Table: contact, Measure: addition, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1}
+	broken := &evaluatorv1.ConstraintExplanation{
+		Table: worldv1.TableName_TABLE_NAME_SETTING, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0),
+	}
+	held := proto.CloneOf(broken)
+	held.Table, held.Similarity = worldv1.TableName_TABLE_NAME_REMINDER, 1
+	const off = "minefield 0 told: 0, not stepped on\n"
+	for _, c := range []struct {
+		name string
+		node *evaluatorv1.NodeExplanation
+		want string
+	}{
+		{"guarded", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{}, Best: &evaluatorv1.NodeAt{
+			Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{constraint}, Guardrails: []*evaluatorv1.ConstraintExplanation{held, broken},
+		}}, off + `  its constraints hold at message 7
+  but automatic guardrails switch it off there:
+  0 SETTING guardrail since message 0 (the first of the user)
+  to have it stepped on all the same, write guardrails: {except: [SETTING]}
+`},
+		{"constraint that does not hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
+			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{broken},
+		}}, off},
+		{"guardrails that hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
+			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{held},
+		}}, off},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := report()
+			r.Explanation = &evaluatorv1.ExplainTrajectoryResponse{Minefields: []*evaluatorv1.NodeExplanation{c.node}, Result: r.Explanation.GetResult()}
+			var out strings.Builder
+			if err := r.WriteText(&out, false); err != nil {
+				t.Fatal(err)
+			}
+			if _, got, _ := strings.Cut(out.String(), "\n\n"); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

@@ -70,6 +70,7 @@ func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluat
 			p.line("%s: %s, never matched", title, p.score(0))
 		case kind == "minefield" && match.GetSimilarity() == 0:
 			p.line("%s: 0, not stepped on", title)
+			p.guarded(graph, node)
 			continue
 		default:
 			p.line("%s: %s at %s", title, p.score(match.GetSimilarity()), p.message(match.GetIndex()))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -114,7 +116,9 @@ func (s *subject) judge(ctx context.Context, p *player) error {
 		case solves, observed:
 		}
 	}
-	s.judgeTrips(tripped)
+	if err := s.judgeTrips(ctx, p, tripped); err != nil {
+		return err
+	}
 	if s.oracle == nil {
 		return nil
 	}
@@ -145,18 +149,53 @@ func (s *subject) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryRespo
 }
 
 // judgeTrips reports minefields on which no trip stepped.
-func (s *subject) judgeTrips(tripped map[int]bool) {
+func (s *subject) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
+		if off := scenario.SwitchedOff(s.scenario, i); len(off) > 0 {
+			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(off, "; ")))
+		}
 		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })
 		if at < 0 || tripped[i] {
 			continue // none planned: that was reported
 		}
-		if s.trip(i) != nil {
+		guarded, err := s.guarded(ctx, p, i)
+		switch {
+		case err != nil:
+			return err
+		case guarded != "":
+			s.failBy(s.experiments[at], "%s is switched off: %s", nodeText(node, i), guarded)
+		case s.trip(i) != nil:
 			s.failBy(s.experiments[at], "the trip does not step on %s", nodeText(node, i))
-		} else {
+		default:
 			s.fail(ruleMinefield, "state a trip for %s: those that its constraints suggest do not step on it", nodeText(node, i))
 		}
 	}
+	return nil
+}
+
+// guarded names the automatic guardrails that alone kept a trip from stepping on a minefield; nothing if something else did.
+func (s *subject) guarded(ctx context.Context, p *player, minefield int) (string, error) {
+	graph := s.scenario.GetEvaluation().GetMinefields()
+	for _, e := range s.experiments {
+		if e.kind != trips || e.minefield != minefield {
+			continue
+		}
+		explanation, err := p.explanation(ctx, e)
+		if err != nil {
+			return "", err
+		}
+		_, broken := explain.Guarded(explanation.GetMinefields()[minefield])
+		if len(broken) == 0 {
+			continue
+		}
+		var parts []string
+		for _, guard := range broken {
+			found := scenario.Guardrail{Table: guard.GetTable(), Reference: int(guard.GetReference())}
+			parts = append(parts, fmt.Sprintf("%s changes, which an automatic guardrail forbids since %s", world.TableText(found.Table), found.Since(graph)))
+		}
+		return strings.Join(append(parts, explain.Unguard(broken)), "; "), nil
+	}
+	return "", nil
 }
 
 // checkCategories checks what a scenario's categories claim.

@@ -123,6 +123,23 @@ func (p *player) trajectory(ctx context.Context, e *experiment) (*orchestratorv1
 	return trajectory, nil
 }
 
+// explanation says how the score of an experiment comes about.
+func (p *player) explanation(ctx context.Context, e *experiment) (*evaluatorv1.ExplainTrajectoryResponse, error) {
+	t, err := p.trajectory(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	explained, err := evaluatorv1.NewEvaluatorServiceClient(p.services.Evaluator).ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
+		Evaluation: e.scenario.GetEvaluation(), Messages: t.GetMessages(), Tables: t.GetTables(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("explain rollout %q: %w", e.name, err)
+	}
+	return explained, nil
+}
+
 // shown returns the real names of the tools that the agent of an experiment saw.
 func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -16,6 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
@@ -119,6 +121,44 @@ func TestWrong(t *testing.T) {
 	}
 	if len(scenarios) != len(reports) || len(reports) < 20 {
 		t.Errorf("reports: got %d for %d scenarios, want as many and at least 20", len(reports), len(scenarios))
+	}
+}
+
+// TestGuardrails compares the automatic guardrails that people are told about with those of the evaluator, for every node of
+// the built-in catalogue.
+func TestGuardrails(t *testing.T) {
+	client := evaluatorv1.NewEvaluatorServiceClient(services(t).Evaluator)
+	compared := 0
+	for _, s := range load(t, "../../../../scenarios") {
+		explained, err := client.ExplainTrajectory(t.Context(), &evaluatorv1.ExplainTrajectoryRequest{
+			Evaluation: s.GetEvaluation(), Messages: s.GetSetup().GetMessages(), Tables: s.GetSetup().GetTables(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, graph := range []struct {
+			graph *evaluationv1.Graph
+			nodes []*evaluatorv1.NodeExplanation
+		}{
+			{s.GetEvaluation().GetMilestones(), explained.GetMilestones()}, {s.GetEvaluation().GetMinefields(), explained.GetMinefields()},
+		} {
+			for i, node := range graph.nodes {
+				if node.GetMatch() == nil {
+					continue
+				}
+				var want []scenario.Guardrail
+				for _, guard := range node.GetMatch().GetGuardrails() {
+					want = append(want, scenario.Guardrail{Table: guard.GetTable(), Reference: int(guard.GetReference())})
+				}
+				if diff := cmp.Diff(want, scenario.Guardrails(graph.graph, i)); diff != "" {
+					t.Errorf("%s: node %d (-evaluator +scenario):\n%s", s.GetSetup().GetName(), i, diff)
+				}
+				compared += len(want)
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("got %d guardrails, want 100 at least", compared)
 	}
 }
 

@@ -24,6 +24,8 @@ type Report struct {
 	Killed int `json:"killed"`
 	// Failures are the broken rules; none means proven.
 	Failures []*Failure `json:"failures,omitempty"`
+	// Notes say what is not wrong and may surprise: the guardrails that switch a minefield off.
+	Notes []string `json:"notes,omitempty"`
 	// Experiments are all rollouts, in their order.
 	Experiments []Outcome `json:"experiments,omitempty"`
 }
@@ -81,6 +83,9 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 			fmt.Fprintf(&text, " (%s: score %s, expected %s)", f.Experiment, number(*f.Score), f.Expected)
 		}
 		text.WriteString("\n")
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&text, "note  %s: %s\n", r.Name, note)
 	}
 	if verbose {
 		for _, o := range r.Experiments {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/currency"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/phone"
 )
 
 // may is 2024-05-22 17:30 UTC.

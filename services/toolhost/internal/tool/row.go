@@ -5,12 +5,12 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/phone"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

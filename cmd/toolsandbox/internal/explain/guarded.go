@@ -1,0 +1,54 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Guarded returns the automatic guardrails that alone keep a node from counting at a message where all its constraints hold to
+// some degree, and that message; none if something else does.
+func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
+	for _, at := range []*evaluatorv1.NodeAt{node.GetMatch(), node.GetBest()} {
+		if at == nil || at.GetSimilarity() > 0 || slices.ContainsFunc(at.GetConstraints(), isZero) {
+			continue
+		}
+		broken := slices.DeleteFunc(slices.Clone(at.GetGuardrails()), func(c *evaluatorv1.ConstraintExplanation) bool { return !isZero(c) })
+		if len(broken) > 0 {
+			return at, broken
+		}
+	}
+	return nil, nil
+}
+
+func isZero(c *evaluatorv1.ConstraintExplanation) bool { return c.GetSimilarity() == 0 }
+
+// Unguard says what to write so that the tables of broken guardrails are not guarded.
+func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
+	var tables []worldv1.TableName
+	for _, guard := range broken {
+		if !slices.Contains(tables, guard.GetTable()) {
+			tables = append(tables, guard.GetTable())
+		}
+	}
+	return scenario.Unguard(tables)
+}
+
+// guarded prints why a minefield that is not stepped on would be if it were not for its guardrails; nothing if it would not.
+func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation) {
+	at, broken := Guarded(node)
+	if at == nil {
+		return
+	}
+	p.inside(func() {
+		p.line("its constraints hold at %s", p.message(at.GetIndex()))
+		p.line("but automatic guardrails switch it off there:")
+		for _, guard := range broken {
+			p.constraint(graph, guard)
+		}
+		p.line("%s", Unguard(broken))
+	})
+}

@@ -1,0 +1,107 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// scenariosField is the only field of a Catalogue, by its name and its number.
+const (
+	scenariosField       = "scenarios"
+	scenariosFieldNumber = 1
+)
+
+// eachOnWire calls yield with one scenario after the other of a Catalogue in wire form, until it returns false. A catalogue is
+// never decoded as a whole, for what is small on the wire may be large in memory.
+func eachOnWire(data []byte, yield func(*scenariov1.Scenario) bool) error {
+	for len(data) > 0 {
+		number, kind, length := protowire.ConsumeTag(data)
+		if length < 0 {
+			return protowire.ParseError(length)
+		}
+		data = data[length:]
+		if number != scenariosFieldNumber || kind != protowire.BytesType {
+			if length = protowire.ConsumeFieldValue(number, kind, data); length < 0 {
+				return protowire.ParseError(length)
+			}
+			data = data[length:]
+			continue
+		}
+		wire, length := protowire.ConsumeBytes(data)
+		if length < 0 {
+			return protowire.ParseError(length)
+		}
+		data = data[length:]
+		s := &scenariov1.Scenario{}
+		if err := proto.Unmarshal(wire, s); err != nil {
+			return err
+		}
+		if !yield(s) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// eachInJSON is eachOnWire for a Catalogue in JSON.
+func eachInJSON(data []byte, yield func(*scenariov1.Scenario) bool) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := expect(decoder, json.Delim('{')); err != nil {
+		return err
+	}
+	for seen := false; decoder.More(); seen = true {
+		if err := expect(decoder, scenariosField); err != nil {
+			return err
+		}
+		if seen {
+			return fmt.Errorf("%q is there twice", scenariosField)
+		}
+		if err := expect(decoder, json.Delim('[')); err != nil {
+			return err
+		}
+		for decoder.More() {
+			var text json.RawMessage
+			if err := decoder.Decode(&text); err != nil {
+				return err
+			}
+			s := &scenariov1.Scenario{}
+			if err := protojson.Unmarshal(text, s); err != nil {
+				return err
+			}
+			if !yield(s) {
+				return nil
+			}
+		}
+		if err := expect(decoder, json.Delim(']')); err != nil {
+			return err
+		}
+	}
+	if err := expect(decoder, json.Delim('}')); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind its end")
+	}
+	return nil
+}
+
+// expect reads the token that comes next.
+func expect(decoder *json.Decoder, want json.Token) error {
+	got, err := decoder.Token()
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	if err == nil && got != want {
+		err = fmt.Errorf("%v stands where %v was expected", got, want)
+	}
+	return err
+}

@@ -1,0 +1,239 @@
+package scenario
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// tableEdit applies a table's description to the rows it starts from, which stay as they are.
+type tableEdit struct {
+	*reader
+	*usage
+
+	schema   world.Schema
+	zone     *time.Location
+	relative relativeCells
+	// rows are those of the table by now, nil where one has been removed.
+	rows []*worldv1.Row
+	// own are the rows that this edit has made and may change.
+	own map[*worldv1.Row]bool
+	// index holds the positions of rows by the content of a column, for the columns that have been searched.
+	index map[int]map[cellKey][]int
+}
+
+// cellKey is the content of a cell. Equal cells have equal keys.
+type cellKey struct {
+	kind   byte
+	text   string
+	number float64
+}
+
+func keyOf(cell *worldv1.Value) cellKey {
+	switch kind := cell.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		if kind.Boolean {
+			return cellKey{kind: 'b', number: 1}
+		}
+		return cellKey{kind: 'b'}
+	case *worldv1.Value_Number:
+		return cellKey{kind: 'n', number: kind.Number}
+	case *worldv1.Value_Text:
+		return cellKey{kind: 't', text: kind.Text}
+	default:
+		return cellKey{}
+	}
+}
+
+// copyRow returns a row that may be changed; its cells may be replaced.
+func copyRow(row *worldv1.Row) *worldv1.Row { return &worldv1.Row{Cells: slices.Clone(row.GetCells())} }
+
+// apply returns the rows after the edit.
+func (e *tableEdit) apply(v *value) []*worldv1.Row {
+	if !e.want(v, shapeList, shapeMapping) {
+		return e.rows
+	}
+	e.own = map[*worldv1.Row]bool{}
+	if v.shape == shapeList {
+		e.rows = nil
+		e.add(v)
+		return e.rows
+	}
+	e.rows = slices.Clone(e.rows)
+	e.object(v, editForm(world.TableText(e.schema.Name)))
+	for _, where := range e.items(v.get("remove")) {
+		for _, at := range e.find(where) {
+			e.rows[at] = nil
+		}
+	}
+	for _, change := range e.items(v.get("change")) {
+		if e.object(change, changeForm(world.TableText(e.schema.Name))) == nil {
+			continue
+		}
+		for _, at := range e.find(change.get("where")) {
+			e.set(at, change.get("set"))
+		}
+	}
+	e.rows = slices.DeleteFunc(e.rows, func(row *worldv1.Row) bool { return row == nil })
+	e.index = nil // positions have moved, and nothing is searched any more
+	if set := v.get("set"); set != nil {
+		for at := range e.rows {
+			e.set(at, set)
+		}
+	}
+	e.add(v.get("add"))
+	return e.rows
+}
+
+// set writes the given cells into the row at a position.
+func (e *tableEdit) set(at int, v *value) {
+	if !e.want(v, shapeMapping) {
+		return
+	}
+	row := e.rows[at]
+	if !e.own[row] {
+		copied := copyRow(row)
+		e.relative.copyTo(row, copied)
+		e.rows[at], row, e.own[copied] = copied, copied, true
+	}
+	for i := range v.fields {
+		column := e.column(v.fields[i])
+		if column < 0 {
+			continue
+		}
+		cell := e.cell(v.fields[i].value, e.schema.Columns[column].Kind, e.zone)
+		if reason := badPhone(e.schema.Columns[column].Name, cell); reason != "" {
+			e.fail(v.fields[i].value, "%s", reason)
+		}
+		e.moveIndex(column, at, row.GetCells()[column], cell)
+		row.Cells[column] = cell
+		e.relative.note(row, column, v.fields[i].value)
+	}
+}
+
+// moveIndex keeps the index of a column, if it has one, when a cell changes.
+func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
+	positions := e.index[column]
+	if positions == nil || keyOf(before) == keyOf(after) {
+		return
+	}
+	old, next := keyOf(before), keyOf(after)
+	if i, found := slices.BinarySearch(positions[old], at); found {
+		positions[old] = slices.Delete(positions[old], i, i+1)
+	}
+	if i, found := slices.BinarySearch(positions[next], at); !found {
+		positions[next] = slices.Insert(positions[next], i, at)
+	}
+}
+
+// column returns the position of the column that a field names, or -1.
+func (e *tableEdit) column(f field) int {
+	at := e.schema.Column(f.key)
+	if at < 0 && !e.full() {
+		names := make([]string, len(e.schema.Columns))
+		for i := range names {
+			names[i] = e.schema.Columns[i].Name
+		}
+		e.fail(f.place, "%s has no column %q%s", world.TableText(e.schema.Name), f.key, hint(f.key, names))
+	}
+	return at
+}
+
+// find returns the positions of the rows that have the given cells; none is a mistake.
+func (e *tableEdit) find(where *value) []int {
+	if !e.want(where, shapeMapping) {
+		return nil
+	}
+	wanted := map[int]cellKey{}
+	for i := range where.fields {
+		at := e.column(where.fields[i])
+		if at < 0 {
+			return nil
+		}
+		wanted[at] = keyOf(e.cell(where.fields[i].value, e.schema.Columns[at].Kind, e.zone))
+	}
+	candidates := e.candidates(wanted)
+	if !e.look(e.reader, where, len(candidates)) {
+		return nil
+	}
+	var found []int
+	for _, at := range candidates {
+		fits := e.rows[at] != nil
+		for column, key := range wanted {
+			fits = fits && keyOf(e.rows[at].GetCells()[column]) == key
+		}
+		if fits {
+			found = append(found, at)
+		}
+	}
+	if len(found) == 0 {
+		e.fail(where, "no row of %s is like this", world.TableText(e.schema.Name))
+	}
+	return found
+}
+
+// candidates returns positions in order, those of the rows that are wanted among them: the rows with the wanted cell that
+// the fewest have.
+func (e *tableEdit) candidates(wanted map[int]cellKey) []int {
+	var fewest []int
+	first := true
+	for column, key := range wanted {
+		if e.index[column] == nil {
+			e.indexColumn(column)
+		}
+		if positions := e.index[column][key]; first || len(positions) < len(fewest) {
+			fewest, first = positions, false
+		}
+	}
+	if first {
+		for at := range e.rows {
+			fewest = append(fewest, at)
+		}
+	}
+	return slices.Clone(fewest)
+}
+
+func (e *tableEdit) indexColumn(column int) {
+	if e.index == nil {
+		e.index = map[int]map[cellKey][]int{}
+	}
+	positions := map[cellKey][]int{}
+	for at, row := range e.rows {
+		if row != nil {
+			key := keyOf(row.GetCells()[column])
+			positions[key] = append(positions[key], at)
+		}
+	}
+	e.index[column] = positions
+}
+
+// add appends rows. The first column is the row's id; one that is left out is made from what the row is about.
+func (e *tableEdit) add(v *value) {
+	for _, item := range e.items(v) {
+		row := &worldv1.Row{Cells: make([]*worldv1.Value, len(e.schema.Columns))}
+		for i := range row.GetCells() {
+			row.Cells[i] = world.Null()
+		}
+		e.rows, e.own[row] = append(e.rows, row), true
+		e.set(len(e.rows)-1, item)
+		if item.get(e.schema.Columns[0].Name) == nil {
+			row.Cells[0] = world.Text(rowID(e.schema, row))
+		}
+	}
+}
+
+// rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the phone, in the URL
+// namespace.
+func rowID(schema world.Schema, row *worldv1.Row) string {
+	payload := "my_phone"
+	for _, column := range []string{"name", "content"} {
+		if at := schema.Column(column); at >= 0 {
+			payload = row.GetCells()[at].GetText()
+		}
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(payload)).String()
+}

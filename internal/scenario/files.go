@@ -1,0 +1,200 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+// directory is a pack on disk. A link may lead to another file of the pack and nowhere else. What is neither a file nor a
+// directory is not opened: that may block, and reading it may never end.
+type directory string
+
+// Open returns a regular file or a directory below d.
+func (d directory) Open(name string) (fs.File, error) {
+	root, err := os.OpenRoot(string(d))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // what was opened in it stays open
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if err := regular(info); err != nil {
+			return nil, err
+		}
+	}
+	return root.OpenFile(name, openMode, 0)
+}
+
+// openMode does not wait for a writer if the file has become a pipe in the meantime.
+const openMode = os.O_RDONLY | syscall.O_NONBLOCK
+
+// ReadFile returns the content of a regular file of at most limit bytes. The error does not name the file.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	if err := regular(info); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(name, openMode, 0)
+	if err != nil {
+		return nil, cause(err)
+	}
+	return readAll(file, limit)
+}
+
+// readAll reads a regular file of at most limit bytes, whatever size it states, and closes it.
+func readAll(file fs.File, limit int64) ([]byte, error) {
+	defer func() { _ = file.Close() }() // nothing has been written
+	info, err := file.Stat()
+	if err != nil {
+		return nil, cause(err)
+	}
+	if err := regular(info); err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("the file has %d bytes; at most %d are read", info.Size(), limit)
+	}
+	var data bytes.Buffer
+	data.Grow(int(max(0, info.Size())) + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
+		return nil, cause(err)
+	}
+	if int64(data.Len()) > limit {
+		return nil, fmt.Errorf("the file has more than %d bytes, which are the most that are read", limit)
+	}
+	return data.Bytes(), nil
+}
+
+// regular returns an error for what is no regular file.
+func regular(info fs.FileInfo) error {
+	kind := "something else"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		kind = "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "a socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "a device"
+	}
+	return fmt.Errorf("is %s, %w", kind, errIrregular)
+}
+
+var errIrregular = errors.New("expected a regular file")
+
+// cause returns what went wrong, without the path that the message names anyway.
+func cause(err error) error {
+	if errors.Is(err, errIrregular) {
+		return err
+	}
+	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if isLink := err.Error() == "path escapes from parent" || errors.Is(err, syscall.ELOOP); isLink {
+		return fmt.Errorf("is a link that leads out of the pack or in a circle: %w", err)
+	}
+	return fmt.Errorf("cannot be read: %w", err)
+}
+
+// packFiles are the files of a pack, read within its limits.
+type packFiles struct {
+	fsys fs.FS
+	*usage
+}
+
+// list returns the files of a folder that end with .yaml, by name; none if there is no such folder.
+func (f *packFiles) list(folder string) (names []string, mistakes Errors) {
+	r := &reader{file: folder}
+	entries, err := f.entriesOf(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && folder != ".":
+		return nil, nil
+	case err != nil:
+		r.fail(top(), "%v", err)
+		return nil, r.errors
+	case len(entries) > f.entries:
+		f.exceed(r, top(), "the folder has more than %d entries", f.entries)
+		return nil, r.errors
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".yaml") {
+			continue
+		}
+		name := entry.Name()
+		if folder != "." {
+			name = folder + "/" + name
+		}
+		if !fs.ValidPath(name) || strings.ContainsFunc(name, unicode.IsControl) {
+			r.fail(top(), "file %q has no plain name", name)
+			continue
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, r.errors
+}
+
+// entriesOf returns what is in a folder, and no more than one entry beyond the limit.
+func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
+	opened, err := f.fsys.Open(folder)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return nil, cause(err)
+	}
+	defer func() { _ = opened.Close() }() // nothing has been written
+	listed, ok := opened.(fs.ReadDirFile)
+	if !ok {
+		return nil, errors.New("is a file, expected a folder")
+	}
+	entries, err := listed.ReadDir(f.entries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, cause(err)
+	}
+	return entries, nil
+}
+
+// read returns the content of a reader's file. ok is false, and a mistake is recorded, if the file cannot be read, and
+// without a mistake after a limit of the pack has been passed.
+func (f *packFiles) read(r *reader) (data []byte, ok bool) {
+	if f.stopped {
+		return nil, false
+	}
+	limit := f.fileBytes
+	if r.file == catalogueWire || r.file == catalogueJSON {
+		limit = f.catalogueBytes
+	}
+	opened, err := f.fsys.Open(r.file)
+	if err != nil {
+		err = cause(err)
+	} else {
+		data, err = readAll(opened, limit)
+	}
+	if err != nil {
+		r.fail(top(), "%v", err)
+		return nil, false
+	}
+	if f.usedBytes += int64(len(data)); f.usedBytes > f.packBytes {
+		f.exceed(r, top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
+		return nil, false
+	}
+	return data, true
+}

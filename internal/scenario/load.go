@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// batchSize is how many sections are read at once. It does not depend on the machine, so that a pack that passes a limit is
+// refused in the same place everywhere.
+const batchSize = 32
+
+// packed is a scenario that takes little memory, and the garbage collector little time, while others are read.
+type packed struct {
+	Loaded // without the scenario, unless wire is nil
+
+	name string
+	// wire is the scenario without what it shares with others: its tables, and texts of tools.
+	wire   []byte
+	tables []*worldv1.Table
+}
+
+// pack packs a scenario. It must not be used any more.
+func pack(loaded Loaded) (packed, error) {
+	setup := loaded.Scenario.GetSetup()
+	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
+	setup.Tables, setup.Tools.Descriptions = nil, nil
+	var err error
+	out.wire, err = proto.Marshal(loaded.Scenario)
+	out.Scenario = nil
+	return out, err
+}
+
+// unpack returns the scenarios that have been kept.
+func (l *loader) unpack() ([]Loaded, error) {
+	out := make([]Loaded, len(l.loaded))
+	for i := range l.loaded {
+		out[i] = l.loaded[i].Loaded
+		if l.loaded[i].wire == nil {
+			continue
+		}
+		s := &scenariov1.Scenario{}
+		if err := proto.Unmarshal(l.loaded[i].wire, s); err != nil {
+			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
+		}
+		s.Setup.Tables, s.Setup.Tools.Descriptions = l.loaded[i].tables, l.texts
+		out[i].Scenario, l.loaded[i] = s, packed{}
+	}
+	return out, nil
+}
+
+// built is what is in a section.
+type built struct {
+	loaded   []packed
+	mistakes Errors
+	usage    usage
+}
+
+func (l *loader) loadScenarios() {
+	var batch []section
+	l.each(".", func(r *reader, data []byte) {
+		for _, part := range r.sections(data) {
+			if batch = append(batch, part); len(batch) == batchSize {
+				l.loadBatch(batch)
+				batch = batch[:0]
+			}
+			if l.stopped {
+				return
+			}
+		}
+	})
+	l.loadBatch(batch)
+}
+
+// loadBatch reads sections on all processors and keeps what is in them in their order.
+func (l *loader) loadBatch(batch []section) {
+	results := make([]built, len(batch))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(batch)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(batch) {
+					return
+				}
+				results[i] = l.loadSection(batch[i])
+			}
+		})
+	}
+	workers.Wait()
+	for i := range results {
+		l.keep(batch[i], &results[i])
+	}
+}
+
+// loadSection reads the scenarios of a section. It changes nothing of the loader and may run concurrently.
+func (l *loader) loadSection(part section) built {
+	out := built{usage: usage{limits: l.limits}}
+	r := &reader{file: part.file}
+	for _, doc := range r.parse(part) {
+		before := len(r.errors)
+		b := &builder{
+			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, places: map[string]*value{},
+		}
+		made := b.scenario(doc)
+		if made == nil {
+			continue
+		}
+		made.Setup.Tools.Descriptions = l.texts
+		b.report(Validate(made, l.opts), doc, slices.Clone(r.errors[before:]))
+		kept, err := pack(Loaded{
+			Scenario: made, Position: Position{r.file, doc.line, doc.column}, World: b.text(doc.get("world")), Base: b.base,
+		})
+		if err != nil {
+			r.fail(doc, "cannot be kept: %v", err)
+		}
+		out.loaded = append(out.loaded, kept)
+		if out.usage.stopped || len(r.errors) > maxMistakes {
+			break
+		}
+	}
+	out.mistakes = r.errors
+	return out
+}
+
+// keep adds what is in a section to the pack, unless a limit has been passed.
+func (l *loader) keep(part section, found *built) {
+	if l.stopped {
+		return
+	}
+	r, at := &reader{file: part.file}, &value{line: part.before + 1, column: 1}
+	for _, loaded := range found.loaded {
+		l.add(r, &value{line: loaded.Position.Line, column: loaded.Position.Column}, loaded)
+	}
+	l.stopped = l.stopped || found.usage.stopped
+	l.usedRows += found.usage.usedRows
+	l.checkRows(r, at)
+	l.look(r, at, found.usage.usedLooks)
+	l.mistakes = append(l.mistakes, slices.Concat(found.mistakes, r.errors)...)
+	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
+}

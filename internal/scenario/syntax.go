@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// syntax records why a section is not readable: common mistakes in words of their own, others in those of the parser.
+func (r *reader) syntax(part section, err error) {
+	at := top()
+	at.line += part.before
+	var syntax *yaml.SyntaxError
+	if !errors.As(err, &syntax) {
+		r.fail(at, "%v", err)
+		return
+	}
+	if syntax.Token != nil && syntax.Token.Position != nil {
+		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
+	}
+	reason := "not readable as YAML: " + syntax.Message
+	lines := strings.Split(part.text, "\n")
+	// The parser may see a mistake only at the next line.
+	for _, line := range []int{at.line, at.line - 1} {
+		i := line - 1 - part.before
+		if i < 0 || i >= len(lines) {
+			continue
+		}
+		if column, said := explainLine(lines[i]); said != "" {
+			at.line, at.column, reason = line, column, said
+			break
+		}
+	}
+	r.fail(at, "%s", reason)
+}
+
+// plainValue is a line with a key, or the mark of an item, and a value without quotes.
+var plainValue = regexp.MustCompile(`^( *(?:- +)*(?:[A-Za-z_][A-Za-z0-9_]*: +)?)([^\s"'\[{|>&*!#%@` + "`" + `].*)$`)
+
+// explainLine says what of two common mistakes is wrong with a line that is not readable, and in which column it is; nothing
+// if it has neither.
+func explainLine(line string) (column int, reason string) {
+	line = strings.TrimRight(line, " \t\r")
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
+		return tab + 1, "not readable as YAML: the line is indented with a tab; write spaces, two for each level"
+	}
+	parts := plainValue.FindStringSubmatch(line)
+	if parts == nil {
+		return 0, ""
+	}
+	before, text := parts[1], parts[2]
+	if comment := strings.Index(text, " #"); comment >= 0 {
+		text = strings.TrimRight(text[:comment], " ")
+	}
+	colon := strings.Index(text, ": ")
+	if colon < 0 && strings.HasSuffix(text, ":") {
+		colon = len(text) - 1
+	}
+	if colon < 0 || strings.TrimSpace(before) == "" || !strings.Contains(before, ":") {
+		return 0, ""
+	}
+	return len([]rune(before+text[:colon])) + 1, fmt.Sprintf(
+		"not readable as YAML: a text with a colon before a space has to stand in quotes; write %s", strings.TrimLeft(before, " ")+jsonString(text))
+}

@@ -1,0 +1,107 @@
+package scenario
+
+import (
+	"strconv"
+	"testing"
+	"testing/fstest"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// TestSyntaxErrors expects common mistakes in writing YAML to be explained with the place and how to write it.
+func TestSyntaxErrors(t *testing.T) {
+	const colon, tab = "not readable as YAML: a text with a colon before a space has to stand in quotes; write ",
+		"not readable as YAML: the line is indented with a tab; write spaces, two for each level"
+	for _, c := range []struct{ name, text, want string }{
+		{"colon", "name: a\nuser:\n  goal: Remind me: call\n", `a.yaml:3:18: document: ` + colon + `goal: "Remind me: call"`},
+		{"colon at the end", "user:\n  goal: Remind me:\n  says: b\n", `a.yaml:2:18: document: ` + colon + `goal: "Remind me:"`},
+		{"colon in an item", "milestones:\n- name: x\n  says: The time: 5 # why\n", `a.yaml:3:17: document: ` + colon + `says: "The time: 5"`},
+		{"colon behind an umlaut", "name: a\nnotes: Über alles: ja\n", `a.yaml:2:18: document: ` + colon + `notes: "Über alles: ja"`},
+		{"colon in a later document", "name: a\n---\nname: b\n---\nnotes: c: d\n", `a.yaml:5:9: document: ` + colon + `notes: "c: d"`},
+		{"tab", "user:\n\tgoal: a\n", "a.yaml:2:1: document: " + tab},
+		{"tab behind spaces", "user:\n  goal: a\n \tsays: b\n", "a.yaml:3:2: document: " + tab},
+		{"others", "name: [a\n", "a.yaml:1:7: document: not readable as YAML: sequence end token ']' not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &reader{file: "a.yaml"}
+			r.documents([]byte(c.text))
+			if got := errorText(r.errors); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestColonMakesMapping expects a text that is a mapping because of its colon to be explained.
+func TestColonMakesMapping(t *testing.T) {
+	checkErrors(t, files(edit(t, testScenario, "says: Wifi off!", "says: Wifi off!\n  knowledge: [x, One thing: two]"), testWorld), []string{
+		`a.yaml:8:18: user.knowledge[1]: is a mapping, expected a text: a colon before a space makes a mapping; write "One thing: two" if this is one text`,
+	})
+}
+
+// TestReferences expects what is allowed as a reference, and nothing else, whatever is written there.
+func TestReferences(t *testing.T) {
+	for _, c := range []struct{ written, column, want string }{
+		{"begin", "77", `is "begin", expected start or "off" or "on"`},
+		{"7", "77", `is a number, expected start or "off" or "on"`},
+		{"true", "77", `is a boolean, expected start or "off" or "on"`},
+		{"", "76", `is nothing, expected start or "off" or "on"`},
+		{"[off]", "77", `is a list, expected start or "off" or "on"`},
+		{"{off: on}", "77", `is a mapping, expected start or "off" or "on"`},
+	} {
+		text := edit(t, testScenario, "  - name: told\n    says: Done.\n", `  - {name: on, says: On.}
+  - {name: aside, after: [off], says: Aside.}
+  - {name: told, after: [on], table: CONTACT, measure: addition, reference: `+c.written+`, expect: {name: Ada}}
+  - {name: later, says: Later.}
+`)
+		checkErrors(t, files(text, testWorld), []string{"a.yaml:17:" + c.column + ": milestones[3].reference: " + c.want})
+	}
+}
+
+func TestPhoneNumbers(t *testing.T) {
+	for _, c := range []struct{ name, column, written, want string }{
+		{"text", "CONTACT: [{name: A, phone_number", `"555"`, `tables.CONTACT[0].phone_number: is "555"`},
+		{"empty", "CONTACT: [{name: A, phone_number", `""`, `tables.CONTACT[0].phone_number: is ""`},
+		{"sender", "MESSAGING: [{content: A, sender_phone_number", "x", `tables.MESSAGING[0].sender_phone_number: is "x"`},
+		{"recipient", "MESSAGING: [{content: A, recipient_phone_number", "x", `tables.MESSAGING[0].recipient_phone_number: is "x"`},
+		{"good", "CONTACT: [{name: A, phone_number", `"+11233344455"`, ""},
+		{"none", "CONTACT: [{name: A, phone_number", "null", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const reason = ", expected a phone number in international form like +493023125040"
+			line := "tables: {" + c.column + ": "
+			text := edit(t, testScenario, "world: base\n", "world: base\n"+line+c.written+"}]}\n")
+			world := edit(t, testWorld, `"+493023125000"`, `"+49"`)
+			_, err := Load(files(text, testWorld), testOptions())
+			want := ""
+			if c.want != "" {
+				want = "a.yaml:3:" + column(line) + ": " + c.want + reason
+			}
+			if got := errorText(err); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			checkErrors(t, files(testScenario, world), []string{`worlds/base.yaml:6:33: tables.CONTACT[0].phone_number: is "+49"` + reason})
+		})
+	}
+}
+
+// TestCanonicalPhoneNumber expects the same of a scenario in canonical form.
+func TestCanonicalPhoneNumber(t *testing.T) {
+	s := loadOne(t, testScenario)
+	s.Setup.Tables[1].Rows[0].Cells[2] = world.Text("555")
+	wire, err := proto.Marshal(&scenariov1.Catalogue{Scenarios: []*scenariov1.Scenario{s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = LoadPack(fstest.MapFS{"catalogue.binpb": {Data: wire}}, testOptions())
+	const want = `catalogue.binpb:1:1: scenarios[0].setup.tables[1].rows[0].cells[2]: one: CONTACT.phone_number is "555", ` +
+		"expected a phone number in international form like +493023125040"
+	if errorText(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func column(before string) string { return strconv.Itoa(len(before) + 1) }
