@@ -112,12 +112,14 @@ func expectation(flag *pflag.Flag, value string) string {
 			return "a number with its unit, e.g. " + value + "s"
 		}
 		return "a number with its unit, e.g. " + example("30s")
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+	case kind == "int", kind == "int32", kind == "int64", strings.HasPrefix(kind, "uint"):
 		return "a whole number, e.g. " + example("3")
 	case strings.HasPrefix(kind, "float"):
 		return "a number, e.g. " + example("0.5")
 	case kind == "stringSlice":
 		return `values separated by commas, e.g. a,b; one that has a comma or a quotation mark is quoted as "a,b"`
+	case strings.Contains(kind, "|"):
+		return strings.ReplaceAll(kind, "|", " or ")
 	}
 	return ""
 }

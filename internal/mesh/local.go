@@ -20,6 +20,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
+// StreamDirectory is where an installation of one process keeps its streams, below its directory.
+const StreamDirectory = "nats"
+
 const (
 	bufferBytes      = 1 << 20
 	natsReadyTimeout = 20 * time.Second
@@ -33,7 +36,7 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 		return nil, err
 	}
 	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = "", "", ""
-	srv, err := StartNATS(NATSConfig{Dir: filepath.Join(dir, "nats")})
+	srv, err := StartNATS(NATSConfig{Dir: filepath.Join(dir, StreamDirectory), Sync: cfg.Sync})
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +92,8 @@ type NATSConfig struct {
 	Dir string
 	// Listen is host:port for clients; empty serves this process only.
 	Listen string
+	// Sync says when streams are on disk; empty is SyncInterval.
+	Sync Sync
 }
 
 // NATS is an embedded NATS JetStream server.
@@ -107,6 +112,7 @@ func StartNATS(cfg NATSConfig) (*NATS, error) {
 		NoSigs:     true,
 		NoLog:      true,
 		DontListen: cfg.Listen == "",
+		SyncAlways: cfg.Sync == SyncAlways,
 	}
 	if cfg.Listen != "" {
 		host, port, err := splitAddress(cfg.Listen)

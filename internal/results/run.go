@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -116,10 +115,8 @@ type Outcome struct {
 	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user (the simulated one) or internal. A failure that is
 	// scored is the agent's own.
 	FailureClass string `json:"failure_class,omitempty"`
-	// LogDigest is that of the log which was scored, in hex. Damage says why its trajectory cannot be read any more; then the files are those that
-	// were written before, if any.
-	LogDigest string `json:"log_digest,omitempty"`
-	Damage    string `json:"damage,omitempty"`
+	// Damage says why its trajectory cannot be read any more; then the files are those that were written before, if any.
+	Damage string `json:"damage,omitempty"`
 	// UserFlags say where a simulated user broke its contract.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
 	// Usage is what models used; only where one played.
@@ -170,8 +167,8 @@ func outcome(r Rollout) Outcome {
 	end := r.Result.GetEnd()
 	o := Outcome{
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
-		End:       strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
-		LogDigest: hex.EncodeToString(r.Result.GetLogDigest()), Damage: r.Damage,
+		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
+		Damage: r.Damage,
 		Scored: Scored(r.Result), UserFlags: userFlags(r.Flags), Usage: usage(r.Usage),
 	}
 	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

@@ -29,10 +29,11 @@ type benchOptions struct {
 	delay              time.Duration
 	calls              int
 	http2              bool
+	network            mesh.Config
 }
 
 func newBench() *cobra.Command {
-	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8}
+	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8, network: mesh.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
@@ -55,6 +56,7 @@ time of the whole is compared with the longest chain of its answers.`,
 	flags.DurationVar(&options.delay, "model-delay", 0, "let a model play the agent that answers after this time; 0 lets the oracle play")
 	flags.IntVar(&options.calls, "model-calls", options.calls, "turns with a call that this model takes")
 	flags.BoolVar(&options.http2, "model-http2", false, "let requests to this model share connections, over HTTP/2 without TLS")
+	options.network.RegisterSyncFlag(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -79,6 +81,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	spec.Scenarios = scenarios
 	services := engine.DefaultConfig()
+	services.Network = o.network
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
 	log := launch.DefaultLog()
 	log.Level = "warn"

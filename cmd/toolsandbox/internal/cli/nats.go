@@ -30,6 +30,7 @@ NATS as described in deploy/k8s.`,
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Listen, "listen", cfg.Listen, "host:port for clients")
+	cfg.RegisterSyncFlag(cmd.Flags())
 	cmd.Flags().StringVar(&cfg.Dir, "dir", cfg.Dir, "directory for the streams")
 	return cmd
 }

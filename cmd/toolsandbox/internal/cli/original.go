@@ -3,6 +3,7 @@ package cli
 import (
 	_ "embed"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,7 +29,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // asRun lets a command line that begins with a flag be one of run: the original has no commands, so that its users write none.
 func asRun(args []string) []string {
-	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || args[0] == "-h" || args[0] == "--help" {
+	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || slices.Contains([]string{"-h", "--help", "--version"}, args[0]) {
 		return args
 	}
 	return append([]string{"run"}, args...)

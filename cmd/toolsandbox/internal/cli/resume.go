@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
@@ -16,7 +17,7 @@ func resultFlags() []string {
 	return []string{
 		"agent", "user", "scenarios", "variants", "test-mode", "pack", "scenario-dir", "builtin", "trials", "seed", "compat", "services", "replay",
 		"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-		"user-thinking-budget",
+		"user-thinking-budget", "max-rollout-bytes",
 	}
 }
 
@@ -47,7 +48,7 @@ func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, erro
 	case run.SpecDigest != now.SpecDigest:
 		return nil, launch.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
 	}
-	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, toolHostDirectory)) {
+	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, mesh.StreamDirectory)) {
 		return nil, launch.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
 	}
 	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}

@@ -149,7 +149,8 @@ func TestFlagsSorted(t *testing.T) {
 		"out", "output-dir", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
 		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
 		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "agentgw-breaker-failures",
-		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file",
+		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
+		"preferred-tool-backend", "sync",
 	}
 	var got []string
 	newRun().Flags().VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })

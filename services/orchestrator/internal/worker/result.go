@@ -29,11 +29,11 @@ type waiting struct {
 	since    time.Time
 }
 
-// awaitResult notes that a rollout has ended.
+// awaitResult notes that a rollout has ended, unless its result has come already.
 func (w *Worker) awaitResult(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.waiting[delivery]; !ok {
+	if _, waits := w.waiting[delivery]; !waits && slices.Contains(w.held[delivery.Rollout.GetId()], delivery) {
 		w.waiting[delivery] = time.Now()
 	}
 }

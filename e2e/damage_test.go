@@ -1,0 +1,209 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+var (
+	chaosTime = flag.Duration("chaos.time", 30*time.Second, "how long TestDamagedStores goes on")
+	chaosSeed = flag.Uint64("chaos.seed", 1, "seed of its kills and damages")
+)
+
+const (
+	// maxResumptions is how often a damaged run may have to be resumed: once to be told what is damaged, and once to play that again. A
+	// round that begins in what is left of a lost document may need one more.
+	maxResumptions = 4
+	// resumeLimit bounds one resumption, on a machine that is busy.
+	resumeLimit = 3 * time.Minute
+)
+
+// chaosFlags are those of the runs that are damaged. Their scenarios write into every table.
+var chaosFlags = []string{
+	"run", "--parallel", "8", "a*", "b*", "c*",
+}
+
+// damage changes the data of a run that was killed or has ended.
+type damage struct {
+	name string
+	do   func(random *rand.Rand, data string) error
+}
+
+// damages are those of every store. A stream's block is what NATS keeps its messages in, its index what it finds them with.
+func damages() []damage {
+	all := []damage{
+		{"nothing", func(*rand.Rand, string) error { return nil }},
+		{"tool host lost", func(_ *rand.Rand, data string) error { return os.RemoveAll(filepath.Join(data, "toolhost")) }},
+	}
+	for _, stream := range []string{"BUS_0", "SNAPSHOT_0", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "REPLY", "RECORDING"} {
+		block := filepath.Join("nats", "jetstream", "$G", "streams", stream, "msgs")
+		all = append(all,
+			damage{stream + " lost", func(_ *rand.Rand, data string) error { return os.RemoveAll(filepath.Join(data, filepath.Dir(block))) }},
+			damage{stream + " without its tail", func(random *rand.Rand, data string) error {
+				return change(filepath.Join(data, block), func(raw []byte) []byte { return raw[:random.IntN(len(raw)+1)] })
+			}},
+			damage{stream + " with flipped bits", func(random *rand.Rand, data string) error {
+				return change(filepath.Join(data, block), func(raw []byte) []byte {
+					for range 3 {
+						if len(raw) > 0 {
+							raw[random.IntN(len(raw))] ^= 1 << random.IntN(8)
+						}
+					}
+					return raw
+				})
+			}},
+		)
+	}
+	return all
+}
+
+// change rewrites the blocks of a stream, if there are any.
+func change(dir string, rewrite func([]byte) []byte) error {
+	blocks, err := filepath.Glob(filepath.Join(strings.ReplaceAll(dir, "$", "[$]"), "*.blk"))
+	for _, block := range blocks {
+		raw, readErr := os.ReadFile(block)
+		err = errors.Join(err, readErr, os.WriteFile(block, rewrite(raw), 0o600))
+	}
+	return err
+}
+
+// TestDamagedStores kills runs, damages what they have stored and resumes them, for as long as -chaos.time says: no file is ever wrong,
+// and in the end all are those of a calm run. The agent is a plug-in, so that its replies are recorded.
+func TestDamagedStores(t *testing.T) {
+	random := rand.New(rand.NewPCG(*chaosSeed, 0))
+	plug := serveAgent(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) { return answerByTurn(c), nil })
+	dir := t.TempDir()
+	calm := filepath.Join(dir, "calm")
+	oracle, plugged := append(slices.Clone(chaosFlags), "--agent", "oracle"), append(slices.Clone(chaosFlags), "--agent", plug)
+	runs := map[string][]string{calm + ".oracle": oracle, calm + ".plugged": plugged}
+	for out, flags := range runs {
+		toolsandbox(t, append(flags, "--out", out)...)
+	}
+	all := damages()
+	began := time.Now()
+	for n := 0; time.Since(began) < *chaosTime; n++ {
+		out, kind := filepath.Join(dir, fmt.Sprint("run", n)), []string{"oracle", "plugged"}[n%2]
+		flags := append(slices.Clone(runs[calm+"."+kind]), "--out", out)
+		kill := random.IntN(40) // so many signs of progress, or never if there are fewer
+		killAt(t, kill, flags...)
+		chosen := []damage{all[random.IntN(len(all))], all[random.IntN(len(all))]}
+		what := fmt.Sprintf("run %d of seed %d, %s, killed at %d: %s, %s", n, *chaosSeed, kind, kill, chosen[0].name, chosen[1].name)
+		for _, damage := range chosen {
+			if err := damage.do(random, filepath.Join(out, ".toolsandbox")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		resume(t, what, calm+"."+kind, out, append(flags, "--resume")...)
+		if t.Failed() {
+			return
+		}
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// answerByTurn is an agent that calls a tool and then talks. It answers the same to the same conversation.
+func answerByTurn(c *agent.Conversation) agent.Reply {
+	switch c.Turn {
+	case 0:
+		return agent.Call("set_wifi_status", map[string]any{"on": false})
+	case 1:
+		return agent.Call("add_contact", map[string]any{"name": "Ada", "phone_number": "+14155550132"})
+	}
+	return agent.Say("I have read: " + c.Last().Text)
+}
+
+// killAt runs the command line and kills it at a sign of progress. A run that ends before is left as it is.
+func killAt(t *testing.T, progress int, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if progress--; progress == 0 {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // an error if it was killed
+}
+
+// resume resumes a run until it exits with 0. After each resumption the files that are there are those of the calm run.
+func resume(t *testing.T, what, calm, out string, args ...string) {
+	t.Helper()
+	for range maxResumptions {
+		ctx, cancel := context.WithTimeout(t.Context(), resumeLimit)
+		cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
+		var printed bytes.Buffer
+		cmd.Stderr = &printed
+		err := cmd.Run()
+		late := ctx.Err() != nil
+		cancel()
+		if strings.Contains(printed.String(), "no interrupted run") {
+			return // it was killed before it had begun
+		}
+		wrong := wrongFiles(t, calm, out)
+		if len(wrong) > 0 {
+			t.Errorf("%s: got %v and wrong files %v\n%s", what, err, wrong, printed.String())
+			return
+		}
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			equalRuns(t, calm, out)
+			return
+		case !errors.As(err, &exit) || exit.ExitCode() != 1 || late:
+			t.Errorf("%s: got %v, want exit code 0 or 1\n%s", what, err, printed.String())
+			return
+		}
+	}
+	t.Errorf("%s: not whole after %d resumptions", what, maxResumptions)
+}
+
+// wrongFiles returns the trajectories' files of a run that differ from those of the calm one. One may be missing.
+func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(out, "trajectories"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(out, path)
+		if err != nil {
+			return err
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if want, err := os.ReadFile(filepath.Join(calm, name)); err != nil || !bytes.Equal(want, got) {
+			wrong = append(wrong, name)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return wrong
+}
