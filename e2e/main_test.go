@@ -41,7 +41,14 @@ func run(m *testing.M) (code int) {
 // start starts a cluster that ends with the test.
 func start(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	c, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir()})
+	return startCluster(t, cluster.Config{})
+}
+
+// startCluster is start with a configuration that needs no directories.
+func startCluster(t *testing.T, cfg cluster.Config) *cluster.Cluster {
+	t.Helper()
+	cfg.Bin, cfg.Dir = bin, t.TempDir()
+	c, err := cluster.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ const (
 	AgentGateway = "agentgw"
 	Evaluator    = "evaluator"
 	Orchestrator = "orchestrator"
+	// SecondToolHost is the tool host of the second shard, where there are two.
+	SecondToolHost = "toolhost-1"
 )
 
 // Client is the command line, as Route names it. It is no part of a cluster.
@@ -51,6 +53,8 @@ type Config struct {
 	Bin string
 	// Dir holds data and logs.
 	Dir string
+	// TwoShards runs two tool hosts, each with its share of the sessions.
+	TwoShards bool
 	// Args are added to every service's command line.
 	Args []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another one that listens at
@@ -92,7 +96,7 @@ func Build(ctx context.Context, root, bin string) error {
 // Start starts all processes and waits until each is ready.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process)}
-	for _, name := range append([]string{NATS}, Services()...) {
+	for _, name := range c.names() {
 		address, release, err := port.Reserve()
 		if err != nil {
 			return nil, errors.Join(err, c.Stop())
@@ -102,7 +106,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err := c.connect(); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
-	for _, name := range append([]string{NATS}, Services()...) {
+	for _, name := range c.names() {
 		if err := c.Start(ctx, name); err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}
@@ -113,7 +117,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 // connect decides how the processes reach each other.
 func (c *Cluster) connect() error {
 	c.routes = make(map[[2]string]string)
-	for _, from := range append([]string{Client}, Services()...) {
+	for _, from := range append([]string{Client}, c.names()...) {
 		for to, address := range c.addresses {
 			if c.cfg.Route != nil {
 				var err error
@@ -156,30 +160,60 @@ func (c *Cluster) program(name string) string {
 	if name == NATS {
 		return filepath.Join(c.cfg.Bin, "toolsandbox")
 	}
+	if name == SecondToolHost {
+		name = ToolHost
+	}
 	return filepath.Join(c.cfg.Bin, name)
 }
 
+// names lists all processes, in the order in which they start.
+func (c *Cluster) names() []string {
+	names := append([]string{NATS}, Services()...)
+	if c.cfg.TwoShards {
+		names = append(names, SecondToolHost)
+	}
+	return names
+}
+
+// Streams returns the directory of the streams.
+func (c *Cluster) Streams() string { return filepath.Join(c.cfg.Dir, "streams") }
+
+// Sessions returns the directory of a tool host's sessions.
+func (c *Cluster) Sessions(name string) string { return filepath.Join(c.cfg.Dir, "sessions-of-"+name) }
+
 func (c *Cluster) args(name string) []string {
 	if name == NATS {
-		return []string{"nats", "--listen", c.addresses[NATS], "--dir", filepath.Join(c.cfg.Dir, "streams")}
+		return []string{"nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
 	args := []string{
 		"--listen", c.addresses[name],
 		"--nats-url", "nats://" + to(NATS),
-		"--toolhost-addr", to(ToolHost),
+		"--toolhost-addr", c.toolHosts(name),
 		"--agentgw-addr", to(AgentGateway),
 		"--evaluator-addr", to(Evaluator),
 		"--orchestrator-addr", to(Orchestrator),
 	}
-	if name == ToolHost {
-		args = append(args, "--toolhost-dir", filepath.Join(c.cfg.Dir, "sessions"))
+	switch name {
+	case ToolHost:
+		args = append(args, "--toolhost-dir", c.Sessions(name))
+	case SecondToolHost:
+		args = append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1")
 	}
 	if name == Orchestrator {
 		// Kills come one after the other, and a busy machine loses leases: neither is to use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
 	return append(args, c.cfg.Args...)
+}
+
+// toolHosts returns the addresses at which a process reaches the tool hosts, in shard order.
+func (c *Cluster) toolHosts(from string) string {
+	addresses := c.routes[[2]string{from, ToolHost}]
+	if c.cfg.TwoShards {
+		addresses += "," + c.routes[[2]string{from, SecondToolHost}]
+	}
+	return addresses
 }
 
 // ready waits until a process answers.
@@ -250,7 +284,7 @@ func (c *Cluster) Signal(name string, signal os.Signal) error {
 // error. The cluster cannot be started again.
 func (c *Cluster) Stop() error {
 	var errs []error
-	names := append([]string{NATS}, Services()...)
+	names := c.names()
 	slices.Reverse(names)
 	for _, name := range names {
 		if p := c.running[name]; p != nil {

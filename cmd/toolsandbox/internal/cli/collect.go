@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,6 +157,8 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
 		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
 			id, trajectory.GetLogDigest(), result.GetLogDigest()), nil
+	case len(trajectory.GetMessages()) == 0: // too little of it is left
+		return nil, cmp.Or(result.GetEnd().GetDetail(), "no message is stored"), nil
 	}
 	return trajectory, "", nil
 }

@@ -74,12 +74,13 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 }
 
 // begin takes in how far the sweep is.
-func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) {
+func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 	w.total = int(progress.GetTotal())
 	if w.progress == nil {
 		w.progress = report.NewProgress(w.stderr, w.total, int(progress.GetDone()))
 	}
 	w.wait.Tell(w.stderr, progress)
+	return nil
 }
 
 // add shows a result.

@@ -201,9 +201,18 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not.
-// It calls progress as the function Watch does.
+// It calls progress as the function Watch does. What is neither done nor queued has lost its job: the sweep is created again then.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
-	return Watch(ctx, s.orchestrator, s.ID(), progress, handle)
+	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
+		if progress != nil {
+			progress(now)
+		}
+		if !now.GetCounted() || now.GetDone() == now.GetTotal() || now.GetPlaying()+now.GetQueued() > 0 {
+			return nil
+		}
+		_, _, err := s.create(ctx)
+		return err
+	}, handle)
 }
 
 // errEnded says that a watch has got its last event.
@@ -213,7 +222,7 @@ var errEnded = errors.New("the sweep has ended")
 // whenever there was no result for a while. A watch that begins again gets all results again: handle is called with the new ones only.
 func Watch(
 	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string,
-	progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error,
+	progress func(*orchestratorv1.SweepProgress) error, handle func(*busv1.Result) error,
 ) error {
 	seen := make(map[string]bool)
 	var end *orchestratorv1.SweepEnd
@@ -225,7 +234,7 @@ func Watch(
 			end = event.GetEnd()
 			return errEnded
 		case event.GetProgress() != nil && progress != nil:
-			progress(event.GetProgress())
+			return progress(event.GetProgress())
 		case event.GetResult() != nil && !seen[event.GetResult().GetRollout().GetId()]:
 			seen[event.GetResult().GetRollout().GetId()] = true
 			return handle(event.GetResult())

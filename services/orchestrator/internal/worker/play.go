@@ -98,7 +98,7 @@ func (g *game) settle(ctx context.Context) error {
 	}
 	_, err := g.peers.Bus.RoundResult(ctx, g.rollout.GetId(), g.delivery.Round)
 	if errors.Is(err, bus.ErrNotFound) {
-		return g.peers.Bus.RequestScore(g.rollout, g.delivery.Round)
+		return g.requestScore(ctx)
 	}
 	if err == nil {
 		g.finish(g.rollout.GetId(), g.delivery.Round)

@@ -63,6 +63,15 @@ func (w *Worker) requestResults(ctx context.Context) error {
 	}
 }
 
+// requestScore asks for the result of a rollout that had ended when this worker took it over. Its table versions are announced again: what was
+// lost of them need not be what the result waits for, but may.
+func (g *game) requestScore(ctx context.Context) error {
+	if err := g.restoreSession(ctx); err != nil {
+		g.peers.Logger.Warn("table versions not announced again", "rollout", g.rollout.GetId(), "error", err)
+	}
+	return g.peers.Bus.RequestScore(g.rollout, g.delivery.Round)
+}
+
 // late returns the rollouts whose results take long, the longest first.
 func (w *Worker) late() []waiting {
 	w.mu.Lock()
@@ -82,6 +91,14 @@ func (w *Worker) late() []waiting {
 // requestResult has a rollout scored whose log has ended, and gives one back to the queue whose log has lost its end.
 func (w *Worker) requestResult(ctx context.Context, waits waiting) error {
 	delivery := waits.delivery
+	_, err := w.peers.Bus.RoundResult(ctx, delivery.Rollout.GetId(), delivery.Round)
+	if err == nil { // what follows the results has missed it
+		w.finish(delivery.Rollout.GetId(), delivery.Round)
+		return nil
+	}
+	if !errors.Is(err, bus.ErrNotFound) {
+		return err
+	}
 	if time.Since(waits.since) > w.cfg.ResultTimeout {
 		return w.failUnscored(ctx, delivery)
 	}

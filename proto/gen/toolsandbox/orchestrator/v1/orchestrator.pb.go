@@ -515,7 +515,9 @@ type SweepProgress struct {
 	// Rollouts that orchestrators play. Set while a watch waits for results only.
 	Playing int64 `protobuf:"varint,3,opt,name=playing,proto3" json:"playing,omitempty"`
 	// Rollouts that no orchestrator has taken yet. Set while a watch waits for results only.
-	Queued        int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
+	Queued int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
+	// Whether playing and queued were counted.
+	Counted       bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -576,6 +578,13 @@ func (x *SweepProgress) GetQueued() int64 {
 		return x.Queued
 	}
 	return 0
+}
+
+func (x *SweepProgress) GetCounted() bool {
+	if x != nil {
+		return x.Counted
+	}
+	return false
 }
 
 // SweepEnd closes a watch.
@@ -1442,12 +1451,13 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\bprogress\x18\x01 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressH\x00R\bprogress\x124\n" +
 	"\x06result\x18\x02 \x01(\v2\x1a.toolsandbox.bus.v1.ResultH\x00R\x06result\x129\n" +
 	"\x03end\x18\x03 \x01(\v2%.toolsandbox.orchestrator.v1.SweepEndH\x00R\x03endB\a\n" +
-	"\x05event\"k\n" +
+	"\x05event\"\x85\x01\n" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
 	"\aplaying\x18\x03 \x01(\x03R\aplaying\x12\x16\n" +
-	"\x06queued\x18\x04 \x01(\x03R\x06queued\">\n" +
+	"\x06queued\x18\x04 \x01(\x03R\x06queued\x12\x18\n" +
+	"\acounted\x18\x05 \x01(\bR\acounted\">\n" +
 	"\bSweepEnd\x12\x1c\n" +
 	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x14\n" +
 	"\x05spent\x18\x02 \x01(\tR\x05spent\"N\n" +
