@@ -55,6 +55,12 @@ test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector w
 	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
 	go test $(TEST_FLAGS) -race $(call packages,$(RACE_MODULES))
 
+CHAOS_TIME ?= 10m
+CHAOS_SEED ?= 1
+.PHONY: chaos
+chaos: ## Kill runs, damage their stores and resume them, for CHAOS_TIME (default 10m) with CHAOS_SEED
+	go test -count=1 -timeout 60m -run '^TestDamagedStores$$' ./e2e -chaos.time=$(CHAOS_TIME) -chaos.seed=$(CHAOS_SEED)
+
 .PHONY: test-python
 test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests

@@ -83,12 +83,18 @@ func (r *remote) progress() bool {
 	return false
 }
 
+// wait receives the other lines and returns how the command line ended.
+func (r *remote) wait() error {
+	for ok := true; ok; {
+		_, ok = r.next()
+	}
+	return r.cmd.Wait()
+}
+
 // succeed receives the other lines and wants exit code 0.
 func (r *remote) succeed(t *testing.T) {
 	t.Helper()
-	for _, ok := r.next(); ok; _, ok = r.next() {
-	}
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(r.cmd.Args[1:], " "), err, r.printed.String())
 	}
 }
@@ -217,9 +223,7 @@ func TestClientKilledWhileItCollects(t *testing.T) {
 	if err := run.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for _, ok := run.next(); ok; _, ok = run.next() {
-	}
-	if err := run.cmd.Wait(); err == nil {
+	if err := run.wait(); err == nil {
 		t.Fatal("the killed run: got nil, want an error")
 	}
 	toolsandbox(t, append(append(flags, broken, "--resume"), services.ClientArgs()...)...)

@@ -71,9 +71,7 @@ func TestStreamTailsLost(t *testing.T) {
 	if err := services.Start(t.Context(), cluster.NATS); err != nil {
 		t.Fatal(err)
 	}
-	for _, ok := run.next(); ok; _, ok = run.next() {
-	}
-	if err := run.cmd.Wait(); err != nil { // what could not be read is named
+	if err := run.wait(); err != nil { // what could not be read is named
 		if !strings.Contains(run.printed.String(), "--resume plays") {
 			t.Fatalf("got %v, want what --resume plays again\n%s", err, run.printed.String())
 		}

@@ -64,9 +64,7 @@ func TestInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if err := run.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for _, ok := run.next(); ok; _, ok = run.next() {
-	}
-	if err := run.cmd.Wait(); err == nil {
+	if err := run.wait(); err == nil {
 		t.Error("the interrupted run: got nil, want an error")
 	}
 	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night goes on: stop it with toolsandbox ")

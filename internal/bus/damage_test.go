@@ -37,7 +37,7 @@ func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 }
 
 // TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream and the sequence, and it can be opened anew.
-func TestDamagedLog(t *testing.T) {
+func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in three ways
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, bus.DefaultConfig())
 	js, err := jetstream.New(conn)

@@ -32,7 +32,7 @@ func Check(sockets int) error {
 }
 
 // Explain adds the limit to an error that came because it was reached. Any other error is returned as it is, and exhausted is false.
-func Explain(err error) (explained error, exhausted bool) {
+func Explain(err error) (explained error, exhausted bool) { //nolint:revive // the error is what is asked for
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return err, false
 	}

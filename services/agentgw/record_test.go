@@ -114,6 +114,32 @@ func TestExchangeBefore(t *testing.T) {
 	}
 }
 
+// TestReplyToAnotherConversation finds a reply that answers another conversation, as there is one after a log has lost its tail: the turn is
+// asked for, and the new reply takes its place.
+func TestReplyToAnotherConversation(t *testing.T) {
+	var asked int
+	f := startFake(t, func(int) (int, string) {
+		asked++
+		return http.StatusOK, says(openaiModel, fmt.Sprint("answer ", asked))
+	})
+	client := serve(t, allKeys(), natstest.Start(t))
+	request := askModel(openaiModel, f.URL)
+	for _, c := range []struct{ conversation, text, want string }{
+		{"one", "hello", "answer 1"}, {"one", "hello", "answer 1"}, {"other", "goodbye", "answer 2"}, {"other", "goodbye", "answer 2"},
+	} {
+		turn := proto.CloneOf(request)
+		turn.ConversationDigest = []byte(c.conversation)
+		turn.View[len(turn.GetView())-1].Content = &c.text
+		response, err := client.Respond(t.Context(), turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := response.GetMessages()[0].GetContent(); got != c.want {
+			t.Errorf("conversation %s: got %q, want %q", c.conversation, got, c.want)
+		}
+	}
+}
+
 // TestLongExchange keeps the beginning of what is too long; the reply is whole.
 func TestLongExchange(t *testing.T) {
 	const limit = 2048

@@ -98,20 +98,14 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	for shard := range b.Shards() {
 		run(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
-				span := trace.SpanContextFromContext(ctx)
-				trajectory, err := assembler.Log(id, seq, entry, span)
-				if errors.Is(err, assemble.ErrAgain) {
-					trajectory, err = restore(ctx, b, assembler, id, span)
-				}
-				if err != nil && !errors.Is(err, assemble.ErrLog) && !errors.Is(err, bus.ErrDamaged) {
-					return err
-				}
-				if err != nil {
+				trajectory, err := take(ctx, b, assembler, id, seq, entry)
+				if errors.Is(err, assemble.ErrLog) || errors.Is(err, bus.ErrDamaged) {
 					// One broken log must not stop the others. Its worker asks for the result.
 					judge.logger.Error("log ignored", "rollout", id, "error", err)
+					err = nil
 				}
 				submit(trajectory)
-				return nil
+				return err
 			})
 		})
 		run(func() error {
@@ -136,6 +130,16 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// take adds an entry to what is known of its rollout.
+func take(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
+	span := trace.SpanContextFromContext(ctx)
+	trajectory, err := assembler.Log(id, seq, entry, span)
+	if errors.Is(err, assemble.ErrAgain) {
+		return restore(ctx, b, assembler, id, span)
+	}
+	return trajectory, err
 }
 
 // restore reads a rollout that is played again from the bus: what is known of it may have been forgotten when it ended.

@@ -409,7 +409,7 @@ func TestWatchEndsWhenTheServerStops(t *testing.T) {
 	expect(t, next, codes.Unavailable.String())
 }
 
-func TestGetTrajectory(t *testing.T) {
+func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entry
 	i := installServer(t)
 	i.create(t, "s", spec("one"))
 	sweep, err := i.Bus().Sweep(t.Context(), "s")

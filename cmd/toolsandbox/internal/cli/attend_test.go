@@ -72,7 +72,7 @@ func deafAddress(t *testing.T) string {
 	}
 	address := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: name.(*syscall.SockaddrInet4).Port}).String()
 	for {
-		conn, err := net.DialTimeout("tcp", address, 300*time.Millisecond)
+		conn, err := (&net.Dialer{Timeout: 300 * time.Millisecond}).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			return address
 		}
@@ -81,7 +81,7 @@ func deafAddress(t *testing.T) string {
 }
 
 // TestAttendance starts runs whose players cannot play: soon one line says what is missing and what to do, and nothing is played.
-func TestAttendance(t *testing.T) {
+func TestAttendance(t *testing.T) { //nolint:funlen // a table
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
 	}

@@ -27,7 +27,6 @@ func TestOriginalCommandLine(t *testing.T) {
 		"-t --agent Unhelpful --user scripted:TURNS --scenario_dir OFF":                                             "off",
 	} {
 		t.Run(line, func(t *testing.T) {
-			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
 			code := Main(append(strings.Fields(files.Replace(line)), "--output_dir", out), &stdout, &stderr)
@@ -62,7 +61,6 @@ func TestOriginalPlayers(t *testing.T) {
 	}
 	for line, want := range tests {
 		t.Run(line, func(t *testing.T) {
-			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
 			if code := Main(append(strings.Fields(line), "--output_dir", out), &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {

@@ -16,7 +16,7 @@ func TestWait(t *testing.T) {
 		var wait Wait
 		tell := func(times int, playing, queued int64) {
 			for range times {
-				time.Sleep(5 * time.Second) // in the bubble
+				time.Sleep(5 * time.Second) //nolint:forbidigo // the bubble's clock jumps
 				wait.Tell(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -258,12 +259,14 @@ func TestPresent(t *testing.T) {
 	}
 	leave := serve(t, near, "one")
 	for !present(near, "mine") || !present(far, "mine") { // it takes a moment until a stream is known
+		runtime.Gosched()
 	}
 	if present(far, "other") {
 		t.Error("another name: got somebody, want nobody")
 	}
 	leave()
 	for present(near, "mine") || present(far, "mine") {
+		runtime.Gosched()
 	}
 	if _, err := near.Present(t.Context(), "no name"); err == nil {
 		t.Error("a name that is none: got no error, want one")

@@ -34,16 +34,16 @@ func (s *stage) expire(t *testing.T, stream, subject string, before uint64) {
 	}
 }
 
-// writtenOff waits until a rollout has its result in a round and no job, and returns the result.
-func (s *stage) writtenOff(t *testing.T, id string, round int32) *busv1.Result {
+// writtenOff waits until a rollout has its result in round 0 and no job, and returns the result.
+func (s *stage) writtenOff(t *testing.T, id string) *busv1.Result {
 	t.Helper()
 	s.empty(t)
-	result, err := s.RoundResult(t.Context(), id, round)
+	result, err := s.RoundResult(t.Context(), id, 0)
 	if err != nil {
-		t.Fatalf("result of %s in round %d: %v", id, round, err)
+		t.Fatalf("result of %s: %v", id, err)
 	}
 	if got := result.GetEnd().GetReason(); got != busv1.EndReason_END_REASON_INFRASTRUCTURE {
-		t.Errorf("end of %s in round %d: got %v, want a failure of the infrastructure", id, round, got)
+		t.Errorf("end of %s: got %v, want a failure of the infrastructure", id, got)
 	}
 	return result
 }
@@ -81,7 +81,7 @@ func TestExpiredBeginning(t *testing.T) {
 	s.expire(t, "BUS_0", "bus.0.s.0", last.Sequence)
 	run(t.Context(), t, s.worker(t, func(c *Config) { c.Attempts = 2 }, nil))
 	s.again(t, "s.0", 0)
-	result := s.writtenOff(t, "s.0", 0)
+	result := s.writtenOff(t, "s.0")
 	for _, want := range []string{"log of rollout s.0, stream BUS_0, sequence ", "is gone or cannot be read", "--bus-retention"} {
 		if got := result.GetEnd().GetDetail(); !strings.Contains(got, want) {
 			t.Errorf("detail: got %q, want %q in it", got, want)
@@ -111,9 +111,9 @@ func TestExpiredEnd(t *testing.T) {
 	entries := s.entries(t, "s.0")
 	s.expire(t, "BUS_0", "bus.0.s.0", 2)
 	run(t.Context(), t, s.worker(t, once, nil))
-	first := s.writtenOff(t, "s.0", 0)
+	first := s.writtenOff(t, "s.0")
 	s.again(t, "s.0", 0)
-	if second := s.writtenOff(t, "s.0", 0); !proto.Equal(first, second) {
+	if second := s.writtenOff(t, "s.0"); !proto.Equal(first, second) {
 		t.Errorf("result: got %v and then %v, want the same", first, second)
 	}
 	if got := s.entries(t, "s.0"); len(got) >= len(entries) || got[len(got)-1].GetEnd().GetReason() != busv1.EndReason_END_REASON_FINISHED {
@@ -131,7 +131,7 @@ func TestExpiredSetup(t *testing.T) {
 	run(t.Context(), t, fresh.worker(t, func(c *Config) { c.Attempts = 1 }, nil))
 	for _, id := range []string{"s.0", "s.1"} {
 		s.again(t, id, 0)
-		if got := s.writtenOff(t, id, 0).GetEnd().GetDetail(); !strings.Contains(got, "setup."+s.digest) {
+		if got := s.writtenOff(t, id).GetEnd().GetDetail(); !strings.Contains(got, "setup."+s.digest) {
 			t.Errorf("detail of %s: got %q, want what is missing", id, got)
 		}
 	}

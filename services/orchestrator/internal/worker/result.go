@@ -40,7 +40,7 @@ func (w *Worker) awaitResult(delivery *bus.Delivery) {
 
 // requestResults asks for results that take long, says so, and gives up those that take too long, until ctx is done.
 func (w *Worker) requestResults(ctx context.Context) error {
-	ticker := time.NewTicker(resultWait)
+	ticker := time.NewTicker(w.resultWait)
 	defer ticker.Stop()
 	for {
 		select {
@@ -66,7 +66,9 @@ func (w *Worker) requestResults(ctx context.Context) error {
 // requestScore asks for the result of a rollout that had ended when this worker took it over. Its table versions are announced again: what was
 // lost of them need not be what the result waits for, but may.
 func (g *game) requestScore(ctx context.Context) error {
-	if err := g.restoreSession(ctx); err != nil {
+	if err := g.restoreSession(ctx); ctx.Err() != nil {
+		return err
+	} else if err != nil {
 		g.peers.Logger.Warn("table versions not announced again", "rollout", g.rollout.GetId(), "error", err)
 	}
 	return g.peers.Bus.RequestScore(g.rollout, g.delivery.Round)
@@ -78,7 +80,7 @@ func (w *Worker) late() []waiting {
 	defer w.mu.Unlock()
 	var late []waiting
 	for delivery, since := range w.waiting {
-		if time.Since(since) >= resultWait {
+		if time.Since(since) >= w.resultWait {
 			late = append(late, waiting{delivery, since})
 		}
 	}

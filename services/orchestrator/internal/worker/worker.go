@@ -84,6 +84,7 @@ type Worker struct {
 	slots      *slots
 	fetchWait  time.Duration
 	lookEvery  time.Duration
+	resultWait time.Duration
 
 	mu        sync.Mutex
 	held      map[string][]*bus.Delivery  // those that are not done, by rollout: one for each round
@@ -94,17 +95,18 @@ type Worker struct {
 // New returns a worker that Run starts.
 func New(cfg Config, peers Peers) *Worker {
 	w := &Worker{
-		cfg:       cfg,
-		peers:     peers,
-		held:      make(map[string][]*bus.Delivery),
-		cancelled: make(map[string]int32),
-		waiting:   make(map[*bus.Delivery]time.Time),
-		hands:     newHands(),
-		room:      newRoom(cfg.LongBytes),
-		asking:    newRoom(max(cfg.LongBytes/askingShare, 1)),
-		slots:     newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
-		fetchWait: fetchWait,
-		lookEvery: lookEvery,
+		cfg:        cfg,
+		peers:      peers,
+		held:       make(map[string][]*bus.Delivery),
+		cancelled:  make(map[string]int32),
+		resultWait: resultWait,
+		waiting:    make(map[*bus.Delivery]time.Time),
+		hands:      newHands(),
+		room:       newRoom(cfg.LongBytes),
+		asking:     newRoom(max(cfg.LongBytes/askingShare, 1)),
+		slots:      newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
+		fetchWait:  fetchWait,
+		lookEvery:  lookEvery,
 	}
 	w.metrics, w.metricsErr = newMetrics()
 	return w
