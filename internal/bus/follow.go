@@ -71,7 +71,7 @@ func resultFilter(sweepID string) string {
 // Results calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty, that is stored at the time of the call,
 // oldest first. It may visit one more than once.
 func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
-	err := b.readAll(ctx, resultStream, resultFilter(sweepID), func(msg jetstream.Msg) {
+	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
 		if result, err := decode[busv1.Result](msg.Subject(), msg.Data()); err == nil {
 			visit(result)
 		}
@@ -83,12 +83,13 @@ func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Res
 }
 
 // readAll visits every message that matches a filter and can be read. It ends when the server has no more, since a message that cannot be
-// read stays in the server's count of those to come. A message may be visited more than once.
-func (b *Bus) readAll(ctx context.Context, stream, filter string, visit func(jetstream.Msg)) error {
+// read stays in the server's count of those to come. A message may be visited more than once, and without its data.
+func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
 			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Minute,
+			HeadersOnly: withoutData,
 		})
 		return err
 	})
@@ -130,9 +131,15 @@ func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID strin
 	})
 }
 
-// ResultIDs calls visit with the rollout id and the round of every result that Results visits.
+// ResultIDs calls visit with the rollout id and the round of every result that the server can read, as Results does.
 func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
-	return b.Results(ctx, sweepID, func(result *busv1.Result) { visit(result.GetRollout().GetId(), result.GetRound()) })
+	err := b.readAll(ctx, resultStream, resultFilter(sweepID), true, func(msg jetstream.Msg) {
+		visit(splitRoundKey(strings.TrimPrefix(msg.Subject(), resultSubject("", 0))))
+	})
+	if err != nil {
+		return fmt.Errorf("list results: %w", err)
+	}
+	return nil
 }
 
 // SweepIDs returns the ids of all stored sweeps, in no order.

@@ -24,6 +24,20 @@ func roundKey(rolloutID string, round int32) string {
 	return rolloutID + "." + strconv.Itoa(int(round))
 }
 
+// splitRoundKey is the inverse of roundKey for a rollout's id of two parts.
+func splitRoundKey(key string) (rolloutID string, round int32) {
+	first := strings.IndexByte(key, '.')
+	last := strings.LastIndexByte(key, '.')
+	if first == last {
+		return key, 0
+	}
+	n, err := strconv.ParseInt(key[last+1:], 10, 32)
+	if err != nil {
+		return key, 0
+	}
+	return key[:last], int32(n)
+}
+
 // round is one that has begun, with the rollouts that it names.
 type round struct {
 	number   int32
