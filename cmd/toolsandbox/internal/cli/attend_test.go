@@ -81,7 +81,7 @@ func deafAddress(t *testing.T) string {
 }
 
 // TestAttendance starts runs whose players cannot play: soon one line says what is missing and what to do, and nothing is played.
-func TestAttendance(t *testing.T) { //nolint:funlen // a table
+func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it sets variables, so that only its rows are parallel
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
 	}
