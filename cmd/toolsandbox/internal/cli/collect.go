@@ -135,7 +135,11 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
-	if err := c.keep(result, c.name(result)); err != nil {
+	switch err := c.keep(result, c.name(result)); status.Code(err) {
+	case codes.OK:
+	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
+		rollout.Damage = err.Error()
+	default:
 		return results.Rollout{}, report.Row{}, err
 	}
 	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()

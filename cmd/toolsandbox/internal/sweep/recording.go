@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 
@@ -130,7 +129,7 @@ func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServi
 		return nil
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, fmt.Errorf("%s: it has not begun", operation)
+		return nil, plain(operation, status.Error(codes.NotFound, "it has not begun"))
 	}
 	if err != nil {
 		return nil, plain(operation, err)
