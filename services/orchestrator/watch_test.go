@@ -18,9 +18,8 @@ func TestWatchIsToldWhatIsToCome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(done, playing, queued int64) {
+	told := func(want *orchestratorv1.SweepProgress) {
 		t.Helper()
-		want := &orchestratorv1.SweepProgress{Total: 3, Done: done, Playing: playing, Queued: queued}
 		for {
 			event, err := stream.Recv()
 			if err != nil {
@@ -31,8 +30,8 @@ func TestWatchIsToldWhatIsToCome(t *testing.T) {
 			}
 		}
 	}
-	told(0, 0, 0)
-	told(0, 0, 3)
+	told(&orchestratorv1.SweepProgress{Total: 3})
+	told(&orchestratorv1.SweepProgress{Total: 3, Queued: 3, Counted: true})
 	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +39,7 @@ func TestWatchIsToldWhatIsToCome(t *testing.T) {
 	if _, err := queue.Fetch(t.Context(), 2, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	told(0, 2, 1)
+	told(&orchestratorv1.SweepProgress{Total: 3, Playing: 2, Queued: 1, Counted: true})
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
-	told(1, 2, 1)
+	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Playing: 2, Queued: 1, Counted: true})
 }
