@@ -3,19 +3,17 @@ package cli
 import (
 	"fmt"
 	"io"
-
-	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
 // damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that this is; nil if none is.
-func (o *runOptions) damage(stderr io.Writer, record *results.Run) error {
+func (o *runOptions) damage(stderr io.Writer, collector *collector) error {
 	n := 0
-	for _, rollout := range record.Rollouts {
-		if rollout.Damage == "" {
+	for _, rollout := range collector.finished {
+		if rollout.rollout.Damage == "" {
 			continue
 		}
 		n++
-		if _, err := fmt.Fprintf(stderr, "damaged: %s: %s\n", rollout.Name, rollout.Damage); err != nil {
+		if _, err := fmt.Fprintf(stderr, "damaged: %s: %s\n", rollout.rollout.Directory, rollout.rollout.Damage); err != nil {
 			return err
 		}
 	}

@@ -260,7 +260,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
-	damage := o.damage(stderr, record)
+	damage := o.damage(stderr, collector)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
