@@ -170,9 +170,7 @@ func TestEachServiceKilled(t *testing.T) {
 	if err := services.Signal(cluster.Orchestrator, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	lease := time.NewTimer(3 * time.Second)
-	defer lease.Stop()
-	<-lease.C
+	pause(3 * time.Second)
 	if err := services.Signal(cluster.Orchestrator, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +178,7 @@ func TestEachServiceKilled(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// TestNATSAwayForLong takes NATS away for longer than any service waits for it, while a plug-in agent plays a remote run.
+// TestNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in agent plays a remote run and the evaluator has logs to score.
 func TestNATSAwayForLong(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
@@ -191,12 +189,14 @@ func TestNATSAwayForLong(t *testing.T) {
 	if !run.progress() {
 		t.Fatalf("the run ended at once\n%s", run.printed.String())
 	}
-	if err := services.Kill(cluster.NATS); err != nil {
+	if err := services.Signal(cluster.Evaluator, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	away := time.NewTimer(33 * time.Second)
-	defer away.Stop()
-	<-away.C
+	pause(2 * time.Second) // rollouts end meanwhile
+	if err := errors.Join(services.Kill(cluster.NATS), services.Signal(cluster.Evaluator, syscall.SIGCONT)); err != nil {
+		t.Fatal(err)
+	}
+	pause(33 * time.Second)
 	if err := services.Start(t.Context(), cluster.NATS); err != nil {
 		t.Fatal(err)
 	}
@@ -228,4 +228,11 @@ func TestClientKilledWhileItCollects(t *testing.T) {
 	}
 	toolsandbox(t, append(append(flags, broken, "--resume"), services.ClientArgs()...)...)
 	equalRuns(t, calm, broken)
+}
+
+// pause waits, while a fault lasts.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
 }

@@ -98,7 +98,11 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	for shard := range b.Shards() {
 		run(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
-				trajectory, err := take(ctx, b, assembler, id, seq, entry)
+				var trajectory *assemble.Trajectory
+				err := judge.persist(ctx, func() (err error) {
+					trajectory, err = take(ctx, b, assembler, id, seq, entry)
+					return err
+				})
 				if errors.Is(err, assemble.ErrLog) || errors.Is(err, bus.ErrDamaged) {
 					// One broken log must not stop the others. Its worker asks for the result.
 					judge.logger.Error("log ignored", "rollout", id, "error", err)
@@ -117,7 +121,7 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	}
 	run(func() error {
 		return b.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
-			return judge.requested(ctx, rollout, round)
+			return judge.persist(ctx, func() error { return judge.requested(ctx, rollout, round) })
 		})
 	})
 	for range cfg.Scorers {
@@ -168,7 +172,7 @@ func decideAll(ctx context.Context, judge *judge, assembler *assemble.Assembler,
 		case <-ctx.Done():
 			return nil
 		case trajectory := <-complete:
-			if err := judge.decide(ctx, trajectory); err != nil {
+			if err := judge.persist(ctx, func() error { return judge.decide(ctx, trajectory) }); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}

@@ -44,6 +44,17 @@ func newJudge(b *bus.Bus, logger *slog.Logger) *judge {
 	return &judge{bus: b, logger: logger, compiled: compiled}
 }
 
+// persist does a task again and again while NATS does not answer, which each time takes as long as the bus waits.
+func (j *judge) persist(ctx context.Context, task func() error) error {
+	for {
+		err := task()
+		if !errors.Is(err, bus.ErrAway) || ctx.Err() != nil {
+			return err
+		}
+		j.logger.Warn("waiting for NATS", "error", err)
+	}
+}
+
 // decide scores a complete trajectory and stores its result unless there is one.
 func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) error {
 	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
