@@ -34,16 +34,19 @@ func guard(path string, before bool, err *error) {
 	}
 }
 
-// view runs a read transaction.
+// view runs a read transaction. Damage is the end of the store.
 func (s *Store) view(f func(tx *bolt.Tx) error) (err error) {
+	defer func() {
+		if errors.As(err, new(*DamageError)) {
+			s.fail(&FatalError{path: s.path, cause: err})
+		}
+	}()
 	defer guard(s.path, debug.SetPanicOnFault(true), &err)
 	return s.db.View(f)
 }
 
 // update runs a write transaction. After damage it stays open: to roll back, bbolt reads the file in a goroutine of its own, where nobody recovers its panic.
-// The store must then not be closed, for that waits for the transaction.
 func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
-	s.stuck = true
 	defer guard(s.path, debug.SetPanicOnFault(true), &err)
 	tx, err := s.db.Begin(true)
 	if err != nil {
@@ -53,12 +56,9 @@ func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
 		return err
 	}
 	if err == nil {
-		err = tx.Commit()
-	} else {
-		err = errors.Join(err, tx.Rollback())
+		return tx.Commit()
 	}
-	s.stuck = false
-	return err
+	return errors.Join(err, tx.Rollback())
 }
 
 // checkFile reads the whole file, if there is one, before bbolt does: to find the free pages, it reads the file in a goroutine of its own too.
@@ -104,6 +104,12 @@ func (s *Store) fail(fatal *FatalError) {
 	if s.fatal.CompareAndSwap(nil, fatal) {
 		s.failed <- fatal
 	}
+}
+
+// damaged says whether the file was found damaged. bbolt may then hold its locks for ever.
+func (s *Store) damaged() bool {
+	fatal := s.fatal.Load()
+	return fatal != nil && errors.As(fatal, new(*DamageError))
 }
 
 // unseal is unseal with the file in its error.

@@ -19,6 +19,8 @@ const (
 	// damages is how many files are damaged, each in another way.
 	damages  = 250
 	sessions = 60
+	// lastIndex ends the names of the values that change as a session goes on.
+	lastIndex = " last index"
 )
 
 // written makes a store of sessions with versions of many sizes, some of them deleted again, and returns its file.
@@ -61,13 +63,13 @@ func contents(s *Store) (all map[string]string, failed error) {
 	var ids []string
 	_, failed = s.List("", "", 0, func(id string, meta []byte, last int32) error {
 		ids = append(ids, id)
-		all[id] = fmt.Sprintf("%q %d", meta, last)
+		all[id], all[id+lastIndex] = string(meta), fmt.Sprint(last)
 		return nil
 	})
 	for _, id := range ids {
 		record, err := s.Load(id)
 		if err == nil {
-			all[id+" record"] = fmt.Sprintf("%q %d", record.Meta, record.LastIndex)
+			all[id+" record"], all[id+" record"+lastIndex] = string(record.Meta), fmt.Sprint(record.LastIndex)
 			for _, v := range record.Versions {
 				all[fmt.Sprint(id, " version ", v.Table, v.Index)] = string(v.Data)
 			}
@@ -156,8 +158,9 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read is as it was. Nothing is a panic
-// or a fault: it is an error, and the store says that it is lost.
+// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read was stored under its key, though a damaged reference may lead to a
+// page that has been freed, with a last index of before and sessions that were deleted, or away from what is stored. Nothing is a panic or a fault: it is an error, and the store says that
+// it is lost.
 func TestDamageWhileOpen(t *testing.T) {
 	file := written(t)
 	random := rand.New(rand.NewPCG(2, 2))
@@ -182,7 +185,7 @@ func TestDamageWhileOpen(t *testing.T) {
 		overwrite(t, path, damaged)
 		got, failed := contents(s)
 		for name, text := range got {
-			if text != want[name] {
+			if was, ok := want[name]; ok && text != was && !strings.HasSuffix(name, lastIndex) {
 				t.Errorf("damage %d: %s: got what was not stored, want it or an error", n, name)
 			}
 		}
@@ -191,11 +194,16 @@ func TestDamageWhileOpen(t *testing.T) {
 			errs[i] = s.Create(context.Background(), fmt.Sprintf("sweep.%d new", i), bytes.Repeat([]byte("x"), 5000), nil, 0)
 		})
 		writes := errors.Join(errs...)
-		if failed != nil || writes != nil {
+		select {
+		case err := <-s.Failed():
 			lost++
-			wantDamage(t, n, <-s.Failed(), path)
+			wantDamage(t, n, err, path)
+		default:
+			if failed != nil && !errors.Is(failed, ErrNotFound) || writes != nil {
+				t.Errorf("damage %d: got %v and %v, want that the store says it is lost", n, failed, writes)
+			}
 		}
-		if err := s.Close(); err != nil && failed == nil && writes == nil {
+		if err := s.Close(); err != nil {
 			t.Errorf("damage %d: Close: got %v, want nil", n, err)
 		}
 	}

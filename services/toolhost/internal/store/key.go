@@ -70,5 +70,8 @@ func setHighest(value []byte, highest int32) { binary.BigEndian.PutUint32(value,
 // highest returns the highest index in a session's value.
 func highest(value []byte) int32 { return int32(binary.BigEndian.Uint32(value)) }
 
+// sessionSuffix is the end of each session's own key, behind its id.
+var sessionSuffix = appendKey(nil, "", kindSession, 0, 0)
+
 // pastSession appends the smallest key that is greater than all keys of a session.
 func pastSession(b []byte, id string) []byte { return append(append(b, id...), 1) }

@@ -163,6 +163,9 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 			if err != nil {
 				return err
 			}
+			if bytes.Compare(k, start) < 0 || !bytes.HasSuffix(k, sessionSuffix) {
+				return &DamageError{path: s.path, cause: fmt.Errorf("key %q, expected a session's own and %q at least", k, start)}
+			}
 			l := listed{id: keyID(k), meta: bytes.Clone(value[lastSize:]), last: highest(value)}
 			sessions = append(sessions, l)
 			start = pastSession(start[:0], l.id)
@@ -170,7 +173,7 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 		return nil
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("list sessions: %w", s.readError(err))
+		return nil, false, fmt.Errorf("list sessions: %w", readError(err))
 	}
 	return sessions, more, nil
 }
@@ -192,16 +195,13 @@ func (s *Store) read(operation, id string, f func(b *bolt.Bucket, value []byte) 
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("%s session %q: %w", operation, id, s.readError(err))
+		return fmt.Errorf("%s session %q: %w", operation, id, readError(err))
 	}
 	return nil
 }
 
-// readError replaces bbolt's error for a closed file. A damaged one is the end of the store.
-func (s *Store) readError(err error) error {
-	if errors.As(err, new(*DamageError)) {
-		s.fail(&FatalError{path: s.path, cause: err})
-	}
+// readError replaces bbolt's error for a closed file.
+func readError(err error) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}

@@ -98,7 +98,6 @@ type Store struct {
 
 	closeOnce sync.Once
 	closeErr  error
-	stuck     bool // a transaction stays open; the committer's until done is closed
 }
 
 // Open opens the store at cfg.Path, making the file if there is none. It reads the whole file, and fails with a *DamageError when anything in it is not what
@@ -193,13 +192,13 @@ func syncDirectory(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Close commits the writes that are queued, waits for running reads and releases the file. Later calls of any method
+// Close commits the writes that are queued, waits for running reads and releases the file, unless it is damaged. Later calls of any method
 // return ErrClosed; later calls of Close return what the first one did.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.stop)
 		<-s.done
-		if s.stuck {
+		if s.damaged() {
 			return
 		}
 		if err := s.db.Close(); err != nil {
