@@ -50,10 +50,10 @@ func damages() []damage {
 		{"nothing", func(*rand.Rand, string) error { return nil }},
 		{"tool host lost", func(_ *rand.Rand, data string) error { return os.RemoveAll(filepath.Join(data, "toolhost")) }},
 	}
-	for _, stream := range []string{"BUS_0", "SNAPSHOT_0", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "REPLY", "RECORDING"} {
-		block := filepath.Join("nats", "jetstream", "$G", "streams", stream, "msgs")
+	for _, stream := range []string{"BUS_*", "BUS_1", "SNAPSHOT_*", "SNAPSHOT_2", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "REPLY", "RECORDING"} {
+		block := filepath.Join("nats", "jetstream", "[$]G", "streams", stream, "msgs")
 		all = append(all,
-			damage{stream + " lost", func(_ *rand.Rand, data string) error { return os.RemoveAll(filepath.Join(data, filepath.Dir(block))) }},
+			damage{stream + " lost", func(_ *rand.Rand, data string) error { return removeAll(filepath.Join(data, filepath.Dir(block))) }},
 			damage{stream + " without its tail", func(random *rand.Rand, data string) error {
 				return change(filepath.Join(data, block), func(raw []byte) []byte { return raw[:random.IntN(len(raw)+1)] })
 			}},
@@ -72,9 +72,18 @@ func damages() []damage {
 	return all
 }
 
-// change rewrites the blocks of a stream, if there are any.
-func change(dir string, rewrite func([]byte) []byte) error {
-	blocks, err := filepath.Glob(filepath.Join(strings.ReplaceAll(dir, "$", "[$]"), "*.blk"))
+// removeAll removes the directories of streams, if there are any.
+func removeAll(pattern string) error {
+	dirs, err := filepath.Glob(pattern)
+	for _, dir := range dirs {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// change rewrites the blocks of streams, if there are any.
+func change(pattern string, rewrite func([]byte) []byte) error {
+	blocks, err := filepath.Glob(filepath.Join(pattern, "*.blk"))
 	for _, block := range blocks {
 		raw, readErr := os.ReadFile(block)
 		err = errors.Join(err, readErr, os.WriteFile(block, rewrite(raw), 0o600))

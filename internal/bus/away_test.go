@@ -19,7 +19,7 @@ import (
 // TestLostStream takes a stream away: what needs it names it and says what to do.
 func TestLostStream(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
-	b := natstest.Open(t, conn, bus.DefaultConfig())
+	b := natstest.Open(t, conn, natstest.OneShard)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)

@@ -44,9 +44,10 @@ type Config struct {
 	Replicas int
 }
 
-// DefaultConfig returns one shard per kind, one replica, retention for ever.
+// DefaultConfig returns four shards per kind, one replica, retention for ever. A stream stores one message
+// after the other, so that a server that syncs each of them needs several streams to be fast.
 func DefaultConfig() Config {
-	return Config{Shards: 1, Replicas: 1}
+	return Config{Shards: 4, Replicas: 1}
 }
 
 // Validate names the first field that is out of range.

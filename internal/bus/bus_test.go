@@ -196,7 +196,7 @@ func TestDocumentsAreStoredAgain(t *testing.T) {
 }
 
 func TestFollowDeliversInOrderWithTraceContext(t *testing.T) {
-	b := natstest.Start(t)
+	b := natstest.Open(t, natstest.Connect(t, t.TempDir()), natstest.OneShard)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	publish := trace.ContextWithSpanContext(t.Context(), span)
 	var last bus.Position

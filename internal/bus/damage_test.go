@@ -39,7 +39,7 @@ func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 // TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream and the sequence, and it can be opened anew.
 func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in three ways
 	conn := natstest.Connect(t, t.TempDir())
-	b := natstest.Open(t, conn, bus.DefaultConfig())
+	b := natstest.Open(t, conn, natstest.OneShard)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func marshal(t *testing.T, message proto.Message) []byte {
 // TestDamagedSetup replaces a setup by another one under its digest: it is not used, and putting it again mends it.
 func TestDamagedSetup(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
-	b := natstest.Open(t, conn, bus.DefaultConfig())
+	b := natstest.Open(t, conn, natstest.OneShard)
 	digest, err := b.PutSetup(t.Context(), &setupv1.Setup{Name: "right"})
 	if err != nil {
 		t.Fatal(err)
@@ -131,14 +131,14 @@ func TestDamagedSetup(t *testing.T) {
 	if err := conn.Publish("setup."+digest, marshal(t, &setupv1.Setup{Name: "wrong"})); err != nil {
 		t.Fatal(err)
 	}
-	other := natstest.Open(t, conn, bus.DefaultConfig()) // the first one remembers the setup
+	other := natstest.Open(t, conn, natstest.OneShard) // the first one remembers the setup
 	if setup, err := other.Setup(t.Context(), digest); !errors.Is(err, bus.ErrNotFound) || !strings.Contains(err.Error(), "stream SETUP, sequence 2") {
 		t.Fatalf("Setup: got %v and %v, want an error that names what has other content", setup, err)
 	}
 	if _, err := other.PutSetup(t.Context(), &setupv1.Setup{Name: "right"}); err != nil {
 		t.Fatal(err)
 	}
-	third := natstest.Open(t, conn, bus.DefaultConfig())
+	third := natstest.Open(t, conn, natstest.OneShard)
 	if setup, err := third.Setup(t.Context(), digest); err != nil || setup.GetName() != "right" {
 		t.Errorf("Setup: got %v and %v, want the right one", setup, err)
 	}

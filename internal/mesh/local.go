@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -127,6 +128,10 @@ func StartNATS(cfg NATSConfig) (*NATS, error) {
 			return nil, fmt.Errorf("NATS: listen on %s: %w", cfg.Listen, err)
 		}
 		options.Host, options.Port = host, port
+	}
+	if options.SyncAlways {
+		// A goroutine that syncs gives its processor away and has to wait for one when it is done.
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
 	}
 	srv, err := server.NewServer(options)
 	if err != nil {

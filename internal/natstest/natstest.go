@@ -15,6 +15,9 @@ import (
 
 const readyTimeout = 30 * time.Second
 
+// OneShard configures a bus whose streams a test can name.
+var OneShard = bus.Config{Shards: 1, Replicas: 1}
+
 // Start returns a bus with default streams on a server of its own, without a network port. Both end with the test.
 func Start(tb testing.TB) *bus.Bus {
 	tb.Helper()

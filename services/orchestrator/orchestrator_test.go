@@ -29,6 +29,15 @@ func (talker) Respond(_ context.Context, req *agentgwv1.RespondRequest) (*agentg
 	}}, nil
 }
 
+// judge gives a rollout that has ended a result.
+func (i *installation) judge(ctx context.Context, id string, _ uint64, entry *busv1.LogEntry) error {
+	if entry.GetEnd() == nil {
+		return nil
+	}
+	_, err := i.Bus().PublishResult(ctx, &busv1.Result{Rollout: &busv1.Rollout{Id: id}, End: entry.GetEnd()})
+	return err
+}
+
 // TestRun plays a sweep over real connections, with a judge that gives every rollout that has ended a result.
 func TestRun(t *testing.T) {
 	i := install(t)
@@ -38,18 +47,13 @@ func TestRun(t *testing.T) {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
-	i.tasks.Go(func() {
-		err := i.Bus().FollowLog(i.ctx, 0, func(ctx context.Context, id string, _ uint64, entry *busv1.LogEntry) error {
-			if entry.GetEnd() == nil {
-				return nil
+	for shard := range i.Bus().Shards() {
+		i.tasks.Go(func() {
+			if err := i.Bus().FollowLog(i.ctx, shard, i.judge); err != nil {
+				t.Errorf("judge: got %v, want nil", err)
 			}
-			_, err := i.Bus().PublishResult(ctx, &busv1.Result{Rollout: &busv1.Rollout{Id: id}, End: entry.GetEnd()})
-			return err
 		})
-		if err != nil {
-			t.Errorf("judge: got %v, want nil", err)
-		}
-	})
+	}
 	sweep := spec("one", "two")
 	sweep.Trials = 2
 	i.create(t, "s", sweep)

@@ -127,7 +127,7 @@ func TestExpiredSetup(t *testing.T) {
 	s.began(t, "s.0")
 	s.expire(t, "SETUP", "setup."+s.digest, 0)
 	fresh := *s
-	fresh.Bus = natstest.Open(t, s.js.Conn(), bus.DefaultConfig()) // the other one remembers setups
+	fresh.Bus = natstest.Open(t, s.js.Conn(), natstest.OneShard) // the other one remembers setups
 	run(t.Context(), t, fresh.worker(t, func(c *Config) { c.Attempts = 1 }, nil))
 	for _, id := range []string{"s.0", "s.1"} {
 		s.again(t, id, 0)

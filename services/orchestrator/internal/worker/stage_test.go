@@ -61,7 +61,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{Bus: natstest.Open(t, conn, bus.DefaultConfig()), js: js, gateway: &gateway{}, host: &host{}}
+	s := &stage{Bus: natstest.Open(t, conn, natstest.OneShard), js: js, gateway: &gateway{}, host: &host{}}
 	t.Cleanup(func() {
 		if len(s.gateway.wrong) > 0 {
 			t.Errorf("turns that were called fresh and had been asked for before: %v", s.gateway.wrong)
