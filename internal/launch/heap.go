@@ -28,7 +28,8 @@ const liveHeap = "/gc/heap/live:bytes"
 // GOMEMLIMIT in the environment says another. GOGC follows the heap in use, unless GOGC in the environment says another.
 func Heap(env func(string) (string, bool)) error {
 	if _, set := env("GOGC"); !set {
-		runtime.SetFinalizer(&cycle{growth: debug.SetGCPercent(maxGrowth)}, (*cycle).end)
+		debug.SetGCPercent(maxGrowth)
+		runtime.SetFinalizer(&cycle{growth: maxGrowth, live: []metrics.Sample{{Name: liveHeap}}}, (*cycle).end)
 	}
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
 		return Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
@@ -36,14 +37,17 @@ func Heap(env func(string) (string, bool)) error {
 	return nil
 }
 
-// cycle is garbage from the start: its finalizer runs once after each collection.
-type cycle struct{ growth int }
+// cycle is garbage from the start: its finalizer runs once after each collection. It has a pointer, since the runtime puts small objects without any into one block
+// with others, which may keep it.
+type cycle struct {
+	growth int
+	live   []metrics.Sample
+}
 
 // end sets GOGC for the next cycle.
 func (c *cycle) end() {
-	sample := []metrics.Sample{{Name: liveHeap}}
-	metrics.Read(sample)
-	next := growth(sample[0].Value.Uint64())
+	metrics.Read(c.live)
+	next := growth(c.live[0].Value.Uint64())
 	if change := next - c.growth; 100*max(change, -change) > retuned*c.growth {
 		debug.SetGCPercent(next)
 		c.growth = next
