@@ -25,9 +25,9 @@ type Trajectory struct {
 type cells map[string]json.RawMessage
 
 // ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's directory. Numbers that
-// JSON lacks were written as null and stay null. The error wraps fs.ErrNotExist if there is no such rollout, ErrName if the name cannot be that of
-// one, and ErrDamaged if the file is no trajectory.
-func ReadTrajectory(dir, name string) (*Trajectory, error) {
+// JSON lacks were written as null and stay null. digest is what WriteTrajectory returned, or empty if that is not known. The error wraps fs.ErrNotExist if there
+// is no such rollout, ErrName if the name cannot be that of one, and ErrDamaged if the file is no trajectory or has another digest.
+func ReadTrajectory(dir, name, digest string) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
@@ -35,7 +35,7 @@ func ReadTrajectory(dir, name string) (*Trajectory, error) {
 		Tables map[string][]cells `json:"_dbs"`
 	}
 	file := filepath.Join(TrajectoriesDirectory, name, ContextFile)
-	if err := readFile(dir, file, &context); err != nil {
+	if err := readFile(dir, file, digest, &context); err != nil {
 		return nil, err
 	}
 	trajectory := &Trajectory{}

@@ -18,10 +18,14 @@ import (
 func TestReadTrajectory(t *testing.T) {
 	dir, r := t.TempDir(), sampleRollout()
 	r.Tables = append(r.Tables, &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_MESSAGING, Index: 3})
-	if err := WriteTrajectory(dir, r); err != nil {
+	digest, err := WriteTrajectory(dir, r)
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadTrajectory(dir, r.Directory)
+	if _, err := ReadTrajectory(dir, r.Directory, strings.Repeat("0", 64)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("with another digest: got %v, want %v", err, ErrDamaged)
+	}
+	got, err := ReadTrajectory(dir, r.Directory, digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +50,7 @@ func TestReadTrajectoryVectors(t *testing.T) {
 		r := loadVector(t, vector, scenarios)
 		dir := t.TempDir()
 		place(t, dir, folder.Name(), read(t, vector, ContextFile))
-		got, err := ReadTrajectory(dir, folder.Name())
+		got, err := ReadTrajectory(dir, folder.Name(), "")
 		if err != nil {
 			t.Error(err)
 			continue
@@ -72,7 +76,7 @@ func place(t *testing.T, dir, name, content string) {
 func TestReadTrajectoryErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]error{"nobody": fs.ErrNotExist, "": ErrName, "..": ErrName, "a/b": ErrName, `a\b`: ErrName} {
-		if _, err := ReadTrajectory(dir, name); !errors.Is(err, want) {
+		if _, err := ReadTrajectory(dir, name, ""); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
 	}
@@ -88,7 +92,7 @@ func TestReadTrajectoryErrors(t *testing.T) {
 		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
 	} {
 		place(t, dir, "x", test.content)
-		if got, err := ReadTrajectory(dir, "x"); err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := ReadTrajectory(dir, "x", ""); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
 		}
 	}
@@ -100,7 +104,7 @@ func FuzzReadTrajectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
 		place(t, dir, "x", content)
-		if got, err := ReadTrajectory(dir, "x"); (got == nil) == (err == nil) {
+		if got, err := ReadTrajectory(dir, "x", ""); (got == nil) == (err == nil) {
 			t.Errorf("%q: got %v and %v, want one of them", content, got, err)
 		}
 	})

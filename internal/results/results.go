@@ -6,6 +6,7 @@
 package results
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,6 +58,8 @@ type Rollout struct {
 	Directory string
 	// Damage says why the trajectory cannot be read, empty if it can.
 	Damage string
+	// Digest is what WriteTrajectory returned.
+	Digest string
 }
 
 // directory returns the rollout's directory name.
@@ -98,12 +101,12 @@ func plain(name string) string {
 }
 
 // WriteTrajectory writes the files of one rollout into its directory below dir, which is the run's directory, and makes
-// the directories that are missing. A rollout that failed has no conversation.json. The error is ErrName if the
-// rollout's directory name is not a plain one, else that of the file system.
-func WriteTrajectory(dir string, r Rollout) error {
+// the directories that are missing. A rollout that failed has no conversation.json. digest is the hex SHA-256 of
+// execution_context.json. The error is ErrName if the rollout's directory name is not a plain one, else that of the file system.
+func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	name := r.directory()
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
-		return fmt.Errorf("write trajectory %q: %w", name, ErrName)
+		return "", fmt.Errorf("write trajectory %q: %w", name, ErrName)
 	}
 	files := []struct {
 		name  string
@@ -118,19 +121,24 @@ func WriteTrajectory(dir string, r Rollout) error {
 	}
 	target := filepath.Join(dir, TrajectoriesDirectory, name)
 	if err := os.MkdirAll(target, 0o755); err != nil {
-		return fmt.Errorf("write trajectory: %w", err)
+		return "", fmt.Errorf("write trajectory: %w", err)
 	}
 	for _, file := range files {
 		data, err := file.write()
-		if err != nil {
-			return fmt.Errorf("write trajectory %s: %w", name, err)
+		if err == nil {
+			err = writeFile(filepath.Join(target, file.name), data, false)
 		}
-		if err := writeFile(filepath.Join(target, file.name), data, false); err != nil {
-			return fmt.Errorf("write trajectory %s: %w", name, err)
+		if err != nil {
+			return "", fmt.Errorf("write trajectory %s: %w", name, err)
+		}
+		if file.name == ContextFile {
+			digest = digestOf(data)
 		}
 	}
-	return nil
+	return digest, nil
 }
+
+func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // WriteSummary writes the summary of a run into its directory, which is made if it is missing. When the summary is there, all that was written before it is on disk:
 // a run whose machine fails without one can go on and writes everything again.
@@ -151,11 +159,14 @@ func WriteSummary(dir string, summary *Summary) error {
 	return nil
 }
 
-// readFile reads a JSON file of a run. The error wraps ErrDamaged if it cannot be decoded.
-func readFile(dir, name string, into any) error {
+// readFile reads a JSON file of a run, with this digest unless that is empty. The error wraps ErrDamaged if it has another or cannot be decoded.
+func readFile(dir, name, digest string, into any) error {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Errorf("read results: %w", err)
+	}
+	if got := digestOf(data); digest != "" && got != digest {
+		return damaged(dir, name, fmt.Errorf("its SHA-256 is %.12s, %s says %.12s", got, RunFile, digest))
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return damaged(dir, name, err)

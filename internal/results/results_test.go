@@ -90,7 +90,7 @@ func sampleRollout() Rollout {
 
 func TestGolden(t *testing.T) {
 	out, r := t.TempDir(), sampleRollout()
-	if err := WriteTrajectory(out, r); err != nil {
+	if _, err := WriteTrajectory(out, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteSummary(out, Summarize([]Rollout{r})); err != nil {
@@ -231,7 +231,7 @@ func TestDirectoryNames(t *testing.T) {
 	for _, name := range []string{".", "..", "a/b", `a\b`, "/a", "../a"} {
 		r := sampleRollout()
 		r.Directory = name
-		if err := WriteTrajectory(t.TempDir(), r); !errors.Is(err, ErrName) {
+		if _, err := WriteTrajectory(t.TempDir(), r); !errors.Is(err, ErrName) {
 			t.Errorf("%q: got %v, want %v", name, err, ErrName)
 		}
 	}

@@ -32,7 +32,7 @@ func TestVectors(t *testing.T) {
 			r := loadVector(t, dir, scenarios)
 			rollouts[folder.Name()] = r
 			out := t.TempDir()
-			if err := WriteTrajectory(out, r); err != nil {
+			if _, err := WriteTrajectory(out, r); err != nil {
 				t.Fatal(err)
 			}
 			if err := WriteSummary(out, Summarize([]Rollout{r})); err != nil {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -103,6 +104,15 @@ func (r *Run) Damaged() []string {
 	return ids
 }
 
+// Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
+func (r *Run) Digests() map[string]string {
+	digests := make(map[string]string, len(r.Rollouts))
+	for _, rollout := range r.Rollouts {
+		digests[rollout.Name] = rollout.ContextSHA256
+	}
+	return digests
+}
+
 // Outcome is what is known of a rollout beside its score.
 type Outcome struct {
 	// Name is that in the summary, and ID is the orchestrator's.
@@ -115,6 +125,10 @@ type Outcome struct {
 	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user (the simulated one) or internal. A failure that is
 	// scored is the agent's own.
 	FailureClass string `json:"failure_class,omitempty"`
+	// ContextSHA256 is the hex digest of its execution_context.json.
+	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
+	// LogDigest is the hex digest of the log that its score was made from.
+	LogDigest string `json:"log_digest,omitempty"`
 	// Damage says why its trajectory cannot be read any more; then the files are those that were written before, if any.
 	Damage string `json:"damage,omitempty"`
 	// UserFlags say where a simulated user broke its contract.
@@ -168,7 +182,7 @@ func outcome(r Rollout) Outcome {
 	o := Outcome{
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
-		Damage: r.Damage,
+		Damage: r.Damage, ContextSHA256: r.Digest, LogDigest: hex.EncodeToString(r.Result.GetLogDigest()),
 		Scored: Scored(r.Result), UserFlags: userFlags(r.Flags), Usage: usage(r.Usage),
 	}
 	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
@@ -180,7 +194,7 @@ func outcome(r Rollout) Outcome {
 // ReadRun reads RunFile from a run's directory. The error wraps fs.ErrNotExist if there is none and ErrDamaged if it does not say what was run.
 func ReadRun(dir string) (*Run, error) {
 	run := &Run{}
-	if err := readFile(dir, RunFile, run); err != nil {
+	if err := readFile(dir, RunFile, "", run); err != nil {
 		return nil, err
 	}
 	if run.SweepID == "" || run.SpecDigest == "" {

@@ -287,7 +287,7 @@ func traceback(end *busv1.End) string {
 // ErrDamaged if the file is no summary.
 func ReadSummary(dir string) (*Summary, error) {
 	summary := &Summary{}
-	if err := readFile(dir, SummaryFile, summary); err != nil {
+	if err := readFile(dir, SummaryFile, "", summary); err != nil {
 		return nil, err
 	}
 	if summary.Scenarios == nil {

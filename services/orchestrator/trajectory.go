@@ -64,6 +64,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Flags:            state.Flags(),
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,
+		SessionDigest:    state.SessionDigest(),
 	}, nil
 }
 

@@ -132,7 +132,7 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Usage:     trajectory.GetUsage(),
 		Directory: c.name(result),
 	}
-	if err := results.WriteTrajectory(c.directory.path, rollout); err != nil {
+	if rollout.Digest, err = results.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return results.Rollout{}, report.Row{}, err
 	}
 	switch err := c.keep(result, c.name(result)); status.Code(err) {

@@ -62,7 +62,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return launch.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.from(), played(entry.Name, scenarios))
 	}
-	trajectory, err := results.ReadTrajectory(dir, entry.Name)
+	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name])
 	if err != nil {
 		return advised(dir, err)
 	}

@@ -25,6 +25,7 @@ type judge struct {
 	catalogue catalogue
 	engine    engine.Config
 	network   *pflag.FlagSet
+	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
 }
 
 func newJudge() *judge {
@@ -39,7 +40,7 @@ func (j *judge) register(flags *pflag.FlagSet) {
 	flags.AddFlagSet(j.network)
 }
 
-// load reads the environment, the summary of the run in dir and the scenarios by name.
+// load reads the environment, the record and the summary of the run in dir and the scenarios by name.
 func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scenario, error) {
 	// Only these: --scenario-dir means something else where the environment is usually set, in run.
 	if err := launch.Environment(j.network, os.LookupEnv); err != nil {
@@ -53,6 +54,13 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 		return nil, nil, launch.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
 	if err != nil {
+		return nil, nil, advised(dir, err)
+	}
+	run, err := results.ReadRun(dir)
+	switch {
+	case err == nil:
+		j.digests = run.Digests()
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, advised(dir, err)
 	}
 	scenarios, err := j.catalogue.everything()

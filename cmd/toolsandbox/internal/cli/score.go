@@ -61,7 +61,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
 	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, chosen)
 	}); err != nil {
@@ -126,6 +126,7 @@ func choose(dir string, patterns []string, summary *results.Summary, scenarios m
 type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
+	digests   map[string]string
 	// entries are those of the summary, replaced as they are scored.
 	entries []results.ScenarioResult
 	outcome *report.Rescore
@@ -151,7 +152,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := results.ReadTrajectory(r.dir, entry.Name)
+	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name])
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil

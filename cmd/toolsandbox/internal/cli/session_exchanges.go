@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
@@ -20,8 +19,7 @@ the rollout's conversation.`,
 		Example: "  toolsandbox session exchanges turn_off_wifi --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			services := []mesh.Service{mesh.ToolHost, mesh.Orchestrator}
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), services, func(ctx context.Context, client *session.Client) error {
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := client.Find(ctx, args[0])
 				if err != nil {
 					return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 )
 
 func newSessionFork(from *place) *cobra.Command {
@@ -26,8 +25,8 @@ happens in one from then on is not seen in the other. Repeating the command is n
 			if !cmd.Flags().Changed("at") {
 				return launch.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", shellWord(args[0]))
 			}
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
-				found, err := client.Find(ctx, args[0])
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
+				found, err := verified(ctx, client, args[0])
 				if err != nil {
 					return err
 				}
@@ -64,8 +63,7 @@ exit code is 1 if anything differs, and the first difference is printed.`,
 					return launch.Usage("--to: %d given, expected a message, 0 or more", to)
 				}
 			}
-			services := []mesh.Service{mesh.ToolHost, mesh.Orchestrator}
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), services, func(ctx context.Context, client *session.Client) error {
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := client.Find(ctx, args[0])
 				if err != nil {
 					return err

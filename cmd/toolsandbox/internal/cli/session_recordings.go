@@ -18,8 +18,8 @@ counts. Comments say which requests failed.`,
 		Example: "  toolsandbox session recordings weather_tomorrow --out out > recordings.yaml",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
-				found, err := client.Find(ctx, args[0])
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
+				found, err := verified(ctx, client, args[0])
 				if err != nil {
 					return err
 				}

@@ -8,11 +8,25 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// onlyToolHost is the one service that reading and forking need.
-var onlyToolHost = []mesh.Service{mesh.ToolHost}
+var (
+	// onlyToolHost is the one service that listing and deleting sessions need.
+	onlyToolHost = []mesh.Service{mesh.ToolHost}
+	// withLogs are the services that know sessions and the logs of their rollouts.
+	withLogs = []mesh.Service{mesh.ToolHost, mesh.Orchestrator}
+)
+
+// verified finds a session and compares it with its rollout's log.
+func verified(ctx context.Context, client *session.Client, name string) (*toolhostv1.Session, error) {
+	found, err := client.Find(ctx, name)
+	if err == nil {
+		err = client.Verify(ctx, found)
+	}
+	return found, err
+}
 
 func newSessionList(from *place) *cobra.Command {
 	var prefix string
@@ -58,8 +72,8 @@ func newSessionShow(from *place) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
-				found, err := client.Find(ctx, args[0])
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
+				found, err := verified(ctx, client, args[0])
 				if err != nil {
 					return err
 				}
@@ -102,7 +116,7 @@ changed, cell by cell. Rows are matched by the column that names them.`,
 			if err != nil {
 				return err
 			}
-			return from.use(cmd.Context(), cmd.ErrOrStderr(), onlyToolHost, func(ctx context.Context, client *session.Client) error {
+			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				changes, err := compare(ctx, client, args, names)
 				if err != nil {
 					return err
@@ -118,7 +132,7 @@ changed, cell by cell. Rows are matched by the column that names them.`,
 
 // compare reads the tables at both messages; args are ID, FROM and TO.
 func compare(ctx context.Context, client *session.Client, args []string, names []worldv1.TableName) (*session.Changes, error) {
-	found, err := client.Find(ctx, args[0])
+	found, err := verified(ctx, client, args[0])
 	if err != nil {
 		return nil, err
 	}

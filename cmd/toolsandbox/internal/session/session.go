@@ -3,6 +3,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -130,6 +132,27 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	default:
 		return nil, ambiguous(name, found)
 	}
+}
+
+// Verify checks that a session is what the log of its rollout says, if that has ended. What is no rollout's has no log.
+func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error {
+	trajectory, err := c.trajectory(ctx, session.GetId())
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch trajectory.GetEnd().GetReason() {
+	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT, busv1.EndReason_END_REASON_MODEL_FAILURE:
+	default: // a call may have been executed and not written
+		return nil
+	}
+	if got, want := session.GetDigest(), trajectory.GetSessionDigest(); !bytes.Equal(got, want) {
+		return fmt.Errorf("session %s is not what its rollout left: its digest is %.8x, by the log it is %.8x: the tool host's directory was replaced or is of an earlier time",
+			session.GetId(), got, want)
+	}
+	return nil
 }
 
 func unknown(name string, known []string) error {

@@ -99,9 +99,9 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 	entries := []*busv1.LogEntry{{Start: &busv1.Start{
 		Rollout: &busv1.Rollout{Id: id, Scenario: "switches", SetupDigest: digest}, Messages: slices.Clone(messages), MaxMessages: 20,
 	}}}
-	said := func(turn []*worldv1.Message) {
+	said := func(turn []*worldv1.Message, digest []byte) {
 		messages = append(messages, turn...)
-		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: turn}})
+		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: turn, SessionDigest: digest}})
 	}
 	for _, sources := range turns {
 		var calls []*worldv1.Message
@@ -110,7 +110,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 				Index: int32(len(messages) + i), Sender: agent, Recipient: environment, Content: proto.String(source), ConversationActive: proto.Bool(true),
 			})
 		}
-		said(calls)
+		said(calls, nil)
 		outcome, err := s.toolHost(id).Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: int32(len(messages)), Calls: calls})
 		if err != nil {
 			t.Fatal(err)
@@ -118,8 +118,9 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 		for _, answer := range outcome.GetAnswers() {
 			change(answer)
 		}
-		said(outcome.GetAnswers())
+		said(outcome.GetAnswers(), outcome.GetSessionDigest())
 	}
+	entries = append(entries, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}})
 	var last bus.Position
 	for _, entry := range entries {
 		if last, err = s.mesh.Bus().Append(s.ctx, id, entry, last); err != nil {
@@ -160,6 +161,30 @@ func (s *stage) ids(t *testing.T) string {
 		ids = append(ids, session.GetId())
 	}
 	return strings.Join(ids, " ")
+}
+
+// TestVerify executes another call in a session whose rollout has ended: it is not what the log says any more. A fork has no log.
+func TestVerify(t *testing.T) {
+	s := newStage(t)
+	s.play(t, "s.0", unchanged, turns()...)
+	if _, err := s.Fork(s.ctx, s.session(t, "s.0"), 4, "fork"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"s.0", "fork"} {
+		if err := s.Verify(s.ctx, s.session(t, id)); err != nil {
+			t.Errorf("Verify %s: got %v, want nil", id, err)
+		}
+	}
+	index := s.session(t, "s.0").GetLastIndex() + 2
+	call := &worldv1.Message{
+		Index: index - 1, Sender: agent, Recipient: environment, Content: proto.String("print(set_wifi_status(on=True))"), ConversationActive: proto.Bool(true),
+	}
+	if _, err := s.toolHost("s.0").Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: "s.0", Index: index, Calls: []*worldv1.Message{call}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Verify(s.ctx, s.session(t, "s.0")); err == nil || !strings.Contains(err.Error(), "session s.0 is not what its rollout left") {
+		t.Errorf("Verify a session that went on: got %v, want that it is not what its rollout left", err)
+	}
 }
 
 func TestReplay(t *testing.T) {

@@ -802,7 +802,9 @@ type GetTrajectoryResponse struct {
 	// What the turns of models cost, in order.
 	Usage []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
 	// LogEntry.digest of the last entry of its log.
-	LogDigest     []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
+	LogDigest []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
+	// The digest that its session has by its log, as in ExecuteResponse.session_digest.
+	SessionDigest []byte `protobuf:"bytes,11,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -903,6 +905,13 @@ func (x *GetTrajectoryResponse) GetUsage() []*v13.TurnUsage {
 func (x *GetTrajectoryResponse) GetLogDigest() []byte {
 	if x != nil {
 		return x.LogDigest
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetSessionDigest() []byte {
+	if x != nil {
+		return x.SessionDigest
 	}
 	return nil
 }
@@ -1467,7 +1476,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x82\x04\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xa9\x04\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1480,7 +1489,8 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12\x1d\n" +
 	"\n" +
 	"log_digest\x18\n" +
-	" \x01(\fR\tlogDigest\"\xf5\x01\n" +
+	" \x01(\fR\tlogDigest\x12%\n" +
+	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\"\xf5\x01\n" +
 	"\fRecordedItem\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x125\n" +
 	"\x05reply\x18\x02 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyH\x00R\x05reply\x12>\n" +
