@@ -13,23 +13,27 @@ const (
 	// a second later than at 400.
 	maxGrowth = 400
 	// minGrowth is the GOGC of a large heap.
-	minGrowth = 50
-	// headroom is what may be allocated between two collections, in bytes, where neither maxGrowth nor minGrowth counts: GOGC falls from 400 at 128 MiB in use
-	// to 50 at 1 GiB.
-	headroom = 512 << 20
+	minGrowth = 10
+	// minHeadroom and maxHeadroom bound what may be allocated between two collections, in bytes, where neither maxGrowth nor minGrowth counts.
+	minHeadroom, maxHeadroom = 64 << 20, 512 << 20
+	// scanHeadroom is that headroom as a multiple of what a collection has to scan, which is what it costs: buffers of messages cost nothing.
+	scanHeadroom = 8
 	// retuned is the change of GOGC, in percent of itself, below which it stays: setting it stops the process for a moment.
 	retuned = 10
 )
 
-// liveHeap is the runtime's name for what the last collection found in use.
-const liveHeap = "/gc/heap/live:bytes"
+// The runtime's names for what the last collection found in use, and for what the next one has to scan.
+const (
+	liveHeap = "/gc/heap/live:bytes"
+	scanHeap = "/gc/scan/heap:bytes"
+)
 
 // Heap bounds the memory of this process. The garbage collector's soft limit becomes nine tenths of what the cgroup or, without one, the machine has, unless
 // GOMEMLIMIT in the environment says another. GOGC follows the heap in use, unless GOGC in the environment says another.
 func Heap(env func(string) (string, bool)) error {
 	if _, set := env("GOGC"); !set {
 		debug.SetGCPercent(maxGrowth)
-		runtime.SetFinalizer(&cycle{growth: maxGrowth, live: []metrics.Sample{{Name: liveHeap}}}, (*cycle).end)
+		runtime.SetFinalizer(&cycle{growth: maxGrowth, heap: []metrics.Sample{{Name: liveHeap}, {Name: scanHeap}}}, (*cycle).end)
 	}
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
 		return Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
@@ -41,13 +45,13 @@ func Heap(env func(string) (string, bool)) error {
 // with others, which may keep it.
 type cycle struct {
 	growth int
-	live   []metrics.Sample
+	heap   []metrics.Sample
 }
 
 // end sets GOGC for the next cycle.
 func (c *cycle) end() {
-	metrics.Read(c.live)
-	next := growth(c.live[0].Value.Uint64())
+	metrics.Read(c.heap)
+	next := growth(c.heap[0].Value.Uint64(), c.heap[1].Value.Uint64())
 	if change := next - c.growth; 100*max(change, -change) > retuned*c.growth {
 		debug.SetGCPercent(next)
 		c.growth = next
@@ -55,7 +59,8 @@ func (c *cycle) end() {
 	runtime.SetFinalizer(c, (*cycle).end)
 }
 
-// growth returns GOGC for a heap with so many bytes in use.
-func growth(live uint64) int {
+// growth returns GOGC for a heap with so many bytes in use and to scan.
+func growth(live, scan uint64) int {
+	headroom := min(max(scanHeadroom*scan, minHeadroom), maxHeadroom)
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }

@@ -45,7 +45,7 @@ func TestHeapFollowsItsSize(t *testing.T) {
 	if err := Heap(unset); err != nil {
 		t.Fatal(err)
 	}
-	small, kept := collected(t, func(percent int) bool { return percent == maxGrowth }), make([]byte, 2*headroom)
+	small, kept := collected(t, func(percent int) bool { return percent == maxGrowth }), make([]byte, 2*maxHeadroom)
 	large := collected(t, func(percent int) bool { return percent < maxGrowth/2 })
 	runtime.KeepAlive(kept)
 	again := collected(t, func(percent int) bool { return percent == maxGrowth })
@@ -70,13 +70,19 @@ func collected(t *testing.T, wanted func(percent int) bool) int {
 
 func TestGrowth(t *testing.T) {
 	for _, test := range []struct {
-		live uint64
-		want int
+		live, scan uint64
+		want       int
 	}{
-		{0, maxGrowth}, {1 << 20, maxGrowth}, {128 << 20, maxGrowth}, {256 << 20, 200}, {512 << 20, 100}, {1 << 30, minGrowth}, {math.MaxUint64, minGrowth},
+		{0, 0, maxGrowth},
+		{16 << 20, 8 << 20, maxGrowth},
+		{128 << 20, 64 << 20, maxGrowth},
+		{512 << 20, 16 << 20, 25},
+		{512 << 20, 64 << 20, 100},
+		{1 << 30, 1 << 30, 50},
+		{1 << 40, 1 << 30, minGrowth},
 	} {
-		if got := growth(test.live); got != test.want {
-			t.Errorf("growth(%d): got %d, want %d", test.live, got, test.want)
+		if got := growth(test.live, test.scan); got != test.want {
+			t.Errorf("growth(%d, %d): got %d, want %d", test.live, test.scan, got, test.want)
 		}
 	}
 }
