@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -49,7 +50,7 @@ func IsBase(s *scenariov1.Scenario) bool {
 }
 
 // Variants returns the eight variants of a base scenario in the order of AllVariants, the scenario itself first; of any
-// other scenario itself alone. The scenario is not changed, and the variants share nothing that may be changed.
+// other scenario itself alone. The variants share all but their names, augmentations and categories: change none of them.
 func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 	if !IsBase(s) {
 		return []*scenariov1.Scenario{s}
@@ -63,26 +64,45 @@ func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 
 // of returns this variant of a base scenario.
 func (v Variant) of(s *scenariov1.Scenario) *scenariov1.Scenario {
-	made := proto.CloneOf(s)
-	setup := made.GetSetup()
-	setup.Name += v.Suffix
-	if setup.GetTools() == nil {
-		setup.Tools = &setupv1.ToolSelection{}
-	}
-	setup.Tools.Augmentations = v.Augmentations
-	setup.Categories = slices.DeleteFunc(setup.GetCategories(), func(name string) bool { return name == noDistractionTools })
-	setup.Categories = append(setup.GetCategories(), AugmentationCategories(v.Augmentations)...)
+	made := shallow(s)
+	made.Setup = shallow(s.GetSetup())
+	made.Setup.Name += v.Suffix
+	made.Setup.Tools = shallow(s.GetSetup().GetTools())
+	made.Setup.Tools.Augmentations = v.Augmentations
+	written := func(name string) bool { return name == noDistractionTools }
+	made.Setup.Categories = append(slices.DeleteFunc(slices.Clone(s.GetSetup().GetCategories()), written), AugmentationCategories(v.Augmentations)...)
 	return made
+}
+
+// shallow copies a message but not what it refers to; a missing one becomes an empty one.
+func shallow[M proto.Message](m M) M {
+	made := m.ProtoReflect().New()
+	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		made.Set(field, value)
+		return true
+	})
+	return made.Interface().(M)
 }
 
 // Expanded is a scenario of an expanded catalogue.
 type Expanded struct {
-	// Scenario is what is played.
-	Scenario *scenariov1.Scenario
+	// Name is the scenario's: Base + Suffix.
+	Name string
 	// Base is the name of the base scenario, or the scenario's own name if it is none's variant.
 	Base string
-	// Suffix is that of the variant; Scenario is called Base + Suffix.
+	// Suffix is that of the variant.
 	Suffix string
+
+	from          *scenariov1.Scenario
+	augmentations []setupv1.Augmentation // those that make it of from; nil if it is from
+}
+
+// Scenario returns what is played. It is made when it is asked for, since most variants never are; see Variants for what it shares.
+func (e *Expanded) Scenario() *scenariov1.Scenario {
+	if e.augmentations == nil {
+		return e.from
+	}
+	return Variant{e.Suffix, e.augmentations}.of(e.from)
 }
 
 // Expand returns every variant of every scenario, sorted by name. A scenario of the catalogue that is called as a variant
@@ -92,31 +112,30 @@ func Expand(scenarios []*scenariov1.Scenario) []Expanded {
 	for _, s := range scenarios {
 		own[s.GetSetup().GetName()] = s
 	}
-	var out []Expanded
-	taken := make(map[string]bool)
+	variants := AllVariants()
+	out := make([]Expanded, 0, len(variants)*len(scenarios))
+	taken := make(map[string]bool, cap(out))
 	for _, s := range scenarios {
 		if !IsBase(s) {
 			continue
 		}
 		base := s.GetSetup().GetName()
-		for _, v := range AllVariants() {
-			made := own[base+v.Suffix]
-			if made == nil {
-				made = v.of(s)
+		for _, v := range variants {
+			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, from: s, augmentations: v.Augmentations}
+			if written := own[made.Name]; written != nil {
+				made.from, made.augmentations = written, nil
 			}
-			if !taken[base+v.Suffix] {
-				out = append(out, Expanded{made, base, v.Suffix})
+			if !taken[made.Name] {
+				out = append(out, made)
 			}
-			taken[base+v.Suffix] = true
+			taken[made.Name] = true
 		}
 	}
 	for _, s := range scenarios {
 		if name := s.GetSetup().GetName(); !taken[name] {
-			out = append(out, Expanded{Scenario: s, Base: name})
+			out = append(out, Expanded{Name: name, Base: name, from: s})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Expanded) int {
-		return cmp.Compare(a.Scenario.GetSetup().GetName(), b.Scenario.GetSetup().GetName())
-	})
+	slices.SortStableFunc(out, func(a, b Expanded) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }

@@ -108,22 +108,22 @@ func TestExpand(t *testing.T) {
 	expanded := Expand([]*scenariov1.Scenario{alone, base, own, recorded})
 	var names []string
 	for _, e := range expanded {
-		name := e.Scenario.GetSetup().GetName()
+		name := e.Scenario().GetSetup().GetName()
 		names = append(names, name)
 		if name != e.Base+e.Suffix {
 			t.Errorf("%s: got base %q and suffix %q", name, e.Base, e.Suffix)
 		}
 		switch name {
 		case "one_all_tools":
-			if e.Scenario != own {
+			if e.Scenario() != own {
 				t.Errorf("%s: got a made variant, want the catalogue's own", name)
 			}
 		case "one_3_distraction_tools":
-			if e.Scenario != recorded {
+			if e.Scenario() != recorded {
 				t.Errorf("%s: got a made variant, want the catalogue's own", name)
 			}
 		case "one_10_distraction_tools":
-			if got := e.Scenario.GetSetup().GetTools().GetAugmentations(); len(got) != 1 || got[0] != setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS {
+			if got := e.Scenario().GetSetup().GetTools().GetAugmentations(); len(got) != 1 || got[0] != setupv1.Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS {
 				t.Errorf("%s: got %v", name, got)
 			}
 		}

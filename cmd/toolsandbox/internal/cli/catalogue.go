@@ -68,7 +68,7 @@ func (c *catalogue) load(args []string) ([]*scenariov1.Scenario, error) {
 	}
 	out := make([]*scenariov1.Scenario, len(chosen))
 	for i := range chosen {
-		out[i] = chosen[i].Scenario
+		out[i] = chosen[i].Scenario()
 	}
 	return out, nil
 }
@@ -90,7 +90,7 @@ func (c *catalogue) unknown(pattern string, all []scenario.Expanded) error {
 	}
 	names := make([]string, len(all))
 	for i := range all {
-		names[i] = all[i].Scenario.GetSetup().GetName()
+		names[i] = all[i].Name
 	}
 	if near := suggest.Nearest(pattern, names, 2); near != "" {
 		return launch.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
@@ -105,14 +105,15 @@ func (c *catalogue) everything() (map[string]*scenariov1.Scenario, error) {
 		return nil, err
 	}
 	index := make(map[string]*scenariov1.Scenario, len(all))
-	for _, e := range all {
-		index[e.Scenario.GetSetup().GetName()] = e.Scenario
+	for i := range all {
+		index[all[i].Name] = all[i].Scenario()
 	}
 	return index, nil
 }
 
 // expanded returns all variants of all scenarios.
 func (c *catalogue) expanded() ([]scenario.Expanded, error) {
+	defer sparingly()()
 	bases, err := c.bases()
 	if err != nil {
 		return nil, err
@@ -179,11 +180,16 @@ func (c *catalogue) sources() ([]source, error) {
 // limit only makes the collector run more often.
 const loadMemory = 224 << 20
 
-// packs loads all sources; their scenarios have different names.
-func (c *catalogue) packs() ([]*scenario.Pack, error) {
+// sparingly sets that limit until done is called.
+func sparingly() (done func()) {
 	limit := debug.SetMemoryLimit(-1) // asks for it
 	debug.SetMemoryLimit(min(limit, loadMemory))
-	defer debug.SetMemoryLimit(limit)
+	return func() { debug.SetMemoryLimit(limit) }
+}
+
+// packs loads all sources; their scenarios have different names.
+func (c *catalogue) packs() ([]*scenario.Pack, error) {
+	defer sparingly()()
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err
@@ -289,8 +295,8 @@ func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenar
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := take(func(e *scenario.Expanded) bool {
-			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Scenario.GetSetup().GetName()))
-		}) || take(func(e *scenario.Expanded) bool { return matches(e.Scenario.GetSetup().GetName()) })
+			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Name))
+		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) })
 		if !found {
 			return nil, c.unknown(pattern, all)
 		}

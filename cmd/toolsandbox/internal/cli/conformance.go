@@ -117,7 +117,7 @@ func (o *conformanceOptions) loadPacks() error {
 		return err
 	}
 	for i := range all {
-		o.vectors.Catalogue = append(o.vectors.Catalogue, all[i].Scenario)
+		o.vectors.Catalogue = append(o.vectors.Catalogue, all[i].Scenario())
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 	out := &counts{Scenarios: len(chosen)}
 	categories, tools := make(map[string]int), make(map[string]int)
 	for _, e := range chosen {
-		setup := e.Scenario.GetSetup()
+		setup := e.Scenario().GetSetup()
 		for _, name := range results.CountedCategories(setup.GetCategories()) {
 			categories[name]++
 		}

@@ -132,8 +132,8 @@ func (c *catalogue) subject(args []string) (*describe.Subject, error) {
 	if len(chosen) != 1 {
 		return nil, launch.Usage("NAME: %q names %d scenarios, expected one", args[0], len(chosen))
 	}
-	subject := &describe.Subject{Scenario: chosen[0].Scenario}
-	for _, name := range []string{chosen[0].Base, chosen[0].Scenario.GetSetup().GetName()} {
+	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
+	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
 		if written, ok := c.written[name]; ok { // a variant is written where its base is
 			subject.Place, subject.World, subject.Base = c.places[name], written.World, written.Base
 		}
