@@ -61,7 +61,7 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 	case err == nil:
 		j.digests = run.Digests()
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, nil, advised(dir, err)
+		return nil, nil, fmt.Errorf("%w: it says which trajectories the scores were made from; without the file they are not checked", err)
 	}
 	scenarios, err := j.catalogue.everything()
 	if err != nil {

@@ -280,8 +280,8 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("--resume: got code %d and %q, want %q and what to do", code, stderr, want)
 	}
 	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
-		if code, _, stderr := command(args...); code != 0 {
-			t.Errorf("%v: got code %d and %q, want 0: the scores do not need run.json", args, code, stderr)
+		if code, _, stderr := command(args...); code != 1 || !strings.Contains(stderr, "out/run.json is damaged: ") {
+			t.Errorf("%v: got code %d and %q, want that run.json is damaged", args, code, stderr)
 		}
 	}
 }
