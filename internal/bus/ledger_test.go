@@ -13,10 +13,7 @@ import (
 func TestLedgerComparesAndSwaps(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	ledger, err := b.OpenLedger(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := b.Ledger()
 	if raw, revision, err := ledger.Read(ctx, "budget.a-1"); raw != nil || revision != 0 || err != nil {
 		t.Errorf("Read before any: got %q, %d, %v, want nothing", raw, revision, err)
 	}
@@ -24,19 +21,14 @@ func TestLedgerComparesAndSwaps(t *testing.T) {
 	var group sync.WaitGroup
 	for range writers {
 		group.Go(func() {
-			own, err := b.OpenLedger(ctx)
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			for done := 0; done < rounds; {
-				raw, revision, err := own.Read(ctx, "budget.a-1")
+				raw, revision, err := ledger.Read(ctx, "budget.a-1")
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				count, _ := strconv.Atoi(string(raw))
-				switch err := own.Write(ctx, "budget.a-1", []byte(strconv.Itoa(count+1)), revision); {
+				switch err := ledger.Write(ctx, "budget.a-1", []byte(strconv.Itoa(count+1)), revision); {
 				case err == nil:
 					done++
 				case !errors.Is(err, bus.ErrFenced):

@@ -23,6 +23,7 @@ const (
 	setupStream      = "SETUP"
 	evaluationStream = "EVALUATION"
 	replyStream      = "REPLY"
+	ledgerStream     = "LEDGER"
 )
 
 const (
@@ -52,6 +53,7 @@ func sweepCancelSubject(sweepID string) string  { return "sweep." + sweepID + ".
 func setupSubject(digest string) string         { return "setup." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }
 func replySubject(id string, i int32) string    { return "reply." + id + "." + strconv.Itoa(int(i)) }
+func ledgerSubject(name string) string          { return "ledger." + name }
 func sweepResultSubject(sweepID string) string  { return "result." + sweepID + ".>" }
 func streamSubject(prefix string, n int) string { return prefix + "." + strconv.Itoa(n) + ".>" }
 
@@ -87,6 +89,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		kept(setupStream, "setup.*"),
 		kept(evaluationStream, "evaluation.*"),
 		kept(replyStream, "reply.>"),
+		kept(ledgerStream, "ledger.>"),
 		recordingConfig(kept(recordingStream, "exchange.>", "answer.>")),
 	}
 	for shard := range cfg.Shards {

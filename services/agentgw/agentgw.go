@@ -22,7 +22,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
-	budget, err := openBudget(ctx, cfg, prices, m)
+	budget, err := openBudget(cfg, prices, m)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
@@ -57,13 +57,9 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 }
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at once.
-func openBudget(ctx context.Context, cfg Config, prices *price.Table, m *mesh.Mesh) (*governor.Governor, error) {
+func openBudget(cfg Config, prices *price.Table, m *mesh.Mesh) (*governor.Governor, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}
-	ledger, err := m.Bus().OpenLedger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return governor.New(cfg.Budget, prices, ledger, m.Logger(mesh.AgentGateway))
+	return governor.New(cfg.Budget, prices, m.Bus().Ledger(), m.Logger(mesh.AgentGateway))
 }

@@ -41,7 +41,7 @@ var (
 	ErrClosed = errors.New("governor is closed")
 )
 
-// Store keeps the documents that replicas share; *bus.Ledger is one.
+// Store keeps the documents that replicas share; bus.Ledger is one.
 type Store interface {
 	// Read returns a document and its revision, nil and 0 if there is none.
 	Read(ctx context.Context, name string) (raw []byte, revision uint64, err error)

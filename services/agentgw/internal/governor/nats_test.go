@@ -7,18 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 )
-
-func ledgerOf(tb testing.TB, b *bus.Bus) *bus.Ledger {
-	tb.Helper()
-	ledger, err := b.OpenLedger(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return ledger
-}
 
 // TestReplicasShareOverNATS lets three replicas work on one budget of a real server, one of which loses its connection.
 func TestReplicasShareOverNATS(t *testing.T) {
@@ -31,7 +21,7 @@ func TestReplicasShareOverNATS(t *testing.T) {
 	d := demand("s")
 	d.Limit = Spend{Tokens: spend * 1000}
 	for n := range 3 {
-		var store Store = ledgerOf(t, b)
+		var store Store = b.Ledger()
 		if n == 2 {
 			store = severed{store, cut}
 		}
@@ -88,7 +78,7 @@ func BenchmarkAcquire(b *testing.B) {
 		limit Limit
 	}{{"unlimited", Limit{}}, {"limited", Limit{Requests: 1 << 40, Tokens: 1 << 50, Concurrency: 5000}}} {
 		b.Run(test.name, func(b *testing.B) {
-			g := replica(b, ledgerOf(b, natstest.Start(b)), "r0", limited(test.limit))
+			g := replica(b, natstest.Start(b).Ledger(), "r0", limited(test.limit))
 			begin(b, g, demand("s")).Done(Outcome{})
 			b.ResetTimer()
 			var times []time.Duration
@@ -104,7 +94,7 @@ func BenchmarkAcquire(b *testing.B) {
 
 // BenchmarkCrowd lets 5,000 requests wait for one budget and end at once.
 func BenchmarkCrowd(b *testing.B) {
-	g := replica(b, ledgerOf(b, natstest.Start(b)), "r0", limited(Limit{Concurrency: 5000}))
+	g := replica(b, natstest.Start(b).Ledger(), "r0", limited(Limit{Concurrency: 5000}))
 	for b.Loop() {
 		var group sync.WaitGroup
 		for n := range 5000 {
