@@ -64,24 +64,24 @@ func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 
 // of returns this variant of a base scenario.
 func (v Variant) of(s *scenariov1.Scenario) *scenariov1.Scenario {
-	made := shallow(s)
-	made.Setup = shallow(s.GetSetup())
-	made.Setup.Name += v.Suffix
-	made.Setup.Tools = shallow(s.GetSetup().GetTools())
-	made.Setup.Tools.Augmentations = v.Augmentations
+	made, setup, tools := &scenariov1.Scenario{}, &setupv1.Setup{}, &setupv1.ToolSelection{}
+	share(s, made)
+	share(s.GetSetup(), setup)
+	share(s.GetSetup().GetTools(), tools)
+	tools.Augmentations = v.Augmentations
 	written := func(name string) bool { return name == noDistractionTools }
-	made.Setup.Categories = append(slices.DeleteFunc(slices.Clone(s.GetSetup().GetCategories()), written), AugmentationCategories(v.Augmentations)...)
+	setup.Name += v.Suffix
+	setup.Categories = append(slices.DeleteFunc(slices.Clone(setup.GetCategories()), written), AugmentationCategories(v.Augmentations)...)
+	made.Setup, setup.Tools = setup, tools
 	return made
 }
 
-// shallow copies a message but not what it refers to; a missing one becomes an empty one.
-func shallow[M proto.Message](m M) M {
-	made := m.ProtoReflect().New()
-	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		made.Set(field, value)
+// share lets another message refer to all that a message, which may be nil, refers to.
+func share(message, other proto.Message) {
+	message.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		other.ProtoReflect().Set(field, value)
 		return true
 	})
-	return made.Interface().(M)
 }
 
 // Expanded is a scenario of an expanded catalogue.
