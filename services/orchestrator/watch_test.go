@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
@@ -42,4 +45,43 @@ func TestWatchIsToldWhatIsToCome(t *testing.T) {
 	told(&orchestratorv1.SweepProgress{Total: 3, Playing: 2, Queued: 1, Counted: true})
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
 	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Playing: 2, Queued: 1, Counted: true})
+}
+
+// sink takes the results that a watch sends.
+type sink struct {
+	grpc.ServerStream
+	results []string
+}
+
+func (s *sink) Send(event *orchestratorv1.WatchSweepResponse) error {
+	if id := event.GetResult().GetRollout().GetId(); id != "" {
+		s.results = append(s.results, id)
+	}
+	return nil
+}
+
+// TestWatchOutlivesLostResults has the stream of results lose its tail: a result that was sent is made and comes again, and one that came in place of what was lost
+// does not come, since who follows a stream goes on where he was. Each is sent once.
+func TestWatchOutlivesLostResults(t *testing.T) {
+	i := installSilent(t, 50*time.Millisecond)
+	i.create(t, "s", spec("one", "two", "three"))
+	first := &busv1.Result{Rollout: &busv1.Rollout{Id: "s.0"}}
+	followed := make(chan *busv1.Result, 3)
+	for range cap(followed) {
+		followed <- first
+	}
+	for _, id := range []string{"s.0", "s.1", "s.2"} {
+		i.finish(t, id, busv1.EndReason_END_REASON_FINISHED)
+	}
+	to := &sink{}
+	w := &watch{
+		server: &server{bus: i.Bus(), silence: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
+		progress: &orchestratorv1.SweepProgress{Total: 3}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
+	}
+	if err := w.relay(within(t), happenings{results: followed}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"s.0", "s.1", "s.2"}, to.results); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
 }

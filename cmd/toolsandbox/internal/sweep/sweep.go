@@ -201,13 +201,13 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not.
-// It calls progress as the function Watch does. What is neither done nor queued has lost its job: the sweep is created again then.
+// It calls progress as the function Watch does. Rollouts that are neither done nor queued have lost their jobs: the sweep is created again then.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
 	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
 		if progress != nil {
 			progress(now)
 		}
-		if !now.GetCounted() || now.GetDone() == now.GetTotal() || now.GetPlaying()+now.GetQueued() > 0 {
+		if !now.GetCounted() || now.GetDone()+now.GetPlaying()+now.GetQueued() >= now.GetTotal() {
 			return nil
 		}
 		_, _, err := s.create(ctx)

@@ -23,7 +23,8 @@ type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	done     map[string]int64
 	created  []string
-	parallel int32 // of the last one that was created
+	parallel int32                           // of the last one that was created
+	later    []*orchestratorv1.SweepProgress // what a watch is told before it ends
 }
 
 func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
@@ -34,6 +35,14 @@ func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream 
 	progress := &orchestratorv1.SweepProgress{Total: 10, Done: done}
 	if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
 		return err
+	}
+	for _, progress := range o.later {
+		if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: progress}}); err != nil {
+			return err
+		}
+	}
+	if o.later != nil {
+		return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: &orchestratorv1.SweepEnd{}}})
 	}
 	<-stream.Context().Done()
 	return nil
@@ -119,5 +128,35 @@ func TestParallelIsFree(t *testing.T) {
 		if _, _, err := planned.Resume(t.Context(), id, 1, nil); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
 			t.Errorf("%d at once: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
 		}
+	}
+}
+
+// TestWatchQueuesLostJobs watches a sweep that loses the jobs of some rollouts while others are played: it is created again. So it is not while it has
+// a job for each rollout that is not done, nor while nobody has counted them.
+func TestWatchQueuesLostJobs(t *testing.T) {
+	for name, test := range map[string]struct {
+		told *orchestratorv1.SweepProgress
+		want int
+	}{
+		"not counted": {&orchestratorv1.SweepProgress{Total: 10}, 0},
+		"all there":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Playing: 6, Queued: 1, Counted: true}, 0},
+		"done since":  {&orchestratorv1.SweepProgress{Total: 10, Done: 4, Playing: 6, Queued: 1, Counted: true}, 0},
+		"some lost":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Playing: 6, Counted: true}, 1},
+		"all lost":    {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Counted: true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &orchestrator{done: map[string]int64{"s": 3}, later: []*orchestratorv1.SweepProgress{test.told}}
+			conn := serve(t, o)
+			planned, err := sweep.Prepare(t.Context(), conn, conn, sweep.Spec{ID: "s", Trials: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := planned.Watch(t.Context(), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(o.created); got != test.want {
+				t.Errorf("created: got %d times, want %d", got, test.want)
+			}
+		})
 	}
 }

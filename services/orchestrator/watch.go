@@ -1,0 +1,196 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
+)
+
+// WatchSweep implements OrchestratorService.
+func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
+	ctx, stop := context.WithCancel(stream.Context())
+	defer stop()
+	sweep, err := s.bus.Sweep(ctx, req.GetSweepId())
+	if err != nil {
+		return statusOf(err)
+	}
+	rounds, err := s.bus.Rounds(ctx, sweep.GetId())
+	if err != nil {
+		return statusOf(err)
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	results := make(chan *busv1.Result)
+	cancelled := make(chan struct{}, 1)
+	spent := make(chan string, 1)
+	failed := make(chan error, 3)
+	group.Go(func() {
+		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
+			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
+				return nil
+			}
+			select {
+			case results <- result:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	})
+	group.Go(func() {
+		failed <- s.bus.FollowCancellations(ctx, func(sweepID string, round int32) {
+			if sweepID == sweep.GetId() && round >= rounds.Last() {
+				select {
+				case cancelled <- struct{}{}:
+				default: // it is known
+				}
+			}
+		})
+	})
+	group.Go(func() {
+		reason, err := s.spent(ctx, sweep.GetId())
+		if err != nil && ctx.Err() == nil {
+			failed <- err
+		}
+		spent <- reason
+	})
+	w := &watch{
+		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
+		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
+	}
+	return statusOf(w.relay(ctx, happenings{results, cancelled, spent, failed}))
+}
+
+// happenings are what a watch waits for.
+type happenings struct {
+	results   <-chan *busv1.Result
+	cancelled <-chan struct{}
+	spent     <-chan string // once
+	failed    <-chan error
+}
+
+// watch sends a client what happens in a sweep.
+type watch struct {
+	server   *server
+	stream   orchestratorv1.OrchestratorService_WatchSweepServer
+	sweepID  string
+	rounds   bus.Rounds // as the watch began: their results count
+	progress *orchestratorv1.SweepProgress
+	sent     map[string]bool // the rollouts whose results were sent; one that was lost after that is made and comes again
+	end      *orchestratorv1.SweepEnd
+}
+
+// relay sends events until the sweep is over.
+func (w *watch) relay(ctx context.Context, on happenings) error {
+	if err := w.count(ctx); err != nil {
+		return err
+	}
+	if err := w.tell(); err != nil {
+		return err
+	}
+	quiet := time.NewTicker(w.server.silence)
+	defer quiet.Stop()
+	// What was there before the watch began is sent even if the sweep is cancelled.
+	for stop := false; w.missing() && !(stop && w.complete()); {
+		select {
+		case result := <-on.results:
+			if err := w.send(result); err != nil {
+				return err
+			}
+			quiet.Reset(w.server.silence)
+		case <-quiet.C:
+			if err := w.look(ctx); err != nil {
+				return err
+			}
+		case <-on.cancelled:
+			stop = true
+		case w.end.Spent = <-on.spent:
+			if w.end.GetSpent() == "" {
+				break
+			}
+			stop = true
+			if err := w.count(ctx); err != nil {
+				return err
+			}
+		case err := <-on.failed:
+			return errors.Join(err, ctx.Err())
+		case <-w.server.done:
+			return status.Error(codes.Unavailable, "the orchestrator is stopping")
+		}
+	}
+	if !w.missing() {
+		w.end.Spent = ""
+	}
+	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetSpent() == ""
+	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
+}
+
+// missing says whether rollouts of the sweep have no result that was sent.
+func (w *watch) missing() bool { return int64(len(w.sent)) < w.progress.GetTotal() }
+
+// complete says whether as many results were sent as were stored when they were counted.
+func (w *watch) complete() bool { return int64(len(w.sent)) >= w.progress.GetDone() }
+
+func (w *watch) count(ctx context.Context) (err error) {
+	w.progress.Done, err = w.server.finished(ctx, w.sweepID, w.rounds)
+	return err
+}
+
+func (w *watch) tell() error {
+	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: w.progress}})
+}
+
+// send sends a result, unless the rollout's was sent.
+func (w *watch) send(result *busv1.Result) error {
+	id := result.GetRollout().GetId()
+	if w.sent[id] {
+		return nil
+	}
+	w.sent[id] = true
+	w.end.Cancelled = w.end.GetCancelled() || result.GetEnd().GetReason() == busv1.EndReason_END_REASON_CANCELLED
+	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}})
+}
+
+// look tells what is still to come, after a time without results. It sends those that were stored meanwhile: where a stream has lost its tail, who follows
+// it goes on behind results that came in their place.
+func (w *watch) look(ctx context.Context) error {
+	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
+		return err
+	}
+	if err := w.count(ctx); err != nil {
+		return err
+	}
+	if !w.complete() {
+		var stored []*busv1.Result
+		err := w.server.bus.Results(ctx, w.sweepID, func(result *busv1.Result) {
+			if result.GetRound() == w.rounds.OfID(result.GetRollout().GetId()) {
+				stored = append(stored, result)
+			}
+		})
+		for _, result := range stored {
+			err = errors.Join(err, w.send(result))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.tell()
+}
+
+// backlog adds to a sweep's progress what becomes of the rollouts that have no result.
+func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
+	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
+	defer cancel()
+	playing, queued, err := s.bus.Backlog(ctx, sweepID)
+	progress.Playing, progress.Queued, progress.Counted = int64(playing), int64(queued), err == nil
+	return err
+}
