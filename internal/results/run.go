@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -127,8 +126,6 @@ type Outcome struct {
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
-	// LogDigest is the hex digest of the log that its score was made from.
-	LogDigest string `json:"log_digest,omitempty"`
 	// Damage says why its trajectory cannot be read any more; then the files are those that were written before, if any.
 	Damage string `json:"damage,omitempty"`
 	// UserFlags say where a simulated user broke its contract.
@@ -182,7 +179,7 @@ func outcome(r Rollout) Outcome {
 	o := Outcome{
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
-		Damage: r.Damage, ContextSHA256: r.Digest, LogDigest: hex.EncodeToString(r.Result.GetLogDigest()),
+		Damage: r.Damage, ContextSHA256: r.Digest,
 		Scored: Scored(r.Result), UserFlags: userFlags(r.Flags), Usage: usage(r.Usage),
 	}
 	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
