@@ -17,11 +17,13 @@ import (
 
 // summary is what the tests of budgets read of a run's summary.
 type summary struct {
-	Scenarios []struct {
-		Name          string      `json:"name"`
-		Similarity    json.Number `json:"similarity"`
-		ExceptionType *string     `json:"exception_type"`
-	} `json:"per_scenario_results"`
+	Scenarios []summaryScenario `json:"per_scenario_results"`
+}
+
+type summaryScenario struct {
+	Name          string      `json:"name"`
+	Similarity    json.Number `json:"similarity"`
+	ExceptionType *string     `json:"exception_type"`
 }
 
 func readSummary(t *testing.T, out string) (s summary) {

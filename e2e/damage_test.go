@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	chaosTime = flag.Duration("chaos.time", 30*time.Second, "how long TestDamagedStores goes on")
-	chaosSeed = flag.Uint64("chaos.seed", 1, "seed of its kills and damages")
+	chaosTime = flag.Duration("chaos.time", time.Minute, "how long TestDamagedStores and TestChaos go on, each for a half")
+	chaosSeed = flag.Uint64("chaos.seed", 1, "seed of their choices")
 )
 
 const (
@@ -38,38 +38,61 @@ var chaosFlags = []string{
 	"run", "--parallel", "8", "a*", "b*", "c*",
 }
 
-// damage changes the data of a run that was killed or has ended.
+// stores are the directories in which an installation keeps its streams and its sessions.
+type stores struct{ streams, sessions string }
+
+// storesOf returns those of a run in one process.
+func storesOf(out string) stores {
+	data := filepath.Join(out, ".toolsandbox")
+	return stores{streams: filepath.Join(data, "nats"), sessions: filepath.Join(data, "toolhost")}
+}
+
+// damage changes what is stored while nothing runs on it.
 type damage struct {
 	name string
-	do   func(random *rand.Rand, data string) error
+	do   func(random *rand.Rand, at stores) error
 }
 
 // damages are those of every store. A stream's block is what NATS keeps its messages in, its index what it finds them with.
 func damages() []damage {
 	all := []damage{
-		{"nothing", func(*rand.Rand, string) error { return nil }},
-		{"tool host lost", func(_ *rand.Rand, data string) error { return os.RemoveAll(filepath.Join(data, "toolhost")) }},
+		{"nothing", func(*rand.Rand, stores) error { return nil }},
+		{"tool host lost", func(_ *rand.Rand, at stores) error { return os.RemoveAll(at.sessions) }},
 	}
 	for _, stream := range []string{"BUS_*", "BUS_1", "SNAPSHOT_*", "SNAPSHOT_2", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "REPLY", "RECORDING"} {
-		block := filepath.Join("nats", "jetstream", "[$]G", "streams", stream, "msgs")
 		all = append(all,
-			damage{stream + " lost", func(_ *rand.Rand, data string) error { return removeAll(filepath.Join(data, filepath.Dir(block))) }},
-			damage{stream + " without its tail", func(random *rand.Rand, data string) error {
-				return change(filepath.Join(data, block), func(raw []byte) []byte { return raw[:random.IntN(len(raw)+1)] })
+			damage{stream + " lost", func(_ *rand.Rand, at stores) error { return removeAll(filepath.Dir(blocksOf(at, stream))) }},
+			damage{stream + " without its tail", func(random *rand.Rand, at stores) error {
+				return change(blocksOf(at, stream), cut(random))
 			}},
-			damage{stream + " with flipped bits", func(random *rand.Rand, data string) error {
-				return change(filepath.Join(data, block), func(raw []byte) []byte {
-					for range 3 {
-						if len(raw) > 0 {
-							raw[random.IntN(len(raw))] ^= 1 << random.IntN(8)
-						}
-					}
-					return raw
-				})
+			damage{stream + " with flipped bits", func(random *rand.Rand, at stores) error {
+				return change(blocksOf(at, stream), flip(random))
 			}},
 		)
 	}
 	return all
+}
+
+// blocksOf is the pattern of the directories with the blocks of streams.
+func blocksOf(at stores, streams string) string {
+	return filepath.Join(at.streams, "jetstream", "[$]G", "streams", streams, "msgs")
+}
+
+// cut takes the tail of a file away.
+func cut(random *rand.Rand) func([]byte) []byte {
+	return func(raw []byte) []byte { return raw[:random.IntN(len(raw)+1)] }
+}
+
+// flip changes three bits of a file.
+func flip(random *rand.Rand) func([]byte) []byte {
+	return func(raw []byte) []byte {
+		for range 3 {
+			if len(raw) > 0 {
+				raw[random.IntN(len(raw))] ^= 1 << random.IntN(8)
+			}
+		}
+		return raw
+	}
 }
 
 // removeAll removes the directories of streams, if there are any.
@@ -82,16 +105,21 @@ func removeAll(pattern string) error {
 }
 
 // change rewrites the blocks of streams, if there are any.
-func change(pattern string, rewrite func([]byte) []byte) error {
-	blocks, err := filepath.Glob(filepath.Join(pattern, "*.blk"))
-	for _, block := range blocks {
-		raw, readErr := os.ReadFile(block)
-		err = errors.Join(err, readErr, os.WriteFile(block, rewrite(raw), 0o600))
+func change(pattern string, how func([]byte) []byte) error {
+	return rewrite(filepath.Join(pattern, "*.blk"), how)
+}
+
+// rewrite changes files, if there are any.
+func rewrite(pattern string, how func([]byte) []byte) error {
+	files, err := filepath.Glob(pattern)
+	for _, file := range files {
+		raw, readErr := os.ReadFile(file)
+		err = errors.Join(err, readErr, os.WriteFile(file, how(raw), 0o600))
 	}
 	return err
 }
 
-// TestDamagedStores kills runs, damages what they have stored and resumes them, for as long as -chaos.time says: no file is ever wrong,
+// TestDamagedStores kills runs, damages what they have stored and resumes them, for half of -chaos.time: no file is ever wrong,
 // and in the end all are those of a calm run. The agent is a plug-in, so that its replies are recorded.
 func TestDamagedStores(t *testing.T) {
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))
@@ -105,7 +133,7 @@ func TestDamagedStores(t *testing.T) {
 	}
 	all := damages()
 	began := time.Now()
-	for n := 0; time.Since(began) < *chaosTime; n++ {
+	for n := 0; time.Since(began) < *chaosTime/2; n++ {
 		out, kind := filepath.Join(dir, fmt.Sprint("run", n)), []string{"oracle", "plugged"}[n%2]
 		flags := append(slices.Clone(runs[calm+"."+kind]), "--out", out)
 		kill := random.IntN(40) // so many signs of progress, or never if there are fewer
@@ -113,7 +141,7 @@ func TestDamagedStores(t *testing.T) {
 		chosen := []damage{all[random.IntN(len(all))], all[random.IntN(len(all))]}
 		what := fmt.Sprintf("run %d of seed %d, %s, killed at %d: %s, %s", n, *chaosSeed, kind, kill, chosen[0].name, chosen[1].name)
 		for _, damage := range chosen {
-			if err := damage.do(random, filepath.Join(out, ".toolsandbox")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := damage.do(random, storesOf(out)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}

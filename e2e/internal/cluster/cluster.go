@@ -42,6 +42,8 @@ const (
 	stopTimeout = time.Minute
 	// dialInterval is the pause between two attempts to reach a process that starts.
 	dialInterval = 20 * time.Millisecond
+	// limitUnit is what ulimit -f counts in, in bytes.
+	limitUnit = 512
 )
 
 // Services lists the four services, without NATS.
@@ -141,11 +143,20 @@ func (c *Cluster) ClientArgs() []string {
 
 // Start starts one process that does not run and waits until it is ready.
 func (c *Cluster) Start(ctx context.Context, name string) error {
-	log, err := os.OpenFile(filepath.Join(c.cfg.Dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	return c.start(ctx, name, exec.Command(c.program(name), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+}
+
+// StartOnFullDisk is Start for a process whose files cannot grow beyond size bytes, as if the disk had no more room. It may end by itself.
+func (c *Cluster) StartOnFullDisk(ctx context.Context, name string, size int64) error {
+	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program(name)}, c.args(name)...)
+	return c.start(ctx, name, exec.Command("sh", limited...)) //nolint:noctx // see Start
+}
+
+func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd) error {
+	log, err := os.OpenFile(c.Log(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	cmd := exec.Command(c.program(name), c.args(name)...) //nolint:noctx // it outlives the caller's context and is stopped by Stop
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
@@ -261,16 +272,33 @@ func (c *Cluster) probe(ctx context.Context, name string) error {
 	return nil
 }
 
-// Kill ends a process without warning and waits until it is gone.
+// Kill ends a process without warning and waits until it is gone. The error is os.ErrProcessDone if it had ended by itself; then too it
+// can be started again.
 func (c *Cluster) Kill(name string) error {
 	p := c.running[name]
 	delete(c.running, name)
-	if err := p.cmd.Process.Kill(); err != nil {
-		return fmt.Errorf("kill %s: %w", name, err)
+	err := p.cmd.Process.Kill()
+	if err != nil {
+		err = fmt.Errorf("kill %s: %w", name, err)
 	}
 	<-p.done //nolint:errcheck // it says that the process was killed
-	return p.log.Close()
+	return errors.Join(err, p.log.Close())
 }
+
+// Ended says whether a process that was started ended by itself.
+func (c *Cluster) Ended(name string) bool {
+	p := c.running[name]
+	select {
+	case exit := <-p.done:
+		p.done <- exit
+		return true
+	default:
+		return false
+	}
+}
+
+// Log returns the file with what a process printed, of all its lives.
+func (c *Cluster) Log(name string) string { return filepath.Join(c.cfg.Dir, name+".log") }
 
 // Signal sends a signal to a process that runs.
 func (c *Cluster) Signal(name string, signal os.Signal) error {

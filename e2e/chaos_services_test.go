@@ -1,0 +1,291 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
+)
+
+var chaosPass = flag.Int("chaos.pass", 0, "the first pass of TestChaos; each depends on the seed and its number alone")
+
+const (
+	// faultsAPass is how many faults come one after the other while a run plays.
+	faultsAPass = 3
+	// runLimit bounds what is left of a run after the last fault.
+	runLimit = 150 * time.Second
+)
+
+// shop sells the turns of an agent: it lets as many pass as its ration says, and counts them by conversation and turn.
+type shop struct {
+	ration
+	mu   sync.Mutex
+	sold map[turn]int
+}
+
+type turn struct {
+	conversation string
+	number       int
+}
+
+func (s *shop) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sold = make(map[turn]int)
+}
+
+func (s *shop) act(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+	if !s.pass(ctx) {
+		return agent.Reply{}, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sold[turn{c.ID, c.Turn}]++
+	return answerByTurn(c), nil
+}
+
+// twice returns the turns that were sold more than once.
+func (s *shop) twice() (turns []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, turn := range slices.SortedFunc(maps.Keys(s.sold), func(a, b turn) int { return strings.Compare(a.conversation, b.conversation) }) {
+		if n := s.sold[turn]; n > 1 {
+			turns = append(turns, fmt.Sprintf("turn %d of %s: %d times", turn.number, turn.conversation, n))
+		}
+	}
+	return turns
+}
+
+// misbehave is an agent that answers nonsense, too much, late or not at all, the same to the same conversation.
+func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(c.Messages[0].Text + c.Last().Text))
+	switch (h.Sum32() + uint32(c.Turn)) % 6 {
+	case 0:
+		return agent.Call("no_such_tool", map[string]any{"x": []int{1}}), nil
+	case 1:
+		return agent.Calls(agent.ToolCall{Name: "set_wifi_status", Arguments: []byte(`{"on": `)}), nil
+	case 2:
+		return agent.Say(strings.Repeat("x", 600<<10)), nil
+	case 3:
+		return agent.Reply{}, errors.New("I have had enough")
+	case 4:
+		timer := time.NewTimer(300 * time.Millisecond)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return agent.Say("\x00\ufffe " + c.Last().Text), nil
+}
+
+// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs beside them, while a seed chooses faults, for half
+// of -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once.
+func TestChaos(t *testing.T) {
+	good := &shop{}
+	good.open()
+	good.set(plenty)
+	dir := t.TempDir()
+	runs := map[string][]string{}
+	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehave} {
+		runs[name] = append(slices.Clone(chaosFlags), "--sweep-id", name, "--agent", serveAgent(t, act), "--out")
+		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(dir, "calm", name))...)
+	}
+	began := time.Now()
+	for n := *chaosPass; time.Since(began) < *chaosTime/2 && !t.Failed(); n++ {
+		t.Run(fmt.Sprintf("pass %d of seed %d", n, *chaosSeed), func(t *testing.T) {
+			p := &pass{number: n, random: rand.New(rand.NewPCG(*chaosSeed, uint64(n))), calm: filepath.Join(dir, "calm"), services: start(t), good: good}
+			p.choose()
+			p.play(t, runs)
+		})
+	}
+}
+
+// pass is one run of each agent with its faults.
+type pass struct {
+	number   int
+	random   *rand.Rand
+	faults   []fault
+	calm     string
+	services *cluster.Cluster
+	good     *shop
+}
+
+// choose chooses the faults: those that come next in an endless shuffled list, so that each comes soon, and one of all, or the damage of one store.
+func (p *pass) choose() {
+	all := faults()
+	for place := p.number * (faultsAPass - 1); len(p.faults) < faultsAPass-1; place++ {
+		order := rand.New(rand.NewPCG(*chaosSeed, ^uint64(place/len(all)))).Perm(len(all))
+		p.faults = append(p.faults, all[order[place%len(all)]])
+	}
+	one := all[p.random.IntN(len(all))]
+	if p.number%2 == 1 {
+		one = storeDamage(p.random.Int())
+	}
+	p.faults = append(p.faults, one)
+	p.random.Shuffle(len(p.faults), func(i, j int) { p.faults[i], p.faults[j] = p.faults[j], p.faults[i] })
+}
+
+func (p *pass) any(is func(fault) bool) bool { return slices.ContainsFunc(p.faults, is) }
+
+// play plays both runs, does the faults and looks at what is left.
+func (p *pass) play(t *testing.T, runs map[string][]string) {
+	t.Helper()
+	var names []string
+	for _, fault := range p.faults {
+		names = append(names, fault.name)
+	}
+	what := strings.Join(names, ", ")
+	t.Logf("faults: %s", what)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("do it again with: go test ./e2e -run '^TestChaos$' -chaos.seed=%d -chaos.pass=%d -chaos.time=1s\nfaults: %s\n%s", *chaosSeed, p.number, what, p.logs())
+		}
+	})
+	p.good.open()
+	p.good.set(0)
+	began := make(map[string]*background)
+	for name, flags := range runs {
+		out := filepath.Join(t.TempDir(), name)
+		began[name] = inBackground(t, out, append(append(slices.Clone(flags), out), p.services.ClientArgs()...))
+	}
+	for _, fault := range p.faults {
+		p.good.set(4 + p.random.IntN(30))
+		pause(time.Duration(100+p.random.IntN(500)) * time.Millisecond)
+		at := time.Now()
+		if err := fault.do(t.Context(), p.random, p.services); err != nil {
+			t.Fatalf("%s: %v", fault.name, err)
+		}
+		t.Logf("%s: %s", fault.name, time.Since(at))
+		if began["good"].over() {
+			t.Fatalf("%s: the run ended before the last fault: %v\n%s", fault.name, began["good"].err, began["good"].printed.String())
+		}
+	}
+	p.good.set(plenty)
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		at := time.Now()
+		p.settle(t, what, filepath.Join(p.calm, name), began[name])
+		t.Logf("%s: %s", name, time.Since(at))
+	}
+	if turns := p.good.twice(); len(turns) > 0 && !p.any(func(f fault) bool { return f.repays }) {
+		t.Errorf("paid more than once: %v", turns)
+	}
+}
+
+// background is a command line that runs meanwhile.
+type background struct {
+	args    []string
+	out     string
+	printed bytes.Buffer
+	done    chan struct{} // closed when it has ended
+	err     error         // how, to be read after done
+}
+
+func inBackground(t *testing.T, out string, args []string) *background {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	b := &background{args: args, out: out, done: make(chan struct{})}
+	go func() {
+		defer close(b.done)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
+		cmd.Stderr = &b.printed
+		b.err = errors.Join(cmd.Run(), ctx.Err())
+	}()
+	t.Cleanup(func() { cancel(); <-b.done })
+	return b
+}
+
+func (b *background) over() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle waits for the end of a run and looks at its files: those of the calm run, at the latest after --resume.
+func (p *pass) settle(t *testing.T, what, calm string, run *background) {
+	t.Helper()
+	p.watch(t, run)
+	if run.err == nil {
+		equalRuns(t, calm, run.out)
+		return
+	}
+	said := run.printed.String()
+	if !p.any(func(f fault) bool { return f.loses }) || !strings.Contains(said, "--resume") {
+		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(run.args, " "), run.err, said)
+	}
+	if strings.Contains(said, "--resume plays") {
+		wantNamed(t, calm, run)
+	} // else it could not follow its rollouts to the end
+	resume(t, what, calm, run.out, append(run.args, "--resume")...)
+}
+
+// watch waits for the end of a run. No service ends meanwhile, but a tool host that comes upon damage.
+func (p *pass) watch(t *testing.T, run *background) {
+	t.Helper()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-run.done:
+			return
+		case <-ticker.C:
+		}
+		for _, name := range append(cluster.Services(), cluster.NATS) {
+			if !p.services.Ended(name) {
+				continue
+			}
+			err := errors.New("it ended by itself")
+			if name == cluster.ToolHost {
+				err = removeDamaged(t.Context(), p.services)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// wantNamed looks at a run that did not come to its end: it has a result for each rollout, and those whose files are not those of the calm run have no score.
+func wantNamed(t *testing.T, calm string, run *background) {
+	t.Helper()
+	want, got := readSummary(t, calm), readSummary(t, run.out)
+	if len(got.Scenarios) != len(want.Scenarios) {
+		t.Errorf("results: got %d, want %d\n%s", len(got.Scenarios), len(want.Scenarios), run.printed.String())
+	}
+	for _, wrong := range wrongFiles(t, calm, run.out) {
+		name := filepath.Base(filepath.Dir(wrong))
+		if !slices.ContainsFunc(got.Scenarios, func(s summaryScenario) bool { return s.Name == name && s.Similarity == "" }) {
+			t.Errorf("%s is wrong, and has a score\n%s", wrong, run.printed.String())
+		}
+	}
+}
+
+// logs returns the ends of the services' logs.
+func (p *pass) logs() string {
+	var all strings.Builder
+	for _, name := range append(cluster.Services(), cluster.NATS) {
+		raw, err := os.ReadFile(p.services.Log(name))
+		fmt.Fprintf(&all, "--- %s %v\n%s\n", name, err, raw[max(0, len(raw)-6000):])
+	}
+	return all.String()
+}
