@@ -59,7 +59,7 @@ CHAOS_TIME ?= 10m
 CHAOS_SEED ?= 1
 .PHONY: chaos
 chaos: ## Kill runs, damage their stores and resume them, for CHAOS_TIME (default 10m) with CHAOS_SEED
-	go test -count=1 -timeout 60m -run '^TestDamagedStores$$' ./e2e -chaos.time=$(CHAOS_TIME) -chaos.seed=$(CHAOS_SEED)
+	go test -count=1 -timeout 60m -run '^(TestDamagedStores|TestChaos)$$' ./e2e -chaos.time=$(CHAOS_TIME) -chaos.seed=$(CHAOS_SEED)
 
 .PHONY: test-python
 test-python: $(VENV)/ready ## Run the tests of the Python SDK

@@ -96,8 +96,14 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 }
 
 // TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs beside them, while a seed chooses faults, for half
-// of -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once.
+// of -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once. It runs where
+// -chaos.time is given, as make chaos does.
 func TestChaos(t *testing.T) {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "chaos.time" })
+	if !given {
+		t.Skip("no -chaos.time: see make chaos")
+	}
 	good := &shop{}
 	good.open()
 	good.set(plenty)
