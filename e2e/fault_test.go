@@ -24,6 +24,10 @@ type fault struct {
 	repays bool
 }
 
+func loses(f fault) bool { return f.loses }
+
+func repays(f fault) bool { return f.repays }
+
 // faults are those of which each pass gets some.
 func faults() []fault {
 	all := []fault{
