@@ -95,31 +95,27 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs beside them, while a seed chooses faults, for half
-// of -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once. It runs where
-// -chaos.time is given, as make chaos does.
+// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs beside them, while a seed chooses faults, for
+// -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once.
 func TestChaos(t *testing.T) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "chaos.time" })
-	if !given {
-		t.Skip("no -chaos.time: see make chaos")
-	}
+	t.Parallel()
 	good := &shop{}
 	good.open()
 	good.set(plenty)
-	dir := t.TempDir()
+	calm := filepath.Join(t.TempDir(), "calm")
 	runs := map[string][]string{}
 	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehave} {
 		runs[name] = append(slices.Clone(chaosFlags), "--sweep-id", name, "--agent", serveAgent(t, act), "--out")
-		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(dir, "calm", name))...)
+		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(calm, name))...)
 	}
 	began := time.Now()
-	for n := *chaosPass; time.Since(began) < *chaosTime/2 && !t.Failed(); n++ {
-		t.Run(fmt.Sprintf("pass %d of seed %d", n, *chaosSeed), func(t *testing.T) {
-			p := &pass{number: n, random: rand.New(rand.NewPCG(*chaosSeed, uint64(n))), calm: filepath.Join(dir, "calm"), services: start(t), good: good}
-			p.choose()
-			p.play(t, runs)
-		})
+	for n := *chaosPass; time.Since(began) < *chaosTime && !t.Failed(); n++ {
+		p := &pass{number: n, random: rand.New(rand.NewPCG(*chaosSeed, uint64(n))), calm: calm, dir: t.TempDir(), good: good}
+		p.choose()
+		p.play(t, runs)
+		if err := os.RemoveAll(p.dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -128,7 +124,8 @@ type pass struct {
 	number   int
 	random   *rand.Rand
 	faults   []fault
-	calm     string
+	calm     string // the directory of the calm runs
+	dir      string
 	services *cluster.Cluster
 	good     *shop
 }
@@ -150,47 +147,64 @@ func (p *pass) choose() {
 
 func (p *pass) any(is func(fault) bool) bool { return slices.ContainsFunc(p.faults, is) }
 
-// play plays both runs, does the faults and looks at what is left.
-func (p *pass) play(t *testing.T, runs map[string][]string) {
-	t.Helper()
+// String names the faults.
+func (p *pass) String() string {
 	var names []string
 	for _, fault := range p.faults {
 		names = append(names, fault.name)
 	}
-	what := strings.Join(names, ", ")
-	t.Logf("faults: %s", what)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("do it again with: go test ./e2e -run '^TestChaos$' -chaos.seed=%d -chaos.pass=%d -chaos.time=1s\nfaults: %s\n%s", *chaosSeed, p.number, what, p.logs())
+	return fmt.Sprintf("pass %d of seed %d: %s", p.number, *chaosSeed, strings.Join(names, ", "))
+}
+
+// play plays both runs, does the faults and looks at what is left.
+func (p *pass) play(t *testing.T, runs map[string][]string) {
+	t.Helper()
+	began := time.Now()
+	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: p.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.services = services
+	defer func() {
+		if err := services.Stop(); err != nil {
+			t.Error(err)
 		}
-	})
+		if t.Failed() {
+			t.Logf("%s: do it again with: go test ./e2e -run '^TestChaos$' -chaos.seed=%d -chaos.pass=%d -chaos.time=1s\n%s", p, *chaosSeed, p.number, p.logs())
+		}
+	}()
 	p.good.open()
 	p.good.set(0)
-	began := make(map[string]*background)
+	playing := make(map[string]*background)
 	for name, flags := range runs {
-		out := filepath.Join(t.TempDir(), name)
-		began[name] = inBackground(t, out, append(append(slices.Clone(flags), out), p.services.ClientArgs()...))
+		out := filepath.Join(p.dir, name)
+		run := inBackground(t, out, append(append(slices.Clone(flags), out), services.ClientArgs()...))
+		defer run.stop()
+		playing[name] = run
 	}
+	p.disturb(t, playing["good"])
+	p.good.set(plenty)
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		p.settle(t, filepath.Join(p.calm, name), playing[name])
+	}
+	if turns := p.good.twice(); len(turns) > 0 && !p.any(repays) {
+		t.Errorf("paid more than once: %v", turns)
+	}
+	t.Logf("%s: %s", p, time.Since(began))
+}
+
+// disturb does the faults. So few turns are sold meanwhile that the run outlasts them.
+func (p *pass) disturb(t *testing.T, run *background) {
+	t.Helper()
 	for _, fault := range p.faults {
 		p.good.set(4 + p.random.IntN(30))
 		pause(time.Duration(100+p.random.IntN(500)) * time.Millisecond)
-		at := time.Now()
 		if err := fault.do(t.Context(), p.random, p.services); err != nil {
 			t.Fatalf("%s: %v", fault.name, err)
 		}
-		t.Logf("%s: %s", fault.name, time.Since(at))
-		if began["good"].over() {
-			t.Fatalf("%s: the run ended before the last fault: %v\n%s", fault.name, began["good"].err, began["good"].printed.String())
+		if run.over() && !p.any(loses) {
+			t.Fatalf("the run ended before the last fault: %v\n%s", run.err, run.printed.String())
 		}
-	}
-	p.good.set(plenty)
-	for _, name := range slices.Sorted(maps.Keys(runs)) {
-		at := time.Now()
-		p.settle(t, what, filepath.Join(p.calm, name), began[name])
-		t.Logf("%s: %s", name, time.Since(at))
-	}
-	if turns := p.good.twice(); len(turns) > 0 && !p.any(func(f fault) bool { return f.repays }) {
-		t.Errorf("paid more than once: %v", turns)
 	}
 }
 
@@ -201,12 +215,13 @@ type background struct {
 	printed bytes.Buffer
 	done    chan struct{} // closed when it has ended
 	err     error         // how, to be read after done
+	cancel  context.CancelFunc
 }
 
 func inBackground(t *testing.T, out string, args []string) *background {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
-	b := &background{args: args, out: out, done: make(chan struct{})}
+	b := &background{args: args, out: out, done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(b.done)
 		defer cancel()
@@ -214,8 +229,13 @@ func inBackground(t *testing.T, out string, args []string) *background {
 		cmd.Stderr = &b.printed
 		b.err = errors.Join(cmd.Run(), ctx.Err())
 	}()
-	t.Cleanup(func() { cancel(); <-b.done })
 	return b
+}
+
+// stop kills it, unless it has ended.
+func (b *background) stop() {
+	b.cancel()
+	<-b.done
 }
 
 func (b *background) over() bool {
@@ -228,7 +248,7 @@ func (b *background) over() bool {
 }
 
 // settle waits for the end of a run and looks at its files: those of the calm run, at the latest after --resume.
-func (p *pass) settle(t *testing.T, what, calm string, run *background) {
+func (p *pass) settle(t *testing.T, calm string, run *background) {
 	t.Helper()
 	p.watch(t, run)
 	if run.err == nil {
@@ -236,13 +256,13 @@ func (p *pass) settle(t *testing.T, what, calm string, run *background) {
 		return
 	}
 	said := run.printed.String()
-	if !p.any(func(f fault) bool { return f.loses }) || !strings.Contains(said, "--resume") {
+	if !p.any(loses) || !strings.Contains(said, "--resume") {
 		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(run.args, " "), run.err, said)
 	}
 	if strings.Contains(said, "--resume plays") {
 		wantNamed(t, calm, run)
 	} // else it could not follow its rollouts to the end
-	resume(t, what, calm, run.out, append(run.args, "--resume")...)
+	resume(t, p.String(), calm, run.out, append(run.args, "--resume")...)
 }
 
 // watch waits for the end of a run. No service ends meanwhile, but a tool host that comes upon damage.

@@ -147,37 +147,6 @@ func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// TestEachServiceKilled kills one service after the other, and NATS, while a plug-in agent plays a remote run, and stops the orchestrator for longer than its
-// lease.
-func TestEachServiceKilled(t *testing.T) {
-	services := start(t)
-	plug := serveAgent(t, switchWifiOff)
-	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, calm)...)
-	run := startRemote(t, services, append(flags, shaken)...)
-	for _, victim := range []string{cluster.Orchestrator, cluster.AgentGateway, cluster.Evaluator, cluster.NATS, cluster.ToolHost} {
-		if !run.progress() {
-			t.Fatalf("the run ended before %s was killed\n%s", victim, run.printed.String())
-		}
-		if err := services.Kill(victim); err != nil {
-			t.Fatal(err)
-		}
-		if err := services.Start(t.Context(), victim); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := services.Signal(cluster.Orchestrator, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	pause(3 * time.Second)
-	if err := services.Signal(cluster.Orchestrator, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	run.succeed(t)
-	equalRuns(t, calm, shaken)
-}
-
 // TestNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in agent plays a remote run and the evaluator has logs to score.
 func TestNATSAwayForLong(t *testing.T) {
 	services := start(t)

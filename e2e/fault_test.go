@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -24,6 +23,10 @@ type fault struct {
 	// repays says that a turn of a player may be asked, and paid, again.
 	repays bool
 }
+
+func loses(f fault) bool { return f.loses }
+
+func repays(f fault) bool { return f.repays }
 
 // faults are those of which each pass gets some.
 func faults() []fault {
@@ -152,44 +155,26 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// fullDisk lets the files of a process grow no more for a while. Whether it ends then or not, it is started again with room.
+// littleRoom is the size beyond which no file grows on a full disk. What is stored of a run is larger before long.
+const littleRoom = 16 << 10
+
+// fullDisk lets the files of a process grow no more for longer than others take to connect to it again. Whether it ends then or not, it is started again with room.
 func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(name); err != nil {
 			return err
 		}
-		dir := services.Streams()
-		if name == cluster.ToolHost {
-			dir = services.Sessions(name)
-		}
-		size, err := largest(dir)
-		if err != nil {
+		if err := services.StartOnFullDisk(ctx, name, littleRoom); err != nil && !services.Ended(name) {
 			return err
 		}
-		if err := services.StartOnFullDisk(ctx, name, size/2); err != nil && !services.Ended(name) {
+		if err := while(random, 3*time.Second, 6*time.Second)(); err != nil {
 			return err
 		}
-		pause(time.Second + time.Duration(random.Int64N(int64(2*time.Second))))
 		if err := services.Kill(name); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
 		return services.Start(ctx, name)
 	}
-}
-
-// largest returns the size of the largest file in a directory.
-func largest(dir string) (size int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			size = max(size, info.Size())
-		}
-		return err
-	})
-	return size, err
 }
 
 // damaged changes what is stored between a kill and the restart of those who use it.

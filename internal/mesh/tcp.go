@@ -74,6 +74,9 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 				logger.Warn("NATS connection lost, connecting again", "error", err)
 			}
 		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			logger.Warn("NATS connection has an error", "error", err)
+		}),
 		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection is back", "server", conn.ConnectedUrlRedacted()) }),
 	}
 	if cfg.NATSCredentials != "" {

@@ -1,0 +1,46 @@
+package mesh
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+)
+
+// lines takes what a log writes.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
+
+// TestNATSErrorsAreLogged provokes an error that no call returns, here that of a subscriber who is too slow: it comes into the log, as the log is written.
+func TestNATSErrorsAreLogged(t *testing.T) {
+	url, _ := natstest.Listen(t)
+	cfg := DefaultConfig()
+	cfg.NATSURL = url
+	told := make(lines, 100)
+	conn, err := connectNATS(cfg, slog.New(slog.NewJSONHandler(told, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	handle := make(chan struct{})
+	defer close(handle)
+	slow, err := conn.Subscribe("slow", func(*nats.Msg) { <-handle })
+	if err == nil {
+		err = slow.SetPendingLimits(1, -1)
+	}
+	for range 10 {
+		if err == nil {
+			err = conn.Publish("slow", nil)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-told; !strings.Contains(got, `"msg":"NATS connection has an error"`) || !strings.Contains(got, nats.ErrSlowConsumer.Error()) {
+		t.Errorf("log: got %q, want the error", got)
+	}
+}
