@@ -98,16 +98,7 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	for shard := range b.Shards() {
 		run(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
-				var trajectory *assemble.Trajectory
-				err := judge.persist(ctx, func() (err error) {
-					trajectory, err = take(ctx, b, assembler, id, seq, entry)
-					return err
-				})
-				if errors.Is(err, assemble.ErrLog) || errors.Is(err, bus.ErrDamaged) {
-					// One broken log must not stop the others. Its worker asks for the result.
-					judge.logger.Error("log ignored", "rollout", id, "error", err)
-					err = nil
-				}
+				trajectory, err := judge.take(ctx, assembler, id, seq, entry)
 				submit(trajectory)
 				return err
 			})
@@ -136,12 +127,20 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	return errors.Join(all...)
 }
 
-// take adds an entry to what is known of its rollout.
-func take(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
+// take adds an entry to what is known of its rollout. A broken log is ignored: it must not stop the others,
+// and its worker asks for the result.
+func (j *judge) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
 	trajectory, err := assembler.Log(id, seq, entry, span)
 	if errors.Is(err, assemble.ErrAgain) {
-		return restore(ctx, b, assembler, id, span)
+		err = j.persist(ctx, func() (err error) {
+			trajectory, err = restore(ctx, j.bus, assembler, id, span)
+			return err
+		})
+	}
+	if errors.Is(err, assemble.ErrLog) || errors.Is(err, bus.ErrDamaged) {
+		j.logger.Error("log ignored", "rollout", id, "error", err)
+		return trajectory, nil
 	}
 	return trajectory, err
 }
