@@ -134,7 +134,8 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	}
 }
 
-// Verify checks that a session is what the log of its rollout says, if that has ended. What is no rollout's has no log.
+// Verify checks that a session is what the log of its rollout says, if that has ended without a failure.
+// A session that no rollout plays has no log.
 func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error {
 	trajectory, err := c.trajectory(ctx, session.GetId())
 	if status.Code(err) == codes.NotFound {
@@ -143,10 +144,9 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 	if err != nil {
 		return err
 	}
-	switch trajectory.GetEnd().GetReason() {
-	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT, busv1.EndReason_END_REASON_MODEL_FAILURE:
-	default: // a call may have been executed and not written
-		return nil
+	reason := trajectory.GetEnd().GetReason()
+	if reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+		return nil // a call may have been executed and not written
 	}
 	if got, want := session.GetDigest(), trajectory.GetSessionDigest(); !bytes.Equal(got, want) {
 		return fmt.Errorf("session %s is not what its rollout left: its digest is %.8x, by the log it is %.8x: the tool host's directory was replaced or is of an earlier time",
