@@ -226,10 +226,14 @@ func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
 	setup := s.GetSetup()
 	setup.Name = leaky
 	for _, m := range setup.GetMessages() {
-		m.Content = proto.String(m.GetContent() + " " + leak)
+		if code := m.GetCode(); code != nil {
+			code.Source += " " + leak
+		} else {
+			m.Body = &worldv1.Message_Text{Text: m.GetText() + " " + leak}
+		}
 	}
 	setup.OracleScript = []*worldv1.Turn{
-		{Calls: []*worldv1.ToolCall{{Id: "c", Tool: "add_contact", ArgumentsJson: `{"name": "` + leak + `", "phone_number": "+493023125042"}`}}},
+		{Calls: []*worldv1.ToolCall{{Id: proto.String("c"), Tool: "add_contact", ArgumentsJson: `{"name": "` + leak + `", "phone_number": "+493023125042"}`}}},
 		{Say: leak},
 	}
 	setup.Tools.Allow = []string{"add_contact", "end_conversation"}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -70,15 +71,16 @@ func textsText(list []string) string {
 // message compares all fields of a message.
 func (c *comparison) message(want, got *worldv1.Message) {
 	at := fmt.Sprintf("message %d, ", want.GetIndex())
+	wanted, row := sandbox.RowOf(want), sandbox.RowOf(got)
 	c.text(at+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
 	c.text(at+"sender", world.RoleText(want.GetSender()), world.RoleText(got.GetSender()))
 	c.text(at+"recipient", world.RoleText(want.GetRecipient()), world.RoleText(got.GetRecipient()))
-	c.optionalText(at+"content", want.Content, got.Content)
-	c.optionalText(at+"openai_tool_call_id", want.ToolCallId, got.ToolCallId)
-	c.optionalText(at+"openai_function_name", want.FunctionName, got.FunctionName)
+	c.optionalText(at+"content", wanted.Content, row.Content)
+	c.optionalText(at+"openai_tool_call_id", wanted.ToolCallID, row.ToolCallID)
+	c.optionalText(at+"openai_function_name", wanted.FunctionName, row.FunctionName)
 	c.text(at+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
-	c.optionalText(at+"tool_call_exception", want.Exception, got.Exception)
-	c.texts(at+"tool_trace", want.GetToolTrace(), got.GetToolTrace())
+	c.optionalText(at+"tool_call_exception", wanted.Exception, row.Exception)
+	c.texts(at+"tool_trace", wanted.ToolTrace, row.ToolTrace)
 	c.texts(at+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
 }
 

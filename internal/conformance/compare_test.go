@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -14,9 +16,10 @@ import (
 func TestCompareMessages(t *testing.T) {
 	message := func(change func(*worldv1.Message)) *worldv1.Message {
 		m := &worldv1.Message{
-			Index: 3, Sender: environment, Recipient: agent, Content: proto.String("x"), ToolCallId: proto.String("c"),
-			FunctionName: proto.String("f"), ConversationActive: proto.Bool(true), ToolTrace: []string{"t"},
-			VisibleTo: []worldv1.Role{environment, agent},
+			Index: 3, Sender: environment, Recipient: agent, ConversationActive: proto.Bool(true), VisibleTo: []worldv1.Role{environment, agent},
+			Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{
+				Text: proto.String("x"), Id: proto.String("c"), Name: proto.String("f"), Traces: []*worldv1.ToolTrace{{Tool: "t"}},
+			}},
 		}
 		change(m)
 		return m
@@ -26,12 +29,12 @@ func TestCompareMessages(t *testing.T) {
 		"index":                func(m *worldv1.Message) { m.Index = 4 },
 		"sender":               func(m *worldv1.Message) { m.Sender = user },
 		"recipient":            func(m *worldv1.Message) { m.Recipient = user },
-		"content":              func(m *worldv1.Message) { m.Content = nil },
-		"openai_tool_call_id":  func(m *worldv1.Message) { m.ToolCallId = proto.String("d") },
-		"openai_function_name": func(m *worldv1.Message) { m.FunctionName = nil },
+		"content":              func(m *worldv1.Message) { m.GetResult().Text = nil },
+		"openai_tool_call_id":  func(m *worldv1.Message) { m.GetResult().Id = proto.String("d") },
+		"openai_function_name": func(m *worldv1.Message) { m.GetResult().Name = nil },
 		"conversation_active":  func(m *worldv1.Message) { m.ConversationActive = proto.Bool(false) },
-		"tool_call_exception":  func(m *worldv1.Message) { m.Exception = proto.String("") },
-		"tool_trace":           func(m *worldv1.Message) { m.ToolTrace = nil },
+		"tool_call_exception":  func(m *worldv1.Message) { m.GetResult().Exception = proto.String("") },
+		"tool_trace":           func(m *worldv1.Message) { m.GetResult().Traces = nil },
 		"visible_to":           func(m *worldv1.Message) { m.VisibleTo = m.VisibleTo[:1] },
 	} {
 		var c comparison
@@ -94,7 +97,9 @@ func TestCompareAnswers(t *testing.T) {
 		return []string{`{"tool_name": "` + tool + `", "arguments": {"a": 1}, "result": ` + result + `}`}
 	}
 	message := func(content string, trace []string) []*worldv1.Message {
-		return []*worldv1.Message{{Index: 16, Content: &content, ToolTrace: trace, ConversationActive: proto.Bool(true)}}
+		m := sandboxtest.Read(environment, agent, sandbox.Row{Content: &content, ToolTrace: trace})
+		m.Index, m.ConversationActive = 16, proto.Bool(true)
+		return []*worldv1.Message{m}
 	}
 	for name, test := range map[string]struct {
 		content string
@@ -110,8 +115,8 @@ func TestCompareAnswers(t *testing.T) {
 		"other tool":      {"1.5", trace("unit_conversion", "1.5"), message("1.5", trace("f", "1.5")), []string{"tool_trace"}},
 		"no trace":        {"1.5", nil, message("1.5000000000000001", nil), []string{"content"}},
 		"too many":        {"1.5", nil, append(message("1.5", nil), message("1.5", nil)...), []string{"answers"}},
-		"another index":   {"1.5", nil, []*worldv1.Message{{Index: 17, Content: proto.String("1.5"), ConversationActive: proto.Bool(true)}}, []string{"index"}},
-		"conversation":    {"1.5", nil, []*worldv1.Message{{Index: 16, Content: proto.String("1.5")}}, []string{"conversation_active"}},
+		"another index":   {"1.5", nil, []*worldv1.Message{{Index: 17, Body: &worldv1.Message_Text{Text: "1.5"}, ConversationActive: proto.Bool(true)}}, []string{"index"}},
+		"conversation":    {"1.5", nil, []*worldv1.Message{{Index: 16, Body: &worldv1.Message_Text{Text: "1.5"}}}, []string{"conversation_active"}},
 		"missing content": {"", nil, []*worldv1.Message{{Index: 16, ConversationActive: proto.Bool(true)}}, []string{"content"}},
 	} {
 		var c comparison

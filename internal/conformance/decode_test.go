@@ -50,7 +50,7 @@ func TestDecodeTrajectory(t *testing.T) {
 	}
 	want := &setupv1.Setup{
 		OracleScript: []*worldv1.Turn{
-			{Calls: []*worldv1.ToolCall{{Id: "c", Tool: "set_wifi_status", ArgumentsJson: `{"on": 1.0, "a":1e2}`}}},
+			{Calls: []*worldv1.ToolCall{{Id: proto.String("c"), Tool: "set_wifi_status", ArgumentsJson: `{"on": 1.0, "a":1e2}`}}},
 			{Say: "Done."},
 		},
 		Recordings: []*setupv1.RecordedAnswer{{Url: "https://x", ParamsJson: `{"q": 1}`, ResponseJson: "[1.50]"}},
@@ -115,8 +115,8 @@ func TestMessageOfCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &worldv1.Message{
-		Index: 5, Sender: agent, Recipient: environment, ToolCallId: &id, FunctionName: proto.String("f"),
-		Content: proto.String("c_parameters = {'a': [1, 2.0]}\nc_response = f(**c_parameters)\nprint(repr(c_response))"),
+		Index: 5, Sender: agent, Recipient: environment,
+		Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: &id, Name: proto.String("f"), Tool: "f", ArgumentsJson: `{"a": [1, 2.0]}`}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
@@ -124,7 +124,7 @@ func TestMessageOfCall(t *testing.T) {
 	if _, err := (call{id: &id, tool: "f", arguments: "{"}).message(5, agent); !refused(err) {
 		t.Errorf("message of a call with broken arguments: got error %v, want one that counts as refused", err)
 	}
-	if got, err = (call{source: "f()"}).message(0, user); err != nil || got.GetContent() != "f()" || got.ToolCallId != nil {
+	if got, err = (call{source: "f()"}).message(0, user); err != nil || got.GetCode().GetSource() != "f()" || got.GetCode().Id != nil {
 		t.Errorf("message of source: got %v and %v, want f() without an id", got, err)
 	}
 }

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 const (
@@ -52,10 +56,14 @@ func openLiteral(_ context.Context, r *Runner, _ string) (player, error) {
 		}
 		c.text("exception", recorded.Exception, raised)
 		if err == nil && recorded.ExceptionType == "" {
-			c.text("content", recorded.Content, python.ComposeCall(literalCallID, literalTool, value))
-			if value.Kind() != python.KindStr { // of a text the original prints something that is no literal
-				c.text("literal", recorded.Literal, python.Repr(value))
+			spelled, isText := value.AsStr()
+			if isText { // the original runs it as code
+				c.text("content", recorded.Content, sandbox.ComposeSource(literalCallID, literalTool, spelled))
+				return outcome{differences: c.differences}
 			}
+			call := &worldv1.ToolCall{Id: proto.String(literalCallID), Tool: literalTool, ArgumentsJson: recorded.Arguments}
+			c.text("content", recorded.Content, sandbox.Source(call))
+			c.text("literal", recorded.Literal, python.Repr(value))
 		}
 		return outcome{differences: c.differences}
 	}), nil

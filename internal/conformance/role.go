@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -142,8 +143,7 @@ type roleRow struct {
 
 func (r *roleRow) message(index int32) (*worldv1.Message, error) {
 	m := &worldv1.Message{
-		Index: index, Content: r.Content, ConversationActive: r.Active, ToolCallId: r.ToolCallID, FunctionName: r.FunctionName,
-		Exception: r.Exception,
+		Index: index, ConversationActive: r.Active,
 	}
 	var ok bool
 	if m.Sender, ok = world.RoleByText(r.Sender); !ok {
@@ -158,6 +158,10 @@ func (r *roleRow) message(index int32) (*worldv1.Message, error) {
 			return nil, fmt.Errorf("message %d: visible_to: unknown role %q", index, name)
 		}
 		m.VisibleTo = append(m.VisibleTo, role)
+	}
+	row := sandbox.Row{Content: r.Content, ToolCallID: r.ToolCallID, FunctionName: r.FunctionName, Exception: r.Exception}
+	if err := row.SetBody(m); err != nil {
+		return nil, fmt.Errorf("message %d: %w", index, err)
 	}
 	return m, nil
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -204,30 +205,54 @@ func aligned(want, got []*worldv1.Message, same func(want, got python.Value) boo
 			list[i] = got[i]
 			continue
 		}
-		if drawn(want[i].GetToolCallId()) && drawn(m.GetToolCallId()) {
-			m.ToolCallId = want[i].ToolCallId
+		if id := idOf(want[i]); drawn(id) && drawn(idOf(m)) {
+			setID(m, id)
 		}
-		if sameCall(want[i].GetContent(), m.GetContent(), same) {
-			m.Content = want[i].Content
+		if wanted, call := want[i].GetCall(), m.GetCall(); sameCall(wanted, call, same) {
+			call.ArgumentsJson, call.ArgumentsText = wanted.GetArgumentsJson(), wanted.ArgumentsText
 		}
 		list[i] = m
 	}
 	return list
 }
 
-func drawn(id string) bool {
-	_, err := uuid.Parse(id)
+// idOf returns the id of a call or of a result; nil for any other message.
+func idOf(m *worldv1.Message) *string {
+	if result := m.GetResult(); result != nil {
+		return result.Id
+	}
+	id, _ := sandbox.Answering(m)
+	return id
+}
+
+func setID(m *worldv1.Message, id *string) {
+	switch body := m.GetBody().(type) {
+	case *worldv1.Message_Call:
+		body.Call.Id = id
+	case *worldv1.Message_Result:
+		body.Result.Id = id
+	}
+}
+
+func drawn(id *string) bool {
+	if id == nil {
+		return false
+	}
+	_, err := uuid.Parse(*id)
 	return err == nil
 }
 
-// sameCall says whether two sources make the same call, with the same arguments.
-func sameCall(want, got string, same func(want, got python.Value) bool) bool {
-	wantID, wantTool, wantArguments, ok := python.ParseCall(want)
-	if !ok {
+// sameCall says whether two messages make the same call, with the same arguments.
+func sameCall(want, got *worldv1.ToolCall, same func(want, got python.Value) bool) bool {
+	if want == nil || got == nil || want.GetTool() != got.GetTool() {
 		return false
 	}
-	gotID, gotTool, gotArguments, ok := python.ParseCall(got)
-	return ok && wantID == gotID && wantTool == gotTool && same(wantArguments, gotArguments)
+	wantArguments, err := sandbox.Arguments(want)
+	if err != nil {
+		return false
+	}
+	gotArguments, err := sandbox.Arguments(got)
+	return err == nil && same(wantArguments, gotArguments)
 }
 
 // sameKinds is python's == for values whose numbers have the same types.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -223,7 +223,7 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 		return fmt.Errorf("execute: %w", err)
 	case p.Expect == expectModelError:
 		for _, answer := range response.GetAnswers() {
-			if answer.Exception != nil {
+			if answer.GetResult().Exception != nil {
 				return nil
 			}
 		}
@@ -234,7 +234,7 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 	default:
 		answers := response.GetAnswers()
 		for _, answer := range answers {
-			answer.ToolTrace = nil // the recorded rows leave it out
+			answer.GetResult().Traces = nil // the recorded rows leave it out
 			if answer.GetConversationActive() {
 				answer.ConversationActive = nil
 			}
@@ -248,8 +248,11 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 // is an error about the source.
 func named(calls []*worldv1.Message) bool {
 	for _, m := range calls {
-		id, _, _, ok := python.ParseCall(m.GetContent())
-		if ok && strings.ContainsFunc(id, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		id, _ := sandbox.Answering(m)
+		if variable := m.GetCall().GetVariable(); variable != "" {
+			id = &variable
+		}
+		if id != nil && strings.ContainsFunc(*id, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 			return false
 		}
 	}

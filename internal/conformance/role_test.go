@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // TestRoleVectors decodes every line of every kind and makes its world.
@@ -113,12 +113,9 @@ func TestRequest(t *testing.T) {
 
 func TestAligned(t *testing.T) {
 	message := func(id, arguments string) *worldv1.Message {
-		value, err := python.ParseJSON(arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content := python.ComposeCall("f", "f", value)
-		return &worldv1.Message{ToolCallId: &id, Content: &content}
+		return &worldv1.Message{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
+			Id: &id, Tool: "f", Variable: proto.String("f"), ArgumentsJson: arguments,
+		}}}
 	}
 	const drawnA, drawnB = "00000000-0000-4000-8000-000000000001", "e0af4d1c-2b52-5b10-9a1b-0d7c6c3d9d10"
 	want := message(drawnA, `{"a": 1, "b": [{"c": 1.5, "d": null}]}`)
@@ -143,12 +140,7 @@ func TestAligned(t *testing.T) {
 // TestEarlierMessages takes 5 for 5.0 in earlier turns of Gemini's, of which the original made floats, and nothing else.
 func TestEarlierMessages(t *testing.T) {
 	message := func(arguments string) []*worldv1.Message {
-		value, err := python.ParseJSON(arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content := python.ComposeCall("f", "f", value)
-		return []*worldv1.Message{{Content: &content}}
+		return []*worldv1.Message{{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "f", ArgumentsJson: arguments}}}}
 	}
 	for _, test := range []struct {
 		want, got string

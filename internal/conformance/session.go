@@ -3,14 +3,12 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -92,18 +90,20 @@ func (s *toolSession) send(ctx context.Context, sender worldv1.Role, calls []cal
 // message composes the message that carries a call.
 func (c call) message(index int32, sender worldv1.Role) (*worldv1.Message, error) {
 	message := &worldv1.Message{
-		Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Content: &c.source, ToolCallId: c.id,
+		Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
 	}
 	if c.tool == "" {
-		return message, nil
+		return message, sandbox.Row{Content: &c.source, ToolCallID: c.id}.SetBody(message)
 	}
 	arguments, err := python.ParseJSON(c.arguments)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("arguments of %s: %v", c.tool, err))
 	}
-	// A message is UTF-8; JSON may hold halves of surrogate pairs.
-	message.Content = proto.String(strings.ToValidUTF8(python.ComposeCall(*c.id, c.tool, arguments), string(utf8.RuneError)))
-	message.FunctionName = proto.String(c.tool)
+	if text, ok := arguments.AsStr(); ok { // the original runs it as code
+		source := sandbox.ComposeSource(*c.id, c.tool, text)
+		return message, sandbox.Row{Content: &source, ToolCallID: c.id, FunctionName: &c.tool}.SetBody(message)
+	}
+	message.Body = &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: c.id, Tool: c.tool, Name: &c.tool, ArgumentsJson: c.arguments}}
 	return message, nil
 }
 

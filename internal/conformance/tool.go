@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/original"
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -123,8 +124,8 @@ func (c *toolCase) tools() []string {
 func (c *toolCase) sourceTools() []string {
 	var names []string
 	for _, call := range c.calls {
-		if _, name, _, ok := python.ParseCall(call.source); ok {
-			names = append(names, name)
+		if read, ok := sandbox.ParseCall(call.source); ok {
+			names = append(names, read.GetTool())
 		} else if expression, ok := python.ParseExpressionCall(call.source); ok {
 			names = append(names, expression.Tool)
 		}
@@ -192,13 +193,14 @@ func (c *comparison) compareAnswers(want []answer, got []*worldv1.Message, first
 }
 
 func (c *comparison) answer(at string, want answer, got *worldv1.Message) {
-	c.optionalText(at+"tool_call_id", want.id, got.ToolCallId)
-	if !closeContent(want, got.GetContent()) || got.Content == nil {
-		c.optionalText(at+"content", &want.content, got.Content)
+	row := sandbox.RowOf(got)
+	c.optionalText(at+"tool_call_id", want.id, row.ToolCallID)
+	if !closeContent(want, sandbox.Content(got)) || row.Content == nil {
+		c.optionalText(at+"content", &want.content, row.Content)
 	}
-	c.optionalText(at+"exception", want.exception, got.Exception)
-	if !closeTrace(want.trace, got.GetToolTrace()) {
-		c.texts(at+"tool_trace", want.trace, got.GetToolTrace())
+	c.optionalText(at+"exception", want.exception, row.Exception)
+	if !closeTrace(want.trace, row.ToolTrace) {
+		c.texts(at+"tool_trace", want.trace, row.ToolTrace)
 	}
 	c.text(at+"conversation_active", fmt.Sprint(want.active), fmt.Sprint(got.GetConversationActive()))
 }

@@ -106,7 +106,7 @@ func decodeTurns(recorded []recordedTurn) []*worldv1.Turn {
 	for i, turn := range recorded {
 		turns[i] = &worldv1.Turn{Say: turn.Say}
 		for _, c := range turn.Calls {
-			turns[i].Calls = append(turns[i].Calls, &worldv1.ToolCall{Id: c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
+			turns[i].Calls = append(turns[i].Calls, &worldv1.ToolCall{Id: &c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
 		}
 	}
 	return turns

@@ -81,5 +81,5 @@ func (w startingWorld) setup(name, zone string, recordings []*setupv1.RecordedAn
 // starting returns a starting message to the agent.
 func starting(index int32, sender worldv1.Role) *worldv1.Message {
 	content := "message " + strconv.Itoa(int(index))
-	return &worldv1.Message{Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_AGENT, Content: &content}
+	return &worldv1.Message{Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: content}}
 }

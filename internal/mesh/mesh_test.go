@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -202,7 +201,7 @@ func TestMessageSize(t *testing.T) {
 			request := func(bytes int) error {
 				_, err := l.caller().ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
 					Evaluation: &evaluationv1.Evaluation{},
-					Messages:   []*worldv1.Message{{Sender: 1, Recipient: 2, Content: proto.String(strings.Repeat("x", bytes))}},
+					Messages:   []*worldv1.Message{{Sender: 1, Recipient: 2, Body: &worldv1.Message_Text{Text: strings.Repeat("x", bytes)}}},
 				})
 				return err
 			}

@@ -60,13 +60,13 @@ func TestSetup(t *testing.T) {
 		Messages: []*worldv1.Message{
 			{
 				Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT,
-				Content: proto.String("s"), ConversationActive: proto.Bool(true),
+				Body: &worldv1.Message_Text{Text: "s"}, ConversationActive: proto.Bool(true),
 			},
 			{
 				Index: 1, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT,
-				Content: proto.String("demo"), VisibleTo: []worldv1.Role{worldv1.Role_ROLE_USER},
+				Body: &worldv1.Message_Text{Text: "demo"}, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_USER},
 			},
-			{Index: 2, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("go")},
+			{Index: 2, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "go"}},
 		},
 		Tools: &setupv1.ToolSelection{
 			Allow: []string{"set_wifi_status"}, Deny: []string{"add_contact"},

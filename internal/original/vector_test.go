@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -166,7 +168,7 @@ func printedNumber(number float64) any {
 func printedMessage(m *worldv1.Message) any {
 	out := facts{
 		"index": float64(m.GetIndex()), "sender": world.RoleText(m.GetSender()), "recipient": world.RoleText(m.GetRecipient()),
-		"content": m.GetContent(), "conversation_active": m.GetConversationActive(),
+		"content": sandbox.Content(m), "conversation_active": m.GetConversationActive(),
 	}
 	if len(m.GetVisibleTo()) > 0 {
 		out["visible_to"] = each(m.GetVisibleTo(), func(role worldv1.Role) any { return world.RoleText(role) })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -51,14 +52,19 @@ func (r *reader) message(n *node) *worldv1.Message {
 	r.object(n, "index", "sender", "recipient", "content", "conversation_active", "openai_tool_call_id", "openai_function_name",
 		"tool_call_exception", "tool_trace", "visible_to")
 	message := &worldv1.Message{
-		Index:        r.integer(r.need(n, "index"), 0),
-		Sender:       r.role(r.need(n, "sender")),
-		Recipient:    r.role(r.need(n, "recipient")),
+		Index:     r.integer(r.need(n, "index"), 0),
+		Sender:    r.role(r.need(n, "sender")),
+		Recipient: r.role(r.need(n, "recipient")),
+	}
+	row := sandbox.Row{
 		Content:      r.optional(n.get("content")),
-		ToolCallId:   r.optional(n.get("openai_tool_call_id")),
+		ToolCallID:   r.optional(n.get("openai_tool_call_id")),
 		FunctionName: r.optional(n.get("openai_function_name")),
 		Exception:    r.optional(n.get("tool_call_exception")),
 		ToolTrace:    r.texts(n.get("tool_trace")),
+	}
+	if err := row.SetBody(message); err != nil {
+		r.fail(n, "%v", err)
 	}
 	if active := n.get("conversation_active"); active != nil && active.shape != shapeNull && r.want(active, shapeBool) {
 		message.ConversationActive = &active.flag

@@ -36,7 +36,7 @@ func ParseExpressionCall(source string) (call Expression, ok bool) {
 	start := p.pos
 	target := p.word()
 	p.blanks()
-	assigned := isIdentifier(target) && p.take('=')
+	assigned := IsIdentifier(target) && p.take('=')
 	if !assigned {
 		p.pos = start
 	}
@@ -149,7 +149,7 @@ func (p *expressionParser) variable(name string) bool {
 
 func (p *expressionParser) toolCall(call *Expression) bool {
 	call.Tool = p.word()
-	if !isIdentifier(call.Tool) || call.Tool == "print" || call.Tool == "repr" {
+	if !IsIdentifier(call.Tool) || call.Tool == "print" || call.Tool == "repr" {
 		return false
 	}
 	p.blanks()
@@ -195,7 +195,7 @@ func (p *expressionParser) argument(call *Expression) bool {
 		p.named = true
 		p.take('=')
 		v, ok := p.value()
-		return ok && isIdentifier(name) && call.add(name, v)
+		return ok && IsIdentifier(name) && call.add(name, v)
 	}
 	p.pos = start
 	v, ok := p.value()

@@ -17,8 +17,8 @@ func identifierRune(r rune, first bool) bool {
 	}
 }
 
-// isIdentifier says whether s is a Python name that is no keyword.
-func isIdentifier(s string) bool {
+// IsIdentifier says whether s is a Python name that is no keyword.
+func IsIdentifier(s string) bool {
 	for i, r := range s {
 		if !identifierRune(r, i == 0) {
 			return false

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -139,7 +140,7 @@ func rewritten(messages []*worldv1.Message, i int) bool {
 		if answer.GetSender() != environment {
 			return false
 		}
-		if len(answer.GetToolTrace()) > 0 {
+		if len(answer.GetResult().GetTraces()) > 0 {
 			return true
 		}
 	}
@@ -147,16 +148,17 @@ func rewritten(messages []*worldv1.Message, i int) bool {
 }
 
 func messageRow(m *worldv1.Message) object {
+	row := sandbox.RowOf(m)
 	return object{
 		{indexColumn, m.GetIndex()},
 		{"sender", roleValue(m.GetSender())},
 		{"recipient", roleValue(m.GetRecipient())},
-		{"content", m.Content},
-		{"openai_tool_call_id", m.ToolCallId},
-		{"openai_function_name", m.FunctionName},
+		{"content", row.Content},
+		{"openai_tool_call_id", row.ToolCallID},
+		{"openai_function_name", row.FunctionName},
 		{"conversation_active", m.ConversationActive},
-		{"tool_call_exception", m.Exception},
-		{"tool_trace", orNull(m.GetToolTrace())},
+		{"tool_call_exception", row.Exception},
+		{"tool_trace", orNull(row.ToolTrace)},
 		{"visible_to", orNull(roleTexts(m.GetVisibleTo()))},
 	}
 }

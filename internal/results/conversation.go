@@ -3,6 +3,8 @@ package results
 import (
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -38,7 +40,7 @@ func conversation(r Rollout) []any {
 		case sender == worldv1.Role_ROLE_SYSTEM && recipient == worldv1.Role_ROLE_AGENT:
 			out = append(out, t.chat("system", "system_details", m))
 		case sender == worldv1.Role_ROLE_USER && recipient == worldv1.Role_ROLE_AGENT:
-			out = append(out, t.withDetails(object{{"role", "user"}, {"content", m.Content}}, "user_details", append(done, m)...))
+			out = append(out, t.withDetails(object{{"role", "user"}, {"content", content(m)}}, "user_details", append(done, m)...))
 			done = nil
 		case sender == worldv1.Role_ROLE_AGENT && recipient == worldv1.Role_ROLE_USER:
 			out = append(out, t.chat("assistant", "assistant_details", m))
@@ -51,7 +53,7 @@ func conversation(r Rollout) []any {
 			i += calls - 1
 		case sender == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && recipient == worldv1.Role_ROLE_AGENT:
 			out = append(out, t.withDetails(object{
-				{"tool_call_id", m.ToolCallId}, {"role", "tool"}, {"name", m.FunctionName}, {"content", m.Content},
+				{"tool_call_id", m.GetResult().Id}, {"role", "tool"}, {"name", m.GetResult().Name}, {"content", content(m)},
 			}, "tool_details", m))
 		}
 	}
@@ -63,16 +65,33 @@ func isCall(m *worldv1.Message) bool {
 }
 
 func (t *transcript) chat(role, details string, m *worldv1.Message) object {
-	return t.withDetails(object{{"role", role}, {"content", m.Content}}, details, m)
+	return t.withDetails(object{{"role", role}, {"content", content(m)}}, details, m)
+}
+
+// content returns nil for a null content.
+func content(m *worldv1.Message) *string { return sandbox.RowOf(m).Content }
+
+// callArguments returns the arguments of a call as JSON text, and code as it is.
+func callArguments(m *worldv1.Message) string {
+	call := m.GetCall()
+	if call == nil {
+		return sandbox.Content(m)
+	}
+	value, err := sandbox.Arguments(call)
+	if err != nil {
+		value = python.Str(call.GetArgumentsText())
+	}
+	return python.JSON(value)
 }
 
 // calls returns one message for calls that were made at once.
 func (t *transcript) calls(messages []*worldv1.Message) object {
 	var calls []any
 	for _, m := range messages {
+		id, name := sandbox.Answering(m)
 		calls = append(calls, object{
-			{"id", m.ToolCallId},
-			{"function", object{{"arguments", callArguments(m.GetContent())}, {"name", m.FunctionName}}},
+			{"id", id},
+			{"function", object{{"arguments", callArguments(m)}, {"name", name}}},
 			{"type", "function"},
 		})
 	}

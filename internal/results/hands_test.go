@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -19,7 +18,7 @@ import (
 func TestUserTools(t *testing.T) {
 	agent, user, environment := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	message := func(index int32, from, to worldv1.Role, text string) *worldv1.Message {
-		return &worldv1.Message{Index: index, Sender: from, Recipient: to, Content: proto.String(text)}
+		return &worldv1.Message{Index: index, Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
 	}
 	r := Rollout{
 		Scenario: &scenariov1.Scenario{

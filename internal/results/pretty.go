@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -41,13 +42,22 @@ func prettyPrint(r Rollout) []byte {
 		if demonstration(m) {
 			continue
 		}
+		row := sandbox.RowOf(m)
 		writeCells(&out, []string{
-			fmt.Sprint(m.GetIndex()), world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), m.GetContent(),
-			m.GetFunctionName(), m.GetException(), strings.Join(m.GetToolTrace(), "\n"),
+			fmt.Sprint(m.GetIndex()), world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), text(row.Content),
+			text(row.FunctionName), text(row.Exception), strings.Join(row.ToolTrace, "\n"),
 		})
 		out.WriteString(rule + "\n")
 	}
 	return []byte(out.String())
+}
+
+// text returns an empty text for null.
+func text(cell *string) string {
+	if cell == nil {
+		return ""
+	}
+	return *cell
 }
 
 // demonstration says whether a message belongs to an example for the simulated user.

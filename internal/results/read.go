@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -110,6 +111,7 @@ func readMessage(row cells) (*worldv1.Message, error) {
 		return nil, err
 	}
 	message := &worldv1.Message{Index: index}
+	var body sandbox.Row
 	var sender, recipient string
 	var readers []string
 	for _, field := range []struct {
@@ -118,12 +120,12 @@ func readMessage(row cells) (*worldv1.Message, error) {
 	}{
 		{"sender", &sender},
 		{"recipient", &recipient},
-		{"content", &message.Content},
-		{"openai_tool_call_id", &message.ToolCallId},
-		{"openai_function_name", &message.FunctionName},
+		{"content", &body.Content},
+		{"openai_tool_call_id", &body.ToolCallID},
+		{"openai_function_name", &body.FunctionName},
 		{"conversation_active", &message.ConversationActive},
-		{"tool_call_exception", &message.Exception},
-		{"tool_trace", &message.ToolTrace},
+		{"tool_call_exception", &body.Exception},
+		{"tool_trace", &body.ToolTrace},
 		{"visible_to", &readers},
 	} {
 		if err := row.read(field.column, field.into); err != nil {
@@ -143,7 +145,7 @@ func readMessage(row cells) (*worldv1.Message, error) {
 		}
 		message.VisibleTo = append(message.VisibleTo, role)
 	}
-	return message, nil
+	return message, body.SetBody(message)
 }
 
 func readRole(name string) (worldv1.Role, error) {

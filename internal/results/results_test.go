@@ -13,6 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -34,23 +36,26 @@ func sampleRollout() Rollout {
 	agent, user := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	system, environment := worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	trace := `{"tool_name": "add_contact", "arguments": {"name": "Jürgen <Ü>", "phone_number": "+493023125001"}, "result": "p-1"}`
-	source := func(id, tool, arguments string) *string {
-		return proto.String(id + "_parameters = " + arguments + "\n" + id + "_response = " + tool + "(**" + id + "_parameters)\nprint(repr(" + id + "_response))")
+	call := func(id, name, tool, arguments string) *worldv1.Message {
+		return &worldv1.Message{Sender: agent, Recipient: environment, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
+			Id: &id, Name: &name, Tool: tool, ArgumentsJson: arguments,
+		}}}
 	}
 	messages := []*worldv1.Message{
-		{Sender: system, Recipient: environment, Content: proto.String("# set-up")},
-		{Sender: system, Recipient: agent, Content: proto.String("Be careful.")},
-		{Sender: user, Recipient: agent, Content: proto.String("An example."), VisibleTo: []worldv1.Role{user}},
-		{Sender: user, Recipient: agent, Content: proto.String("Save Jürgen.")},
-		{Sender: agent, Recipient: environment, ToolCallId: proto.String("a"), FunctionName: proto.String("contact_0"),
-			Content: source("a", "add_contact", `{'name': 'Jürgen <Ü>', 'phone_number': '+493023125001'}`)},
-		{Sender: agent, Recipient: environment, ToolCallId: proto.String("b"), FunctionName: proto.String("contact_2"),
-			Content: source("b", "remove_contact", `{'person_id': "it's", 'x': [1, 2.5, None, True]}`)},
-		{Sender: environment, Recipient: agent, ToolCallId: proto.String("a"), FunctionName: proto.String("contact_0"),
-			Content: proto.String("'p-1'"), ToolTrace: []string{trace}},
-		{Sender: environment, Recipient: agent, ToolCallId: proto.String("b"), FunctionName: proto.String("contact_2"),
-			Content: proto.String("TypeError: no"), Exception: proto.String("TypeError: no")},
-		{Sender: agent, Recipient: user, Content: proto.String("Saved.\nA second line that is long enough to be wrapped by the table for people.")},
+		sandboxtest.Message(system, environment, "# set-up"),
+		{Sender: system, Recipient: agent, Body: &worldv1.Message_Text{Text: "Be careful."}},
+		{Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "An example."}, VisibleTo: []worldv1.Role{user}},
+		{Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "Save Jürgen."}},
+		call("a", "contact_0", "add_contact", `{"name": "Jürgen <Ü>", "phone_number": "+493023125001"}`),
+		call("b", "contact_2", "remove_contact", `{"person_id": "it's", "x": [1, 2.5, null, true]}`),
+		sandboxtest.Read(environment, agent, sandbox.Row{
+			Content: proto.String("'p-1'"), ToolCallID: proto.String("a"), FunctionName: proto.String("contact_0"), ToolTrace: []string{trace},
+		}),
+		sandboxtest.Read(environment, agent, sandbox.Row{
+			Content: proto.String("TypeError: no"), ToolCallID: proto.String("b"), FunctionName: proto.String("contact_2"),
+			Exception: proto.String("TypeError: no"),
+		}),
+		{Sender: agent, Recipient: user, Body: &worldv1.Message_Text{Text: "Saved.\nA second line that is long enough to be wrapped by the table for people."}},
 	}
 	for i, m := range messages {
 		m.Index = int32(i)
@@ -277,16 +282,4 @@ func TestWriteFile(t *testing.T) {
 	if got := strings.Join(names, " "); got != "d f" {
 		t.Errorf("left behind: %s, want d f", got)
 	}
-}
-
-// FuzzCallArguments must not panic and must not lose a source that is no call.
-func FuzzCallArguments(f *testing.F) {
-	f.Add("call_1_parameters = {'a': [1, -2.5e-07, None, True, 'x\\'\\u00e9\\U0001f600\\x07']}\nrest")
-	f.Add("print(repr(f()))")
-	f.Add("x_parameters = {'a': ")
-	f.Fuzz(func(t *testing.T, source string) {
-		if got := callArguments(source); got == "" && source != "" {
-			t.Errorf("callArguments(%q) is empty", source)
-		}
-	})
 }

@@ -10,8 +10,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // TestVectors compares the files of scripted rollouts byte for byte. The order of guardrails in conversation.json follows
@@ -207,7 +209,7 @@ func TestLiteralVectors(t *testing.T) {
 		if c.Content == nil || json.Unmarshal([]byte(c.Arguments), &want) != nil {
 			return // no call, or NaN and the like, which only Python's json reads
 		}
-		if text := callArguments(*c.Content); json.Unmarshal([]byte(text), &got) != nil {
+		if text := callArguments(sandboxtest.Message(worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, *c.Content)); json.Unmarshal([]byte(text), &got) != nil {
 			t.Errorf("line %d: %s gives %s, want %s", line, *c.Content, text, c.Arguments)
 		} else if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("line %d (-want +got):\n%s", line, diff)

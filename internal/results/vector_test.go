@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -231,18 +233,19 @@ func vectorMessages(rows []map[string]any) []*worldv1.Message {
 		if row["sender"] == nil {
 			continue
 		}
-		m := &worldv1.Message{
-			Index: int32(row["sandbox_message_index"].(float64)), Content: text(row["content"]),
-			ToolCallId: text(row["openai_tool_call_id"]), FunctionName: text(row["openai_function_name"]),
-			Exception: text(row["tool_call_exception"]), ConversationActive: proto.Bool(row["conversation_active"].(bool)),
+		cells := sandbox.Row{
+			Content: text(row["content"]), ToolCallID: text(row["openai_tool_call_id"]), FunctionName: text(row["openai_function_name"]),
+			Exception: text(row["tool_call_exception"]),
 		}
-		m.Sender, _ = world.RoleByText(row["sender"].(string))
-		m.Recipient, _ = world.RoleByText(row["recipient"].(string))
 		if traces, ok := row["tool_trace"].([]any); ok {
 			for _, trace := range traces {
-				m.ToolTrace = append(m.ToolTrace, trace.(string))
+				cells.ToolTrace = append(cells.ToolTrace, trace.(string))
 			}
 		}
+		sender, _ := world.RoleByText(row["sender"].(string))
+		recipient, _ := world.RoleByText(row["recipient"].(string))
+		m := sandboxtest.Read(sender, recipient, cells)
+		m.Index, m.ConversationActive = int32(row["sandbox_message_index"].(float64)), proto.Bool(row["conversation_active"].(bool))
 		if roles, ok := row["visible_to"].([]any); ok {
 			for _, name := range roles {
 				role, _ := world.RoleByText(name.(string))

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -246,7 +248,7 @@ func (b *builder) script(v *value, path string) []*worldv1.Turn {
 			where := at + ".calls[" + strconv.Itoa(len(turn.GetCalls())) + "]"
 			if made := b.call(call, where); made != nil {
 				if made.GetId() == "" {
-					made.Id = "call_" + strconv.Itoa(calls)
+					made.Id = proto.String("call_" + strconv.Itoa(calls))
 				}
 				turn.Calls = append(turn.Calls, made)
 			}
@@ -268,7 +270,7 @@ func (b *builder) call(v *value, path string) *worldv1.ToolCall {
 	b.mark(path+".id", v.get("id"))
 	b.mark(path+".tool", v.get("tool"))
 	b.mark(path+".arguments_json", v.get("arguments"))
-	call := &worldv1.ToolCall{Id: b.text(v.get("id")), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
+	call := &worldv1.ToolCall{Id: proto.String(b.text(v.get("id"))), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
 	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
 		call.ArgumentsJson = jsonText(arguments)
 	}
@@ -288,7 +290,7 @@ func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
 }
 
 func endTurn() *worldv1.Turn {
-	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: endCallID, Tool: endTool, ArgumentsJson: "{}"}}}
+	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
 }
 
 // evaluation reads both graphs.

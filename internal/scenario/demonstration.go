@@ -29,14 +29,14 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 		}
 		switch said := item.fields[0].value; item.fields[0].key {
 		case "user":
-			c.add(user, agent, b.text(said), user)
+			c.say(user, agent, b.text(said), user)
 		case "calls":
 			calls += b.shownCalls(said, c, calls)
 		case "agent":
-			c.add(agent, user, b.text(said), user)
+			c.say(agent, user, b.text(said), user)
 		case "end":
 			b.want(said, shapeBool)
-			c.add(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+			c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
 	}
 }
@@ -60,19 +60,19 @@ func (b *builder) shownCalls(v *value, c *conversation, before int) int {
 		if tool == endTool {
 			b.fail(item.get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
 		}
-		call := c.add(user, environment, python.ComposeCall(id, tool, b.shownArguments(item.get("arguments"))), user)
-		call.ToolCallId, call.FunctionName = proto.String(id), proto.String(tool)
+		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.shownArguments(item.get("arguments"))}
+		c.add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: call}}, user)
 	}
 	for _, item := range made {
-		call := c.messages[len(c.messages)-len(made)] // each answer moves on by one call
+		call := c.messages[len(c.messages)-len(made)].GetCall() // each answer moves on by one call
 		b.markShown(c, item)
-		answer := c.add(environment, user, b.shownAnswer(item.get("answer")), user)
-		answer.ToolCallId, answer.FunctionName = call.ToolCallId, call.FunctionName
+		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.shownAnswer(item.get("answer")))}
+		c.add(&worldv1.Message{Sender: environment, Recipient: user, Body: &worldv1.Message_Result{Result: answer}}, user)
 		if failed := item.get("failed"); b.want(failed, shapeBool) {
 			if !failed.boolean {
 				b.fail(failed, "is false; leave it out")
 			}
-			answer.Exception = answer.Content
+			answer.Exception = answer.Text
 		}
 	}
 	return len(made)
@@ -82,20 +82,21 @@ func (b *builder) shownCalls(v *value, c *conversation, before int) int {
 func (b *builder) markShown(c *conversation, item *value) {
 	at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
 	b.mark(at, item)
-	b.mark(at+".function_name", item.get("tool"))
-	b.mark(at+".content", item.get("arguments"))
+	b.mark(at+".call.tool", item.get("tool"))
+	b.mark(at+".call.arguments_json", item.get("arguments"))
 }
 
 // shownArguments reads a call's arguments; none are an empty object.
-func (b *builder) shownArguments(v *value) python.Value {
+func (b *builder) shownArguments(v *value) string {
 	if b.want(v, shapeMapping) {
-		arguments, err := python.ParseJSON(jsonText(v))
+		text := jsonText(v)
+		_, err := python.ParseJSON(text)
 		if err == nil {
-			return arguments
+			return text
 		}
 		b.fail(v, "cannot be written as arguments: %v", err)
 	}
-	return (&python.Dict{}).Value()
+	return "{}"
 }
 
 // shownAnswer reads what the environment answers.
@@ -110,7 +111,11 @@ func (b *builder) shownAnswer(v *value) string {
 func shown(m *worldv1.Message) bool {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	from, to := m.GetSender(), m.GetRecipient()
-	return m.ToolCallId != nil && (from == user && to == environment || from == environment && to == user) &&
+	id := m.GetResult().GetId()
+	if call := m.GetCall(); call != nil {
+		id = call.GetId()
+	}
+	return id != "" && (from == user && to == environment || from == environment && to == user) &&
 		slices.Equal(m.GetVisibleTo(), []worldv1.Role{user})
 }
 
@@ -128,12 +133,13 @@ func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.Too
 		case !shown(m):
 			unanswered()
 		case m.GetSender() == worldv1.Role_ROLE_USER:
-			c.shownCall(messagePath(i), m, tools)
+			c.shownCall(messagePath(i)+".call", m.GetCall(), tools)
 			open = append(open, i)
 		default:
-			call := slices.IndexFunc(open, func(j int) bool { return messages[j].GetToolCallId() == m.GetToolCallId() })
+			id := m.GetResult().GetId()
+			call := slices.IndexFunc(open, func(j int) bool { return messages[j].GetCall().GetId() == id })
 			if call < 0 {
-				c.fail(messagePath(i), "answers call %q, which the messages before it do not make", m.GetToolCallId())
+				c.fail(messagePath(i), "answers call %q, which the messages before it do not make", id)
 				continue
 			}
 			open = slices.Delete(open, call, call+1)
@@ -145,25 +151,20 @@ func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.Too
 func messagePath(i int) string { return fmt.Sprintf("setup.messages[%d]", i) }
 
 // shownCall checks one call of a demonstration.
-func (c *checker) shownCall(path string, m *worldv1.Message, tools *setupv1.ToolSelection) {
-	tool := m.GetFunctionName()
+func (c *checker) shownCall(path string, call *worldv1.ToolCall, tools *setupv1.ToolSelection) {
+	tool := call.GetTool()
 	if !c.opts.known(tool) {
-		c.tool(path+".function_name", tool)
+		c.tool(path+".tool", tool)
 		return
 	}
 	if reason := notInHand(tools, tool); reason != "" {
-		c.fail(path+".function_name", "%s", reason)
-		return
-	}
-	id, called, given, ok := python.ParseCall(m.GetContent())
-	if !ok || id != m.GetToolCallId() || called != tool {
-		c.fail(path+".content", "is no call of %s with the id %q: %s", tool, m.GetToolCallId(), brief(m.GetContent()))
+		c.fail(path+".tool", "%s", reason)
 		return
 	}
 	var arguments map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(python.JSON(given)), &arguments); err != nil || arguments == nil {
-		c.fail(path+".content", "has arguments that are no JSON object: %s", brief(python.JSON(given)))
+	if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
+		c.fail(path+".arguments_json", "is no JSON object: %s", brief(call.GetArgumentsJson()))
 		return
 	}
-	c.arguments(path+".content", tool, arguments, true)
+	c.arguments(path+".arguments_json", tool, arguments, true)
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -43,13 +46,12 @@ func TestShownCalls(t *testing.T) {
 	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	var want []*worldv1.Message
 	add := func(from, to worldv1.Role, text, id, tool string) *worldv1.Message {
-		m := &worldv1.Message{
-			Index: int32(len(want)) + 2, Sender: from, Recipient: to, Content: &text,
-			ConversationActive: proto.Bool(true), VisibleTo: []worldv1.Role{user},
-		}
+		row := sandbox.Row{Content: &text}
 		if id != "" {
-			m.ToolCallId, m.FunctionName = &id, &tool
+			row.ToolCallID, row.FunctionName = &id, &tool
 		}
+		m := sandboxtest.Read(from, to, row)
+		m.Index, m.ConversationActive, m.VisibleTo = int32(len(want))+2, proto.Bool(true), []worldv1.Role{user}
 		want = append(want, m)
 		return m
 	}
@@ -61,7 +63,7 @@ func TestShownCalls(t *testing.T) {
 	add(environment, user, "None", "example_1", "set_wifi_status")
 	call("example_2", "set_wifi_status", "{'on': False}")
 	call("example_3", "search_contacts", "{}")
-	add(environment, user, "PermissionError: no", "example_2", "set_wifi_status").Exception = proto.String("PermissionError: no")
+	add(environment, user, "PermissionError: no", "example_2", "set_wifi_status").GetResult().Exception = proto.String("PermissionError: no")
 	add(environment, user, "[]", "example_3", "search_contacts")
 	add(agent, user, "Nine.", "", "")
 	add(user, environment, "end_conversation()", "", "")
@@ -77,9 +79,8 @@ func TestShownCalls(t *testing.T) {
 // TestShownTimes shows that arguments may be times.
 func TestShownTimes(t *testing.T) {
 	got := loadShowing(t, edit(t, showing(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {cel: 'now'}}, answer`))
-	call := got.GetMessages()[6]
-	_, _, arguments, ok := python.ParseCall(call.GetContent())
-	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); !ok || got != want {
+	arguments, err := sandbox.Arguments(got.GetMessages()[6].GetCall())
+	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); err != nil || got != want {
 		t.Errorf("arguments: got %s, want %s", got, want)
 	}
 }
@@ -134,24 +135,24 @@ func TestValidateShownCalls(t *testing.T) {
 		want   []Problem
 	}{
 		{"fine", func(*setupv1.Setup) {}, nil},
-		{"the original's end", func(setup *setupv1.Setup) { setup.Messages[10].FunctionName = proto.String("end") }, nil},
-		{"another answer", func(setup *setupv1.Setup) { setup.Messages[4].ToolCallId = proto.String("other") }, []Problem{
+		{"the original's end", func(setup *setupv1.Setup) { setup.Messages[10].GetCode().Name = proto.String("end") }, nil},
+		{"another answer", func(setup *setupv1.Setup) { setup.Messages[4].GetResult().Id = proto.String("other") }, []Problem{
 			{"setup.messages[4]", `answers call "other", which the messages before it do not make`},
 			{"setup.messages[3]", "has no answer; a demonstration shows what the environment answers to a call"},
 		}},
 		{"answers in another order", func(setup *setupv1.Setup) {
-			first, second := setup.GetMessages()[7], setup.GetMessages()[8]
-			first.ToolCallId, second.ToolCallId = second.ToolCallId, first.ToolCallId
+			first, second := setup.GetMessages()[7].GetResult(), setup.GetMessages()[8].GetResult()
+			first.Id, second.Id = second.Id, first.Id
 		}, nil},
-		{"other source", func(setup *setupv1.Setup) { setup.Messages[3].Content = proto.String("set_wifi_status(on=True)") }, []Problem{
-			{"setup.messages[3].content", `is no call of set_wifi_status with the id "example_1": set_wifi_status(on=True)`},
+		{"no tool", func(setup *setupv1.Setup) { setup.Messages[3].GetCall().Tool = "set_wifi_statu" }, []Problem{
+			{"setup.messages[3].call.tool", `unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
 		}},
-		{"arguments that are no object", func(setup *setupv1.Setup) {
-			setup.Messages[3].Content = proto.String(python.ComposeCall("example_1", "set_wifi_status", python.List()))
-		}, []Problem{{"setup.messages[3].content", "has arguments that are no JSON object: []"}}},
+		{"arguments that are no object", func(setup *setupv1.Setup) { setup.Messages[3].GetCall().ArgumentsJson = "[]" }, []Problem{
+			{"setup.messages[3].call.arguments_json", "is no JSON object: []"},
+		}},
 		{"no answer at the end", func(setup *setupv1.Setup) {
 			setup.Messages = setup.GetMessages()[:7]
-			setup.Messages[5].ToolCallId = nil // no call of its own any more
+			setup.Messages[5].GetCall().Id = nil // no call of its own any more
 		}, []Problem{{"setup.messages[6]", "has no answer; a demonstration shows what the environment answers to a call"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -30,7 +33,7 @@ func TestUserTools(t *testing.T) {
 	if diff := cmp.Diff([]string{"set_wifi_status"}, setup.GetTools().GetUser()); diff != "" {
 		t.Errorf("the user's tools (-want +got):\n%s", diff)
 	}
-	want := &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: "call_1", Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+	want := &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
 	if diff := cmp.Diff(want, setup.GetUserScript()[0], protocmp.Transform()); diff != "" {
 		t.Errorf("the script's first turn (-want +got):\n%s", diff)
 	}
@@ -41,7 +44,7 @@ func TestUserTools(t *testing.T) {
 	var instruction string
 	for _, m := range setup.GetMessages() {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
-			instruction = m.GetContent()
+			instruction = sandbox.Content(m)
 		}
 	}
 	if !strings.Contains(instruction, handText) {

@@ -42,13 +42,18 @@ const (
 // conversation collects starting messages.
 type conversation struct{ messages []*worldv1.Message }
 
-func (c *conversation) add(from, to worldv1.Role, content string, visibleTo ...worldv1.Role) *worldv1.Message {
-	m := &worldv1.Message{
-		Index: int32(len(c.messages)), Sender: from, Recipient: to, Content: proto.String(content),
-		ConversationActive: proto.Bool(true), VisibleTo: visibleTo,
+// say adds a text, or code for the execution environment.
+func (c *conversation) say(from, to worldv1.Role, text string, visibleTo ...worldv1.Role) {
+	m := &worldv1.Message{Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
+	if to == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		m.Body = &worldv1.Message_Code{Code: &worldv1.Code{Source: text}}
 	}
+	c.add(m, visibleTo...)
+}
+
+func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
+	m.Index, m.ConversationActive, m.VisibleTo = int32(len(c.messages)), proto.Bool(true), visibleTo
 	c.messages = append(c.messages, m)
-	return m
 }
 
 // messages builds the starting messages, from the fields system and user or as they are given.
@@ -68,12 +73,12 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 		return b.givenMessages(given)
 	}
 	var c conversation
-	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
 	text := systemText
 	if system := v.get("system"); system != nil {
 		text = b.text(system)
 	}
-	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
 	b.require(v, "user")
 	user := b.object(v.get("user"), userForm())
 	if user == nil {
@@ -82,8 +87,8 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 	b.require(user, "goal")
 	b.require(user, "says")
 	b.demonstrations(user.get("demonstrations"), &c)
-	c.add(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge")), user.get("tools") != nil))
-	c.add(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge")), user.get("tools") != nil))
+	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
 	return c.messages
 }
 
@@ -111,7 +116,7 @@ func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
 		if m.GetSender() != worldv1.Role_ROLE_SYSTEM || m.GetRecipient() != worldv1.Role_ROLE_USER {
 			continue
 		}
-		rest, _ := strings.CutPrefix(m.GetContent(), userText)
+		rest, _ := strings.CutPrefix(m.GetText(), userText)
 		rest = strings.TrimPrefix(rest, handText)
 		rest, found := strings.CutPrefix(rest, goalTitle)
 		if !found {
@@ -137,10 +142,11 @@ func (b *builder) givenMessages(v *value) []*worldv1.Message {
 		b.mark(at, item)
 		b.mark(at+".recipient", item.get("to"))
 		b.mark(at+".sender", item.get("from"))
-		m := c.add(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")))
+		var readers []worldv1.Role
 		for _, role := range b.items(item.get("visible_to")) {
-			m.VisibleTo = append(m.VisibleTo, b.role(role))
+			readers = append(readers, b.role(role))
 		}
+		c.say(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")), readers...)
 	}
 	return c.messages
 }

@@ -97,7 +97,7 @@ func TestWants(t *testing.T) {
 	if diff := cmp.Diff([]string{"Wifi off.\nNow.", "It is late.", "A - B."}, append([]string{goal}, knowledge...)); diff != "" || !ok {
 		t.Errorf("%v (-want +got):\n%s", ok, diff)
 	}
-	s.Setup.Messages[2].Content = new(string)
+	s.Setup.Messages[2].Body = nil
 	if _, _, ok := Wants(s.GetSetup()); ok {
 		t.Error("other words: got ok")
 	}

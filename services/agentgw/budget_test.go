@@ -71,7 +71,7 @@ func turnOf(rollout, address string) *agentgwv1.RespondRequest {
 		Player: &agentgwv1.Player{Name: "openai:m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
 			Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m", BaseUrl: address, Attempts: 2,
 		}}},
-		View: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: &words}},
+		View: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: words}}},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"google.golang.org/protobuf/proto"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -21,12 +22,12 @@ func shownView() []*worldv1.Message {
 		return id + "_parameters = {'on': " + on + "}\n" + id + "_response = set_wifi_status(**" + id + "_parameters)\nprint(repr(" + id + "_response))"
 	}
 	answer := func(index int32, content, id string) *worldv1.Message {
-		m := call(index, environment, content, id, "set_wifi_status")
-		m.Recipient = user
+		m := message(index, environment, user, content)
+		m.GetResult().Id, m.GetResult().Name = &id, proto.String("set_wifi_status")
 		return m
 	}
 	failed := answer(5, "PermissionError: not now", "example_2")
-	failed.Exception = failed.Content
+	failed.GetResult().Exception = failed.GetResult().Text
 	view := []*worldv1.Message{
 		message(0, user, agent, "Weather in Braga?"),
 		message(1, agent, user, "Could you switch wifi?"),

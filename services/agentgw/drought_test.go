@@ -13,12 +13,12 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // TestEndlessRefusals lets a provider answer 429 and nothing else: all turns end as its failure, with what came, and are asked again in the next
@@ -96,7 +96,7 @@ func TestRefusedTurn(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		request := turnOf("s.0", address)
-		request.View[0].Content = proto.String("large")
+		request.View[0].Body = &worldv1.Message_Text{Text: "large"}
 		return server.Respond(ctx, request)
 	}
 	if got, err := large(); err != nil || got.GetHold() == nil || got.GetHold().GetDetail() != "HTTP 429: too large" {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -33,7 +35,7 @@ func TestFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := response.GetMessages()[0].GetContent(); got != "first" {
+		if got := sandbox.Content(response.GetMessages()[0]); got != "first" {
 			t.Errorf("answer %d: got %q, want %q", asked, got, "first")
 		}
 		if got := f.count(); got != asked {
@@ -86,7 +88,7 @@ func TestFreshTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := response.GetMessages()[0].GetContent(); got != "hello" {
+	if got := sandbox.Content(response.GetMessages()[0]); got != "hello" {
 		t.Errorf("answer: got %q, want %q", got, "hello")
 	}
 	if got := calls.Load(); got != 2 {

@@ -120,7 +120,7 @@ func TestModel(t *testing.T) {
 			}
 			text := "hello"
 			want := &agentgwv1.RespondResponse{
-				Messages: []*worldv1.Message{{Index: 2, Sender: role, Recipient: other, Content: &text, VisibleTo: []worldv1.Role{role, other}}},
+				Messages: []*worldv1.Message{{Index: 2, Sender: role, Recipient: other, Body: &worldv1.Message_Text{Text: text}, VisibleTo: []worldv1.Role{role, other}}},
 				Usage:    &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2},
 			}
 			for range 2 { // the second time from the record
@@ -290,7 +290,9 @@ func TestModelNative(t *testing.T) {
 			}
 			request.View = append(request.View, got.GetMessages()...)
 			answer := message(int32(len(request.GetView())), environment, agent, "True")
-			answer.ToolCallId = got.GetMessages()[0].ToolCallId
+			if call := got.GetMessages()[0].GetCall(); call != nil {
+				answer.GetResult().Id = call.Id
+			}
 			request.View = append(request.View, answer)
 			request.Index = int32(len(request.GetView()))
 		}

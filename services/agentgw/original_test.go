@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -52,9 +53,8 @@ func TestTwiceEncoded(t *testing.T) {
 				t.Errorf("%s, compat %t: got %v and %v, want a call", who, compat, got, err)
 				continue
 			}
-			content := got.GetMessages()[0].GetContent()
-			_, tool, arguments, ok := python.ParseCall(content)
-			if !ok || tool != "search_contacts" || python.Repr(arguments) != "{'name': 'Ann'}" || !strings.Contains(content, `_parameters = {"name": "Ann"}`) {
+			content, tool := sandbox.Content(got.GetMessages()[0]), got.GetMessages()[0].GetCall().GetTool()
+			if tool != "search_contacts" || !strings.Contains(content, `_parameters = {"name": "Ann"}`) {
 				t.Errorf("%s, compat %t: got %q, want a call of search_contacts with the object as it is spelled", who, compat, content)
 			}
 		}
@@ -72,7 +72,7 @@ func TestLastMessageHidden(t *testing.T) {
 			request.View = []*worldv1.Message{message(0, user, agent, "u"), message(1, agent, user, "a")}
 			request.Index = 3 // message 2 is the user's, and hidden
 			got, err := client.Respond(t.Context(), request)
-			if err != nil || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetContent() != "hello" {
+			if err != nil || len(got.GetMessages()) != 1 || sandbox.Content(got.GetMessages()[0]) != "hello" {
 				t.Errorf("%s, compat %t: got %v and %v, want the model's text", p, compat, got, err)
 				continue
 			}

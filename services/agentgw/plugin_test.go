@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
@@ -165,10 +167,6 @@ func TestPluginFloods(t *testing.T) {
 			&agentv1.ActResponse{Text: strings.Repeat("x", 1<<20)}, false,
 			failure("ValueError", "plug-in answered an answer of 1048580 bytes, expected at most 524288"),
 		},
-		"flood by escapes": {
-			calls(&agentv1.ToolCall{Id: "c", Name: "setting_9", ArgumentsJson: strings.Repeat("\x00", 1<<18)}), false,
-			failure("ValueError", "plug-in answered messages of 1048694 bytes, expected at most 524288"),
-		},
 	})
 }
 
@@ -200,10 +198,11 @@ func TestPluginSeesConversation(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	failed := message(6, environment, agent, "ValueError: no")
 	id, name, exception := "c2", "contact_3", "ValueError: no"
-	failed.ToolCallId, failed.FunctionName, failed.Exception = &id, &name, &exception
+	r := failed.GetResult()
+	r.Id, r.Name, r.Exception = &id, &name, &exception
 	answered := message(5, environment, agent, "None")
 	first, firstName := "c1", "setting_9"
-	answered.ToolCallId, answered.FunctionName = &first, &firstName
+	answered.GetResult().Id, answered.GetResult().Name = &first, &firstName
 	req := ask(plugin(address, 0))
 	req.Index, req.Turn = 8, 2
 	req.View = append(wifiView(),
@@ -224,7 +223,7 @@ func TestPluginSeesConversation(t *testing.T) {
 		ConversationId: got.GetConversationId(), Turn: 2,
 		Messages: []*agentv1.Message{
 			{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: "Do not assume anything."},
-			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: wifiView()[1].GetContent()},
+			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: sandbox.Content(wifiView()[1])},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Sure?"},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{
 				{Id: "c1", Name: "setting_9", ArgumentsJson: `{"on": false, "x": 1e+22}`},

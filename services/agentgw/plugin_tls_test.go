@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -86,7 +88,7 @@ func TestPluginTLS(t *testing.T) {
 			cfg.AgentCA = test.ca
 			client := serve(t, cfg, natstest.Start(t))
 			got, err := client.Respond(t.Context(), ask(play(t, agent, test.player)))
-			if status.Code(err) != test.code || test.code == codes.OK && got.GetMessages()[0].GetContent() != "hello" {
+			if status.Code(err) != test.code || test.code == codes.OK && sandbox.Content(got.GetMessages()[0]) != "hello" {
 				t.Errorf("Respond: got %v, %v, want code %s", got, err, test.code)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -14,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 const openaiModel = agentgwv1.Model_PROVIDER_OPENAI
@@ -105,7 +108,7 @@ func TestExchangeBefore(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if got := response.GetMessages()[0].GetContent(); got != c.want {
+		if got := sandbox.Content(response.GetMessages()[0]); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 		if got := len(exchangeOf(t, b, request).GetTries()); got != c.tries {
@@ -129,12 +132,12 @@ func TestReplyToAnotherConversation(t *testing.T) {
 	} {
 		turn := proto.CloneOf(request)
 		turn.ConversationDigest = []byte(c.conversation)
-		turn.View[len(turn.GetView())-1].Content = &c.text
+		turn.View[len(turn.GetView())-1].Body = &worldv1.Message_Text{Text: c.text}
 		response, err := client.Respond(t.Context(), turn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := response.GetMessages()[0].GetContent(); got != c.want {
+		if got := sandbox.Content(response.GetMessages()[0]); got != c.want {
 			t.Errorf("conversation %s: got %q, want %q", c.conversation, got, c.want)
 		}
 	}
@@ -153,12 +156,12 @@ func TestLongExchange(t *testing.T) {
 		cfg.ModelExchangeBytes = limit
 		request := askModel(openaiModel, f.URL)
 		question := strings.Repeat("q", c.asked)
-		request.GetView()[len(request.GetView())-1].Content = &question
+		request.GetView()[len(request.GetView())-1].Body = &worldv1.Message_Text{Text: question}
 		response, err := serve(t, cfg, b).Respond(t.Context(), request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(response.GetMessages()[0].GetContent()); got != c.answered {
+		if got := len(sandbox.Content(response.GetMessages()[0])); got != c.answered {
 			t.Errorf("%s: got an answer of %d, want %d", c.name, got, c.answered)
 		}
 		got := exchangeOf(t, b, request)
@@ -202,7 +205,7 @@ func TestReplay(t *testing.T) {
 	}
 	text := "recorded"
 	reply := &agentgwv1.Reply{Messages: ask(nil).GetView()[:1], Usage: &agentgwv1.Usage{InputTokens: 7}}
-	reply.Messages[0].Content = &text
+	reply.Messages[0].Body = &worldv1.Message_Text{Text: text}
 	raw, err := proto.Marshal(reply)
 	if err != nil {
 		t.Fatal(err)

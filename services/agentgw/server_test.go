@@ -20,6 +20,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 
@@ -77,12 +79,14 @@ func play(tb testing.TB, role worldv1.Role, text string) *agentgwv1.Player {
 }
 
 func message(index int32, from, to worldv1.Role, content string) *worldv1.Message {
-	return &worldv1.Message{Index: index, Sender: from, Recipient: to, Content: &content}
+	m := sandboxtest.Message(from, to, content)
+	m.Index = index
+	return m
 }
 
 func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Message {
-	m := message(index, from, environment, content)
-	m.ToolCallId, m.FunctionName, m.VisibleTo = &id, &name, []worldv1.Role{from, environment}
+	m := sandboxtest.Read(from, environment, sandbox.Row{Content: &content, ToolCallID: &id, FunctionName: &name})
+	m.Index, m.VisibleTo = index, []worldv1.Role{from, environment}
 	return m
 }
 
@@ -111,7 +115,7 @@ func scrambled() []*worldv1.Tool {
 }
 
 func wifiOff() *worldv1.Turn {
-	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: "call_1", Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
 }
 
 const wifiOffSource = "call_1_parameters = {'on': False}\ncall_1_response = set_wifi_status(**call_1_parameters)\nprint(repr(call_1_response))"
@@ -123,7 +127,7 @@ type scriptedTest struct {
 }
 
 func TestRespondOracle(t *testing.T) {
-	unlisted := &worldv1.Turn{Calls: []*worldv1.ToolCall{wifiOff().GetCalls()[0], {Id: "call_2", Tool: "get_cellular_service_status", ArgumentsJson: "{}"}}}
+	unlisted := &worldv1.Turn{Calls: []*worldv1.ToolCall{wifiOff().GetCalls()[0], {Id: proto.String("call_2"), Tool: "get_cellular_service_status", ArgumentsJson: "{}"}}}
 	unlistedSource := "call_2_parameters = {}\ncall_2_response = get_cellular_service_status(**call_2_parameters)\nprint(repr(call_2_response))"
 	runScripted(t, map[string]scriptedTest{
 		"oracle says": {

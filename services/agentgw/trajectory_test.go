@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
@@ -48,7 +50,7 @@ type recordedMessage struct {
 func (r recordedTurn) turn() *worldv1.Turn {
 	turn := &worldv1.Turn{Say: r.Say}
 	for _, c := range r.Calls {
-		turn.Calls = append(turn.Calls, &worldv1.ToolCall{Id: c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
+		turn.Calls = append(turn.Calls, &worldv1.ToolCall{Id: &c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
 	}
 	return turn
 }
@@ -56,7 +58,8 @@ func (r recordedTurn) turn() *worldv1.Turn {
 func (r recordedMessage) message() *worldv1.Message {
 	sender, _ := world.RoleByText(r.Sender)
 	recipient, _ := world.RoleByText(r.Recipient)
-	m := &worldv1.Message{Index: r.Index, Sender: sender, Recipient: recipient, Content: &r.Content, ToolCallId: r.ID, FunctionName: r.Name}
+	m := sandboxtest.Read(sender, recipient, sandbox.Row{Content: &r.Content, ToolCallID: r.ID, FunctionName: r.Name})
+	m.Index = r.Index
 	for _, text := range r.VisibleTo {
 		role, _ := world.RoleByText(text)
 		m.VisibleTo = append(m.VisibleTo, role)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -83,7 +85,7 @@ func TestTurnAskedTwice(t *testing.T) {
 	}
 	m.answer <- struct{}{}
 	for name, done := range map[string]<-chan answered{"first": first, "second": second} {
-		if got := <-done; got.err != nil || got.response.GetMessages()[0].GetContent() != "answer 1" {
+		if got := <-done; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
 			t.Errorf("%s: got %v and %v, want the first answer", name, got.response, got.err)
 		}
 	}
@@ -109,7 +111,7 @@ func TestTurnLeft(t *testing.T) {
 	request.Fresh = false
 	second := respond(t.Context(), client, request)
 	m.answer <- struct{}{}
-	if got := <-second; got.err != nil || got.response.GetMessages()[0].GetContent() != "answer 1" {
+	if got := <-second; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
 		t.Errorf("got %v and %v, want the answer to the request of who left", got.response, got.err)
 	}
 	if len(m.asked) > 0 {
@@ -135,7 +137,7 @@ func TestTurnAtTwoGateways(t *testing.T) {
 	if diff := cmp.Diff(one.response, two.response, protocmp.Transform()); diff != "" {
 		t.Errorf("the answers of two gateways differ:\n%s", diff)
 	}
-	text := one.response.GetMessages()[0].GetContent()
+	text := sandbox.Content(one.response.GetMessages()[0])
 	tries := exchangeOf(t, b, request).GetTries()
 	if len(tries) != 1 || string(tries[0].GetAnswer()) != says(openaiModel, text) {
 		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)

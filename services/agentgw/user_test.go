@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -59,7 +61,7 @@ func TestFailingUser(t *testing.T) {
 			}
 			said := strings.TrimPrefix(response.GetFailure().GetClass().String(), "FAILURE_CLASS_") + " " + response.GetFailure().GetDetail()
 			if response.GetFailure() == nil {
-				said = response.GetMessages()[0].GetContent()
+				said = sandbox.Content(response.GetMessages()[0])
 			} else if n := response.GetUsage().GetInputTokens(); n != 7 {
 				t.Errorf("%s: got %d tokens in, want the 7 that were paid for", test.role, n)
 			}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -17,7 +17,7 @@ import (
 func asking(rollout, earlier, name string, texts ...string) *agentgwv1.RespondRequest {
 	req := &agentgwv1.RespondRequest{RolloutId: rollout, EarlierViewDigest: earlier, ViewDigest: name}
 	for _, text := range texts {
-		req.View = append(req.View, &worldv1.Message{Content: proto.String(text)})
+		req.View = append(req.View, &worldv1.Message{Body: &worldv1.Message_Text{Text: text}})
 	}
 	return req
 }
@@ -25,7 +25,7 @@ func asking(rollout, earlier, name string, texts ...string) *agentgwv1.RespondRe
 func texts(req *agentgwv1.RespondRequest) string {
 	var all []string
 	for _, message := range req.GetView() {
-		all = append(all, message.GetContent())
+		all = append(all, sandbox.Content(message))
 	}
 	return strings.Join(all, " ")
 }

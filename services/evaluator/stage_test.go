@@ -72,7 +72,7 @@ func contacts(index int32, names ...string) *worldv1.Table {
 
 func line(index int32, sender, recipient worldv1.Role, text string) *worldv1.Message {
 	return &worldv1.Message{
-		Index: index, Sender: sender, Recipient: recipient, Content: proto.String(text), ConversationActive: proto.Bool(true),
+		Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: text}, ConversationActive: proto.Bool(true),
 		VisibleTo: []worldv1.Role{sender, recipient},
 	}
 }

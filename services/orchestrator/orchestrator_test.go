@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -25,7 +26,7 @@ type talker struct {
 func (talker) Respond(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	other := worldv1.Role_ROLE_USER + worldv1.Role_ROLE_AGENT - req.GetRole()
 	return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{
-		{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: other, Content: proto.String(req.GetPlayer().GetName())},
+		{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: other, Body: &worldv1.Message_Text{Text: req.GetPlayer().GetName()}},
 	}}, nil
 }
 
@@ -73,7 +74,7 @@ func TestRun(t *testing.T) {
 	}
 	var said []string
 	for _, m := range trajectory.GetMessages() {
-		said = append(said, m.GetContent())
+		said = append(said, sandbox.Content(m))
 	}
 	if got := fmt.Sprint(said, trajectory.GetEnd().GetReason()); got != "[hello a u] END_REASON_MESSAGE_LIMIT" {
 		t.Errorf("trajectory: got %s, want [hello a u] END_REASON_MESSAGE_LIMIT", got)

@@ -104,7 +104,7 @@ func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, en
 
 func TestGetRecording(t *testing.T) {
 	i := installRecorder(t)
-	said := &agentgwv1.Reply{Messages: []*worldv1.Message{{Index: 1, Content: proto.String("hello")}}, Usage: &agentgwv1.Usage{InputTokens: 3}}
+	said := &agentgwv1.Reply{Messages: []*worldv1.Message{{Index: 1, Body: &worldv1.Message_Text{Text: "hello"}}}, Usage: &agentgwv1.Usage{InputTokens: 3}}
 	cost := &agentgwv1.Usage{InputTokens: 9}
 	infrastructure := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, ExceptionType: "RuntimeError", Detail: "HTTP 401", Usage: &busv1.TurnUsage{Usage: cost},

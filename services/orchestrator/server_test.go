@@ -125,7 +125,7 @@ func spec(scenarios ...string) *orchestratorv1.SweepSpec {
 		s.Scenarios = append(s.Scenarios, &orchestratorv1.SweepScenario{
 			Setup: &setupv1.Setup{
 				Name: name, MaxMessages: 2, Clock: &setupv1.Clock{TimeZone: "UTC"},
-				Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("hello")}},
+				Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "hello"}}},
 				Tables:   []*worldv1.Table{{Name: worldv1.TableName_TABLE_NAME_CONTACT}, {Name: worldv1.TableName_TABLE_NAME_REMINDER}},
 			},
 			EvaluationDigest: strings.Repeat("0", 64),

@@ -1,7 +1,9 @@
 package toolhost
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,11 +15,12 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/vector"
 )
 
 // transports are the two ways in which a tool host is reached: in the process of its callers, and from another one. Both are
@@ -86,8 +89,16 @@ func BenchmarkExecute(b *testing.B) {
 // baseSetup returns the setup of the vectors' base world.
 func baseSetup(b *testing.B) *setupv1.Setup {
 	b.Helper()
-	setup, err := vector.SetupOf("base", worlds(b)["base"], "America/Los_Angeles", nil)
+	raw, err := os.ReadFile(vectortest.Dir(b, "tools/worlds.json"))
 	if err != nil {
+		b.Fatal(err)
+	}
+	var worlds map[string]struct{ Tables json.RawMessage }
+	if err := json.Unmarshal(raw, &worlds); err != nil {
+		b.Fatal(err)
+	}
+	setup := smallSetup("base")
+	if setup.Tables, err = original.Tables(worlds["base"].Tables); err != nil {
 		b.Fatal(err)
 	}
 	return setup

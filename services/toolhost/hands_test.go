@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -29,11 +31,13 @@ func TestUserTools(t *testing.T) {
 	answered := run(t, client, "s.1", 3, added)
 	answer := answered.GetAnswers()[0]
 	want := &worldv1.Message{
-		Index: 3, Sender: environment, Recipient: user, ToolCallId: proto.String("call_1"), ConversationActive: proto.Bool(true),
-		VisibleTo: []worldv1.Role{environment, user}, Content: answer.Content, ToolTrace: answer.GetToolTrace(),
+		Index: 3, Sender: environment, Recipient: user, ConversationActive: proto.Bool(true),
+		VisibleTo: []worldv1.Role{environment, user}, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{
+			Id: proto.String("call_1"), Text: answer.GetResult().Text, Traces: answer.GetResult().GetTraces(),
+		}},
 	}
-	if diff := cmp.Diff(want, answer, protocmp.Transform()); diff != "" || len(answer.GetToolTrace()) != 1 {
-		t.Errorf("answer: got %d traces, want 1 (-want +got):\n%s", len(answer.GetToolTrace()), diff)
+	if diff := cmp.Diff(want, answer, protocmp.Transform()); diff != "" || len(answer.GetResult().GetTraces()) != 1 {
+		t.Errorf("answer: got %d traces, want 1 (-want +got):\n%s", len(answer.GetResult().GetTraces()), diff)
 	}
 	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING}, {Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 3}}
 	if diff := cmp.Diff(versions, answered.GetVersions(), protocmp.Transform(), protocmp.IgnoreFields(&worldv1.TableVersion{}, "digest")); diff != "" {
@@ -44,8 +48,8 @@ func TestUserTools(t *testing.T) {
 	}
 	for index, refused := range []*worldv1.Message{addContact(4, "Cid"), call(6, user, "get_wifi_status()")} {
 		at := int32(5 + 2*index)
-		if got := run(t, client, "s.1", at, refused).GetAnswers()[0]; got.Exception == nil {
-			t.Errorf("%s by %s: got %q, want a NameError", refused.GetContent(), refused.GetSender(), got.GetContent())
+		if got := run(t, client, "s.1", at, refused).GetAnswers()[0]; got.GetResult().Exception == nil {
+			t.Errorf("%s by %s: got %q, want a NameError", sandbox.Content(refused), refused.GetSender(), sandbox.Content(got))
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -43,11 +45,11 @@ func TestNeeds(t *testing.T) {
 			id := fmt.Sprintf("need.%d.%s", number, service)
 			create(t, client, id, setup)
 			before := versions(t, client, id)
-			message := call(2, info.GetVisibleTo()[0], python.ComposeCall("call_1", name, requiredArguments(t, info)))
+			message := call(2, info.GetVisibleTo()[0], sandbox.ComposeSource("call_1", name, python.Repr(requiredArguments(t, info))))
 			answer := run(t, client, id, 3, message).GetAnswers()[0]
 			want := slices.Contains(info.GetNeeds(), service) || slices.Contains(info.GetDefaultNeeds(), service)
-			if got := strings.HasPrefix(answer.GetException(), refusals()[service]); got != want {
-				t.Errorf("%s without %s: got exception %q, want refused: %v", name, service, answer.GetException(), want)
+			if got := strings.HasPrefix(answer.GetResult().GetException(), refusals()[service]); got != want {
+				t.Errorf("%s without %s: got exception %q, want refused: %v", name, service, answer.GetResult().GetException(), want)
 			}
 			if diff := cmp.Diff(before, versions(t, client, id)); info.GetReadOnly() && diff != "" {
 				t.Errorf("%s without %s: versions (-before +after):\n%s", name, service, diff)

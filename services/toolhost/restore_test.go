@@ -28,7 +28,7 @@ func history(t *testing.T, client toolhostv1.ToolHostServiceClient, id string) [
 		outcome := run(t, client, id, int32(3+2*i), calls...)
 		executions = append(executions, &toolhostv1.Execution{Index: int32(3 + 2*i), Calls: calls, Outcome: outcome})
 	}
-	if executions[2].GetOutcome().GetAnswers()[0].GetException() == "" {
+	if executions[2].GetOutcome().GetAnswers()[0].GetResult().GetException() == "" {
 		t.Fatal("a second contact that is the user: got an answer, want an exception")
 	}
 	return executions
@@ -114,7 +114,7 @@ func TestRestoreErrors(t *testing.T) {
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll).client
 	log := history(t, client, "calm")
 	other := proto.CloneOf(log[3])
-	other.Outcome.Answers[0].Content = proto.String("other")
+	other.Outcome.Answers[0].GetResult().Text = proto.String("other")
 	other.Outcome.SessionDigest = []byte(strings.Repeat("x", 32))
 	_, err := client.RestoreSession(t.Context(), restoreRequest("calm", append(log[:3:3], other)))
 	wantCode(t, "another outcome in the log", err, codes.DataLoss)

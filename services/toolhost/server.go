@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -160,8 +161,10 @@ func observer(ctx context.Context) host.Observer {
 			_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(began), trace.WithAttributes(
 				attribute.String("gen_ai.operation.name", "execute_tool"),
 				attribute.String("gen_ai.tool.name", name),
-				attribute.String("gen_ai.tool.call.id", calls[answer.Call].GetToolCallId()),
 			))
+			if id, _ := sandbox.Answering(calls[answer.Call]); id != nil {
+				span.SetAttributes(attribute.String("gen_ai.tool.call.id", *id))
+			}
 			if answer.Exception != "" {
 				span.SetStatus(otelcodes.Error, answer.Exception)
 			}

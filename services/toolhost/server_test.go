@@ -15,13 +15,11 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/vector"
 )
 
 func TestMain(m *testing.M) {
@@ -114,18 +112,4 @@ func start(tb testing.TB) toolhostv1.ToolHostServiceClient {
 	tb.Helper()
 	bus := natstest.Start(tb)
 	return serve(tb, filepath.Join(tb.TempDir(), storeFile), bus, ownsAll).client
-}
-
-// worlds reads the starting worlds of the vectors.
-func worlds(tb testing.TB) map[string]vector.World {
-	tb.Helper()
-	raw, err := os.ReadFile(vectortest.Dir(tb, "tools/worlds.json"))
-	if err != nil {
-		tb.Fatalf("read worlds: %v", err)
-	}
-	read, err := vector.Worlds(raw)
-	if err != nil {
-		tb.Fatalf("read worlds: %v", err)
-	}
-	return read
 }

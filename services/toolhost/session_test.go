@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -43,8 +46,8 @@ func smallSetup(name string) *setupv1.Setup {
 			{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1, Rows: []*worldv1.Row{contact}},
 		},
 		Messages: []*worldv1.Message{
-			{Index: 0, Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("Help.")},
-			{Index: 1, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("Hello")},
+			{Index: 0, Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "Help."}},
+			{Index: 1, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "Hello"}},
 		},
 	}
 }
@@ -52,14 +55,13 @@ func smallSetup(name string) *setupv1.Setup {
 // addContact returns the call that adds a contact, as the message of the given index.
 func addContact(index int32, name string) *worldv1.Message {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str(name)}, python.Item{Key: "phone_number", Value: python.Str("+14085551111")})
-	return call(index, worldv1.Role_ROLE_AGENT, python.ComposeCall("call_1", "add_contact", args))
+	return call(index, worldv1.Role_ROLE_AGENT, sandbox.ComposeSource("call_1", "add_contact", python.Repr(args)))
 }
 
 func call(index int32, sender worldv1.Role, source string) *worldv1.Message {
-	return &worldv1.Message{
-		Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
-		Content: proto.String(source), ToolCallId: proto.String("call_1"),
-	}
+	m := sandboxtest.Read(sender, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, sandbox.Row{Content: &source, ToolCallID: proto.String("call_1")})
+	m.Index = index
+	return m
 }
 
 func create(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, setup *setupv1.Setup) *toolhostv1.CreateSessionResponse {
@@ -230,7 +232,7 @@ func TestEvicted(t *testing.T) {
 			for _, id := range []string{"a", "b"} {
 				index := int32(3 + 2*step)
 				response := run(t, client, id, index, call(index-1, worldv1.Role_ROLE_AGENT, source))
-				answers[i] = append(answers[i], response.GetAnswers()[0].GetContent()+fmt.Sprint(response.GetVersions()))
+				answers[i] = append(answers[i], sandbox.Content(response.GetAnswers()[0])+fmt.Sprint(response.GetVersions()))
 			}
 		}
 	}

@@ -101,7 +101,11 @@ func TestParseFile(t *testing.T) {
 
 func TestTurns(t *testing.T) {
 	call := func(id, tool, arguments string) *worldv1.ToolCall {
-		return &worldv1.ToolCall{Id: id, Tool: tool, ArgumentsJson: arguments}
+		made := &worldv1.ToolCall{Tool: tool, ArgumentsJson: arguments}
+		if id != "" {
+			made.Id = &id
+		}
+		return made
 	}
 	turns := func(list ...*worldv1.Turn) []*worldv1.Turn { return list }
 	calls := func(list ...*worldv1.ToolCall) *worldv1.Turn { return &worldv1.Turn{Calls: list} }

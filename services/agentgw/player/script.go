@@ -116,9 +116,11 @@ func (s script) call(node ast.Node, field string) (*worldv1.ToolCall, error) {
 	}
 	call := &worldv1.ToolCall{ArgumentsJson: "{}"}
 	if id := values["id"]; id != nil {
-		if call.Id, err = s.text(id, field+".id"); err != nil {
+		text, err := s.text(id, field+".id")
+		if err != nil {
 			return nil, err
 		}
+		call.Id = &text
 	}
 	if values["tool"] == nil {
 		return nil, s.fail(node, field, "has no tool")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -123,9 +123,9 @@ func (p *printer) user(setup *setupv1.Setup) {
 	}
 	p.heading("Starting messages")
 	for i, m := range setup.GetMessages() {
-		text := m.GetContent()
-		if _, tool, arguments, isCall := python.ParseCall(text); isCall {
-			text = tool + " " + python.JSON(arguments)
+		text := sandbox.Content(m)
+		if call := m.GetCall(); call != nil {
+			text = call.GetTool() + " " + call.GetArgumentsJson()
 		}
 		if ok && m.GetSender() == worldv1.Role_ROLE_SYSTEM {
 			continue // the goal is written above, the others are the same everywhere

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	sandbox  = worldv1.TableName_TABLE_NAME_SANDBOX
+	messages = worldv1.TableName_TABLE_NAME_SANDBOX
 	contact  = worldv1.TableName_TABLE_NAME_CONTACT
 	snapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT
 	addition = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
@@ -33,7 +33,7 @@ func row1(id, name, number string) *worldv1.Row {
 
 // text compares two texts of which the found one holds a control character and a line break.
 func text() *evaluatorv1.ConstraintExplanation {
-	return &evaluatorv1.ConstraintExplanation{Table: sandbox, Measure: snapshot, Similarity: 0.8, Rows: []*evaluatorv1.RowExplanation{{
+	return &evaluatorv1.ConstraintExplanation{Table: messages, Measure: snapshot, Similarity: 0.8, Rows: []*evaluatorv1.RowExplanation{{
 		Wanted: proto.Int32(0), Similarity: 0.8, Cells: []*evaluatorv1.CellExplanation{
 			{
 				Column: "content", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L, Similarity: 0.8,
@@ -67,8 +67,8 @@ func report() *Report {
 			Minefields: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: "told"}, {}}},
 		},
 		Messages: []*worldv1.Message{
-			{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("Save\n" + strings.Repeat("Ann ", 40))},
-			{Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER, Content: proto.String("Done.")},
+			{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "Save\n" + strings.Repeat("Ann ", 40)}},
+			{Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER, Body: &worldv1.Message_Text{Text: "Done."}},
 		},
 		Explanation: &evaluatorv1.ExplainTrajectoryResponse{
 			Result: &busv1.Result{Similarity: 0.5, MilestoneSimilarity: 0.5, MessageCount: 2},
@@ -94,7 +94,7 @@ func report() *Report {
 					Index: 0, Similarity: 0.8, Constraints: []*evaluatorv1.ConstraintExplanation{text()},
 				}},
 				{Node: 2, Best: &evaluatorv1.NodeAt{Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{{
-					Table: sandbox, Measure: guard, Reference: proto.Int32(0), ReferenceIndex: proto.Int32(1),
+					Table: messages, Measure: guard, Reference: proto.Int32(0), ReferenceIndex: proto.Int32(1),
 					Changes: []*evaluatorv1.RowChange{{Columns: []string{"content"}}}, Extracted: []*evaluatorv1.ExtractedValue{{Name: "days", Value: "3"}},
 				}}}},
 			},

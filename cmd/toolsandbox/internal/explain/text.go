@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -172,7 +173,7 @@ func (p *printer) message(index int32) string {
 		return fmt.Sprintf("message %d", index)
 	}
 	m := p.report.Messages[index]
-	excerpt := []rune(strings.Join(strings.Fields(m.GetContent()), " "))
+	excerpt := []rune(strings.Join(strings.Fields(sandbox.Content(m)), " "))
 	if len(excerpt) > longestExcerpt {
 		excerpt = append(excerpt[:longestExcerpt-1], '…')
 	}

@@ -34,7 +34,7 @@ type extra struct {
 }
 
 func callOf(tool string, arguments ...argument) *worldv1.ToolCall {
-	return &worldv1.ToolCall{Id: "call_extra", Tool: tool, ArgumentsJson: encodeArguments(arguments)}
+	return &worldv1.ToolCall{Id: proto.String("call_extra"), Tool: tool, ArgumentsJson: encodeArguments(arguments)}
 }
 
 func text(name, value string) argument { return argument{name: name, value: quote(value)} }
@@ -174,6 +174,6 @@ func (s *subject) bystander(table worldv1.TableName, column string, index int) s
 // renamed returns a call under another id.
 func renamed(call *worldv1.ToolCall, id string) *worldv1.ToolCall {
 	call = proto.CloneOf(call)
-	call.Id = id
+	call.Id = &id
 	return call
 }

@@ -255,7 +255,7 @@ func (s *subject) dependsOnState(ctx context.Context, p *player) (bool, error) {
 		}
 		answers := answersOf(t)
 		for _, later := range s.oracle.steps {
-			if later.call != nil && later.index > st.index && !later.failed && answers[later.call.GetId()].GetException() != "" {
+			if later.call != nil && later.index > st.index && !later.failed && answers[later.call.GetId()].GetResult().GetException() != "" {
 				return true, nil
 			}
 		}
@@ -281,9 +281,9 @@ func (s *subject) withholds() bool {
 		if m.GetRecipient() != roleUser || m.GetSender() == roleHost || world.VisibleTo(m, roleAgent) {
 			continue // what tools answer in a demonstration instructs nobody
 		}
-		_, own, found := strings.Cut(m.GetContent(), "What you want:")
+		_, own, found := strings.Cut(m.GetText(), "What you want:")
 		if !found {
-			own = m.GetContent()
+			own = m.GetText()
 		}
 		own = strings.ToLower(own)
 		for _, word := range []string{"do not", "don't", "not know", "forgot", "no idea", "cannot", "can't", "nobody", "unknown", "not sure", "never"} {

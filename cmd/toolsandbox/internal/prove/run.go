@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -73,7 +74,7 @@ func (r *run) place() error {
 	for _, m := range r.messages[r.starting:] {
 		switch {
 		case m.GetSender() == roleHost && m.GetRecipient() == roleAgent:
-			answers[m.GetToolCallId()] = m
+			answers[m.GetResult().GetId()] = m
 		case m.GetSender() == roleAgent && m.GetRecipient() == roleUser:
 			said = append(said, m)
 		}
@@ -88,7 +89,7 @@ func (r *run) place() error {
 		if m == nil {
 			return fmt.Errorf("the conversation ends before turn %d of the oracle: shorten the oracle or lengthen the user's script", s.turn+1)
 		}
-		s.index, s.answer, s.failed = int(m.GetIndex()), m.GetContent(), m.Exception != nil
+		s.index, s.answer, s.failed = int(m.GetIndex()), sandbox.Content(m), m.GetResult().GetException() != ""
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (r *run) heard(index int) string {
 	text := ""
 	for _, m := range r.messages[:index] {
 		if m.GetRecipient() == roleAgent && m.GetSender() != roleHost && world.VisibleTo(m, roleAgent) {
-			text += m.GetContent() + "\n"
+			text += m.GetText() + "\n"
 		}
 	}
 	return text
@@ -202,7 +203,7 @@ func (r *run) sameAnswersAs(t *orchestratorv1.GetTrajectoryResponse, dropped str
 	answers := answersOf(t)
 	for _, s := range r.steps {
 		if s.call != nil && s.call.GetId() != dropped {
-			if m := answers[s.call.GetId()]; m == nil || m.GetContent() != s.answer {
+			if m := answers[s.call.GetId()]; m == nil || sandbox.Content(m) != s.answer {
 				return false
 			}
 		}
@@ -215,7 +216,7 @@ func answersOf(t *orchestratorv1.GetTrajectoryResponse) map[string]*worldv1.Mess
 	answers := make(map[string]*worldv1.Message)
 	for _, m := range t.GetMessages()[t.GetStartingMessages():] {
 		if m.GetSender() == roleHost && m.GetRecipient() == roleAgent {
-			answers[m.GetToolCallId()] = m
+			answers[m.GetResult().GetId()] = m
 		}
 	}
 	return answers

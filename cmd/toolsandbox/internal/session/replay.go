@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -194,16 +195,25 @@ func compareMessages(stored, replayed *worldv1.Message) error {
 	if err != nil || same {
 		return err
 	}
-	was, is := stored.ProtoReflect(), replayed.ProtoReflect()
+	return compareFields(stored.GetIndex(), "", stored.ProtoReflect(), replayed.ProtoReflect())
+}
+
+// compareFields finds the first field of a message, or of a message in it, that differs.
+func compareFields(index int32, within string, was, is protoreflect.Message) error {
 	fields := was.Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if was.Has(field) != is.Has(field) || !was.Get(field).Equal(is.Get(field)) {
-			before, after := excerpt(fieldText(was, field), fieldText(is, field))
-			return fmt.Errorf("%w: message %d, %s: stored %s, replayed %s", ErrDiffers, stored.GetIndex(), field.Name(), before, after)
+		if was.Has(field) == is.Has(field) && was.Get(field).Equal(is.Get(field)) {
+			continue
 		}
+		path := within + string(field.Name())
+		if was.Has(field) && is.Has(field) && field.Message() != nil && !field.IsList() {
+			return compareFields(index, path+".", was.Get(field).Message(), is.Get(field).Message())
+		}
+		before, after := excerpt(fieldText(was, field), fieldText(is, field))
+		return fmt.Errorf("%w: message %d, %s: stored %s, replayed %s", ErrDiffers, index, path, before, after)
 	}
-	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, stored.GetIndex())
+	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, index)
 }
 
 // compareVersions compares table versions up to a message and returns how many of them calls have made.

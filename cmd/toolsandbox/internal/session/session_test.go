@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -73,7 +74,7 @@ func setup(name string) *setupv1.Setup {
 			}}}},
 			{Name: worldv1.TableName_TABLE_NAME_CONTACT},
 		},
-		Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: agent, Content: proto.String("go")}},
+		Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: agent, Body: &worldv1.Message_Text{Text: "go"}}},
 	}
 }
 
@@ -106,9 +107,9 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 	for _, sources := range turns {
 		var calls []*worldv1.Message
 		for i, source := range sources {
-			calls = append(calls, &worldv1.Message{
-				Index: int32(len(messages) + i), Sender: agent, Recipient: environment, Content: proto.String(source), ConversationActive: proto.Bool(true),
-			})
+			call := sandboxtest.Message(agent, environment, source)
+			call.Index, call.ConversationActive = int32(len(messages)+i), proto.Bool(true)
+			calls = append(calls, call)
 		}
 		said(calls, nil)
 		outcome, err := s.toolHost(id).Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: int32(len(messages)), Calls: calls})
@@ -176,9 +177,8 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	index := s.session(t, "s.0").GetLastIndex() + 2
-	call := &worldv1.Message{
-		Index: index - 1, Sender: agent, Recipient: environment, Content: proto.String("print(set_wifi_status(on=True))"), ConversationActive: proto.Bool(true),
-	}
+	call := sandboxtest.Message(agent, environment, "print(set_wifi_status(on=True))")
+	call.Index, call.ConversationActive = index-1, proto.Bool(true)
 	if _, err := s.toolHost("s.0").Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: "s.0", Index: index, Calls: []*worldv1.Message{call}}); err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +241,11 @@ func TestReplayFindsDifferences(t *testing.T) {
 		change func(*worldv1.Message)
 		want   string
 	}{
-		{"content", at(2, func(m *worldv1.Message) { m.Content = proto.String("of\nf") }), `message 2, content: stored "of\nf", replayed "None"`},
-		{"exception", at(4, func(m *worldv1.Message) { m.Exception = proto.String("E: x") }), `message 4, exception: stored "E: x", replayed nothing`},
-		{"trace", at(7, func(m *worldv1.Message) { m.ToolTrace = nil }), "message 7, tool_trace: stored nothing, replayed ["},
+		{"content", at(2, func(m *worldv1.Message) { m.GetResult().Text = proto.String("of\nf") }), `message 2, result.text: stored "of\nf", replayed "None"`},
+		{"exception", at(4, func(m *worldv1.Message) { m.GetResult().Exception = proto.String("E: x") }), `message 4, result.exception: stored "E: x", replayed nothing`},
+		{"trace", at(7, func(m *worldv1.Message) { m.GetResult().Traces = nil }), "message 7, result.traces: stored nothing, replayed ["},
 		{"recipient", at(8, func(m *worldv1.Message) { m.Recipient = worldv1.Role_ROLE_USER }), "message 8, recipient: stored ROLE_USER, replayed ROLE_AGENT"},
-		{"a long text", at(2, func(m *worldv1.Message) { m.Content = proto.String("None" + long) }), `message 2, content: stored "Nonexxx`},
+		{"a long text", at(2, func(m *worldv1.Message) { m.GetResult().Text = proto.String("None" + long) }), `message 2, result.text: stored "Nonexxx`},
 	}
 	s := newStage(t)
 	for _, test := range tests {

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -33,13 +33,14 @@ func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int
 
 // unusable says whether a message is what a mistake becomes: a call of no tool, arguments that are no object, an empty text.
 func unusable(m *worldv1.Message, tools *turn.Tools) bool {
-	if m.GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
-		return m.GetContent() == ""
+	call := m.GetCall()
+	if call == nil {
+		return m.GetBody() == nil || m.GetText() == "" && m.GetCode() == nil
 	}
-	_, tool, args, ok := python.ParseCall(m.GetContent())
-	if !ok {
-		return false
-	}
+	args, err := sandbox.Arguments(call)
 	_, object := args.AsDict()
-	return !object || !tools.Knows(tool)
+	if spelled, ok := args.AsStr(); ok && sandbox.IsObject(spelled) {
+		object = true
+	}
+	return err != nil || !object || !tools.Knows(call.GetTool())
 }

@@ -264,7 +264,7 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 		}
 	} else {
 		var err error
-		if reply.Messages, mistake, err = composer.Stated(stated(answer.Calls), tools); err != nil {
+		if reply.Messages, mistake, err = composer.Calls(answer.Calls, tools); err != nil {
 			return fails(reply, mistake)
 		}
 		if mistake != nil && mistake.Taken() && req.GetCompat() {
@@ -287,21 +287,13 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 
 // keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the provider's own form holds those, so that it cannot stand
 // beside answers to others.
-func keepsIDs(messages []*worldv1.Message, calls []provider.Call) bool {
+func keepsIDs(messages []*worldv1.Message, calls []turn.Call) bool {
 	for i, call := range calls {
-		if id := messages[i].ToolCallId; id != nil && call.ID != nil && *id != *call.ID {
+		if id := messages[i].GetCall().Id; id != nil && call.ID != nil && *id != *call.ID {
 			return false
 		}
 	}
 	return true
-}
-
-func stated(calls []provider.Call) []turn.Stated {
-	list := make([]turn.Stated, len(calls))
-	for i, call := range calls {
-		list[i] = turn.Stated{ID: call.ID, Unnamed: call.Unnamed, Name: call.Name, Arguments: call.Arguments, Cut: call.Cut}
-	}
-	return list
 }
 
 func failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.Reply {

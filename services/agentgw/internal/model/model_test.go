@@ -3,7 +3,7 @@ package model
 import (
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -20,8 +20,11 @@ func TestKeepsIDs(t *testing.T) {
 		"none stated":  {nil, id("call_4"), true},
 		"not answered": {id("a"), nil, true},
 	} {
-		messages := []*worldv1.Message{{ToolCallId: id("x")}, {ToolCallId: test.played}}
-		if got := keepsIDs(messages, []provider.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
+		call := func(id *string) *worldv1.Message {
+			return &worldv1.Message{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: id}}}
+		}
+		messages := []*worldv1.Message{call(id("x")), call(test.played)}
+		if got := keepsIDs(messages, []turn.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}

@@ -159,7 +159,7 @@ func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	if n := proto.Size(answer); n > d.cfg.TurnBytes {
 		return d.unusable("an answer of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
 	}
-	messages, err := messages(req, tools, answer)
+	messages, err := compose(req, tools, answer)
 	var mistake *turn.Mistake
 	if errors.As(err, &mistake) {
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail), nil
@@ -178,18 +178,19 @@ func (d *Dialer) unusable(format string, args ...any) *agentgwv1.RespondResponse
 	return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionAnswer, "plug-in answered "+fmt.Sprintf(format, args...))
 }
 
-func messages(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) ([]*worldv1.Message, error) {
+func compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) ([]*worldv1.Message, error) {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
-	if len(answer.GetCalls()) == 0 {
+	switch {
+	case len(answer.GetCalls()) > 0:
+	case answer.Code != nil:
+		return composer.Code(answer.GetCode()), nil
+	default:
 		return composer.Say(answer.GetText()), nil
 	}
 	calls := make([]turn.Call, len(answer.GetCalls()))
 	for i, stated := range answer.GetCalls() {
-		call, err := tools.ByName(stated.GetId(), stated.GetName(), stated.GetArgumentsJson(), req.GetCompat())
-		if err != nil {
-			return nil, err
-		}
-		calls[i] = call
+		calls[i] = turn.Call{ID: &stated.Id, IDRule: turn.CountID, Name: stated.GetName(), Arguments: stated.GetArgumentsJson()}
 	}
-	return composer.Calls(calls)
+	messages, _, err := composer.Calls(calls, tools)
+	return messages, err
 }

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -118,7 +119,7 @@ func TestHandshakes(t *testing.T) {
 			})
 			got, err := dialer.Respond(t.Context(), ask(test.scheme+host(t, test.server...)), turn.AnyTools())
 			if test.want == "" {
-				if err != nil || got.GetMessages()[0].GetContent() != "hello" {
+				if err != nil || sandbox.Content(got.GetMessages()[0]) != "hello" {
 					t.Errorf("Respond: got %v, %v, want hello", got, err)
 				}
 				return
@@ -135,6 +136,6 @@ func ask(address string) *agentgwv1.RespondRequest {
 	return &agentgwv1.RespondRequest{
 		RolloutId: "s.0", Index: 1, Role: worldv1.Role_ROLE_AGENT,
 		Player: &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: address}}},
-		View:   []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String("hi")}},
+		View:   []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "hi"}}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
@@ -22,7 +23,7 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	act := &agentv1.ActRequest{
 		ConversationId: hex.EncodeToString(sum[:conversationIDBytes]),
 		Turn:           req.GetTurn(),
-		Messages:       conversation(req.GetRole(), req.GetView()),
+		Messages:       messages(req.GetRole(), req.GetView()),
 		Tools:          make([]*agentv1.Tool, len(tools.List())),
 	}
 	for i, tool := range tools.List() {
@@ -31,52 +32,55 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	return act
 }
 
-// conversation translates a role's view: its own messages are the agent's, those of its counterpart the user's, whichever it
-// plays. Consecutive calls become one message. Messages that neither come from nor go to the role are left out.
-func conversation(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
-	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
-	messages := make([]*agentv1.Message, 0, len(view))
+// messages translates a role's view: its own messages are the agent's, those of its counterpart the user's, whichever it
+// plays. Consecutive calls become one message.
+func messages(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
+	entries := conversation.Agent(view)
+	if self == worldv1.Role_ROLE_USER {
+		entries = conversation.Simulator(view, true)
+	}
+	list := make([]*agentv1.Message, 0, len(entries))
 	var calling *agentv1.Message
-	for _, m := range view {
-		if m.GetSender() == self && m.GetRecipient() == environment {
+	for i := range entries {
+		e := &entries[i]
+		if e.Kind == conversation.Calling && e.Code == "" {
 			if calling == nil {
 				calling = &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT}
-				messages = append(messages, calling)
+				list = append(list, calling)
 			}
-			addCall(calling, m)
+			calling.Calls = append(calling.Calls, &agentv1.ToolCall{
+				Id: rowID(e), Name: e.Name, ArgumentsJson: string(appendArguments(nil, e.Arguments)),
+			})
 			continue
 		}
 		calling = nil
-		switch {
-		case m.GetSender() == self:
-			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: m.GetContent()})
-		case m.GetRecipient() != self:
-		case m.GetSender() == environment:
-			messages = append(messages, &agentv1.Message{
-				Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: m.GetContent(),
-				CallId: m.GetToolCallId(), ToolName: m.GetFunctionName(), Failed: m.Exception != nil,
-			})
-		case m.GetSender() == worldv1.Role_ROLE_SYSTEM:
-			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: m.GetContent()})
-		default:
-			messages = append(messages, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: m.GetContent()})
-		}
+		list = append(list, message(e))
 	}
-	return messages
+	return list
 }
 
-// addCall reads a call back out of its source, its arguments always as JSON. Those that were no JSON were sent as a Python text, and come
-// back as a JSON text as one that was a JSON text does; source of another shape is shown as text.
-func addCall(message *agentv1.Message, m *worldv1.Message) {
-	_, name, args, ok := python.ParseCall(m.GetContent())
-	if !ok {
-		message.Text += m.GetContent()
-		return
+func message(e *conversation.Entry) *agentv1.Message {
+	switch e.Kind {
+	case conversation.Result:
+		return &agentv1.Message{
+			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: e.Value,
+		}
+	case conversation.System:
+		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
+	case conversation.User:
+		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: e.Text}
+	case conversation.Calling:
+		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Code: &e.Code}
+	case conversation.Assistant:
 	}
-	if m.FunctionName != nil {
-		name = m.GetFunctionName()
+	return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: e.Text}
+}
+
+func rowID(e *conversation.Entry) string {
+	if e.RowID == nil {
+		return ""
 	}
-	message.Calls = append(message.Calls, &agentv1.ToolCall{Id: m.GetToolCallId(), Name: name, ArgumentsJson: string(appendArguments(nil, args))})
+	return *e.RowID
 }
 
 // appendArguments appends a value as python.JSON writes it, but numbers that JSON has no text for as JSON: an infinite one as a number

@@ -35,12 +35,11 @@ func TestArgumentsComeBackAsJSON(t *testing.T) {
 		`{"n": NaN}`:                `{"n": "NaN"}`,
 	} {
 		composer := turn.Composer{Role: worldv1.Role_ROLE_AGENT}
-		messages, err := composer.Calls([]turn.Call{{ID: "c", Name: "tool", ExecutionName: "tool", Arguments: written}})
+		made, _, err := composer.Calls([]turn.Call{{IDRule: turn.CountID, Tool: "tool", Arguments: written}}, turn.AnyTools())
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := &agentv1.Message{}
-		addCall(shown, messages[0])
+		shown := messages(worldv1.Role_ROLE_AGENT, made)[0]
 		if len(shown.GetCalls()) != 1 {
 			t.Errorf("%s: got %v, want a call", written, shown)
 			continue

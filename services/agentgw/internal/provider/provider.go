@@ -46,21 +46,6 @@ type Request struct {
 	Body   []byte
 }
 
-// Call is one tool call of an answer.
-type Call struct {
-	// ID is the call's id; nil if the model gave none.
-	ID *string
-	// Unnamed calls have no id in this provider's interface: they get one that is never sent, and the source's variables are
-	// named after the tool.
-	Unnamed bool
-	// Name is what the model calls the tool.
-	Name string
-	// Arguments is JSON text as the model wrote it.
-	Arguments string
-	// Cut says that the answer ended within the call, so that its arguments may lack something.
-	Cut bool
-}
-
 // Raised is an exception that the original raises about an answer as a whole.
 type Raised struct {
 	// Exception is its type, e.g. ValueError.
@@ -72,7 +57,7 @@ type Raised struct {
 // Answer is what a model said: calls, or else a text.
 type Answer struct {
 	Text  string
-	Calls []Call
+	Calls []turn.Call
 	// Raised is what the original raises instead of taking the answer, nil if it takes it.
 	Raised *Raised
 	// Nothing says why the answer holds neither a text nor a call; empty if it does.

@@ -46,12 +46,10 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	calls := make([]turn.Call, 1+draw.IntN(maxCalls))
 	for i := range calls {
 		tool := list[draw.IntN(len(list))]
-		calls[i] = turn.Call{
-			Name: tool.GetName(), ExecutionName: tool.GetExecutionName(),
-			Arguments: draw.arguments(tool.GetParametersJson()),
-		}
+		calls[i] = turn.Call{IDRule: turn.CountID, Tool: tool.GetExecutionName(), Arguments: draw.arguments(tool.GetParametersJson())}
 	}
-	return composer.Calls(calls)
+	messages, _, err := composer.Calls(calls, tools)
+	return messages, err
 }
 
 // place is the second half of the generator's seed: where in a rollout the turn is, but not in which.

@@ -66,7 +66,7 @@ func TestUnreadableSchema(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	first, second := "Call Ann-Marie at +15551234. 3.5 miles?", "{'person_id': 'a22e1984-6c6c', 'name': 'Ann-Marie'}"
-	got := wordsOf([]*worldv1.Message{{Content: &first}, {}, {Content: &second}})
+	got := wordsOf([]*worldv1.Message{{Body: &worldv1.Message_Text{Text: first}}, {}, {Body: &worldv1.Message_Text{Text: second}}})
 	want := []string{"", "home", "friend", "Hello", "+12453344098", "USD", "Grand Canyon",
 		"person_id", "a22e1984-6c6c", "name", "Ann-Marie", "Call", "at", "+15551234", "3.5", "miles"}
 	if diff := cmp.Diff(want, got); diff != "" {

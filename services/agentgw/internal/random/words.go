@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -26,7 +27,7 @@ func wordsOf(view []*worldv1.Message) []string {
 	}
 	left := maxScanned
 	for i := len(view) - 1; i >= 0 && left > 0; i-- {
-		text := view[i].GetContent()
+		text := sandbox.Content(view[i])
 		text = text[:min(len(text), left)]
 		left -= len(text)
 		for word := range strings.FieldsFuncSeq(text, separates) {

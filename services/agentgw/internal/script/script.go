@@ -2,6 +2,10 @@
 package script
 
 import (
+	"cmp"
+
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -26,7 +30,7 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 		if req.GetRole() == worldv1.Role_ROLE_AGENT {
 			return composer.Say(agentEnd), nil
 		}
-		return composer.Calls([]turn.Call{{ID: endCallID, Name: endTool, ExecutionName: endTool, Arguments: "{}"}})
+		return call(composer, turn.AnyTools(), &worldv1.ToolCall{Id: proto.String(endCallID), Tool: endTool})
 	}
 	if len(next.GetCalls()) == 0 {
 		return composer.Say(next.GetSay()), nil
@@ -37,15 +41,16 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 		}
 		tools = turn.AnyTools()
 	}
-	calls := make([]turn.Call, len(next.GetCalls()))
-	for i, stated := range next.GetCalls() {
-		call, err := tools.ByExecution(stated.GetId(), stated.GetTool(), stated.GetArgumentsJson(), req.GetCompat())
-		if err != nil {
-			return nil, err
-		}
-		calls[i] = call
+	return call(composer, tools, next.GetCalls()...)
+}
+
+func call(composer turn.Composer, tools *turn.Tools, scripted ...*worldv1.ToolCall) ([]*worldv1.Message, error) {
+	calls := make([]turn.Call, len(scripted))
+	for i, s := range scripted {
+		calls[i] = turn.Call{ID: s.Id, IDRule: turn.CountID, Tool: s.GetTool(), Arguments: cmp.Or(s.GetArgumentsJson(), "{}")}
 	}
-	return composer.Calls(calls)
+	messages, _, err := composer.Calls(calls, tools)
+	return messages, err
 }
 
 // nextTurn returns nil after the script's end.

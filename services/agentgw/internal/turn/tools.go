@@ -67,36 +67,7 @@ func (t *Tools) List() []*worldv1.Tool { return t.list }
 // Text keeps how List is written for models.
 func (t *Tools) Text() *ToolText { return &t.text }
 
-// ByName resolves a call that names a tool as the role knows it. For a name that the role does not have, compat decides
-// between a *Mistake and a call that the environment refuses: its source never names a real tool.
-func (t *Tools) ByName(id, name, arguments string, compat bool) (Call, error) {
-	if tool, found := t.byName[name]; found {
-		return Call{ID: id, Name: name, ExecutionName: tool.GetExecutionName(), Arguments: arguments}, nil
-	}
-	if compat && !t.open {
-		return Call{}, t.unknown(name)
-	}
-	return Call{ID: id, Name: name, ExecutionName: t.refused(name), Arguments: arguments}, nil
-}
-
-// ByExecution resolves a call that names a tool as the environment knows it. A tool that the role does not have is a
-// *Mistake with compat; otherwise the call goes out under its own name for the environment to refuse.
-func (t *Tools) ByExecution(id, name, arguments string, compat bool) (Call, error) {
-	call := Call{ID: id, Name: name, ExecutionName: name, Arguments: arguments}
-	if t.open {
-		return call, nil
-	}
-	tool, found := t.byExecution[name]
-	switch {
-	case found:
-		call.Name = tool.GetName()
-	case compat:
-		return Call{}, t.unknown(name)
-	}
-	return call, nil
-}
-
-func (t *Tools) unknown(name string) error {
+func (t *Tools) unknown(name string) *Mistake {
 	names := make([]string, len(t.list))
 	for i, tool := range t.list {
 		names[i] = tool.GetName()

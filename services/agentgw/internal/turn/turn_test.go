@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -20,7 +18,7 @@ func renamed() *Tools {
 	})
 }
 
-func TestByName(t *testing.T) {
+func TestResolve(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"contact_0", "add_contact"},
 		{"contact_1", "add_contact_"},
@@ -32,18 +30,18 @@ func TestByName(t *testing.T) {
 		{"größe", "größe"},
 	}
 	for _, test := range tests {
-		got, err := renamed().ByName("id", test.name, "{}", false)
-		if err != nil {
-			t.Errorf("ByName(%q): %v", test.name, err)
-			continue
-		}
-		want := Call{ID: "id", Name: test.name, ExecutionName: test.want, Arguments: "{}"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("ByName(%q) (-want +got):\n%s", test.name, diff)
+		got, mistake := renamed().resolve(Call{Name: test.name})
+		if known := renamed().byName[test.name] != nil; got.GetTool() != test.want || got.GetName() != test.name || (mistake == nil) != known {
+			t.Errorf("resolve %q: got %v and the mistake %v, want %s", test.name, got, mistake, test.want)
 		}
 	}
-	if got, err := AnyTools().ByName("id", "add_contact", "{}", true); err != nil || got.ExecutionName != "add_contact" {
-		t.Errorf("ByName without a tool set: got %v, %v, want add_contact", got, err)
+	for _, call := range []Call{{Name: "add_contact"}, {Tool: "add_contact"}} {
+		if got, mistake := AnyTools().resolve(call); mistake != nil || got.GetTool() != "add_contact" || got.GetName() != "add_contact" {
+			t.Errorf("resolve %+v without a tool set: got %v and %v, want add_contact", call, got, mistake)
+		}
+	}
+	if got, mistake := renamed().resolve(Call{Tool: "add_contact"}); mistake != nil || got.GetName() != "contact_0" {
+		t.Errorf("resolve the environment's name: got %v and %v, want contact_0", got, mistake)
 	}
 }
 
@@ -70,73 +68,51 @@ func TestForeignName(t *testing.T) {
 		{"a model without tools", AnyTools().Closed(), endTool, "end_conversation_"},
 		{"anybody", AnyTools(), endTool, endTool},
 	} {
-		call, err := test.tools.ByName("id", test.name, "{}", false)
-		if err != nil || call.ExecutionName != test.want {
-			t.Errorf("%s calls %s: got %s and %v, want %s", test.who, test.name, call.ExecutionName, err, test.want)
-		}
-		messages, _, err := Composer{}.Stated([]Stated{{Name: test.name, Arguments: "{}"}}, test.tools)
+		messages, _, err := Composer{}.Calls([]Call{{Name: test.name, Arguments: "{}"}}, test.tools)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, got, _, _ := python.ParseCall(messages[0].GetContent()); got != test.want {
-			t.Errorf("the model of %s calls %s: got %s, want %s", test.who, test.name, got, test.want)
+		if got := messages[0].GetCall().GetTool(); got != test.want {
+			t.Errorf("%s calls %s: got %s, want %s", test.who, test.name, got, test.want)
 		}
 	}
 }
 
 func TestMistakes(t *testing.T) {
-	unknown := func(_ Call, err error) error { return err }
 	composer := Composer{Role: worldv1.Role_ROLE_AGENT, Compat: true}
-	arguments := func(text string) error {
-		_, err := composer.Calls([]Call{{ID: "c", Name: "n", ExecutionName: "n", Arguments: text}})
-		return err
-	}
-	tests := map[string]struct {
-		err  error
+	for name, test := range map[string]struct {
+		call Call
 		want string
 	}{
-		"unknown name":      {unknown(renamed().ByName("", "add_contact", "", true)), exceptionKey},
-		"unknown execution": {unknown(renamed().ByExecution("", "contact_0", "", true)), exceptionKey},
-		"no JSON":           {arguments(""), exceptionJSON},
-		"two values":        {arguments("{} {}"), exceptionJSON},
-		"too deep":          {arguments(strings.Repeat("[", 2000)), "RecursionError"},
-	}
-	for name, test := range tests {
+		"unknown name":      {Call{Name: "add_contact", Arguments: "{}"}, exceptionKey},
+		"unknown execution": {Call{Tool: "contact_0", Arguments: "{}"}, exceptionKey},
+		"no JSON":           {Call{Name: "contact_0"}, exceptionJSON},
+		"two values":        {Call{Name: "contact_0", Arguments: "{} {}"}, exceptionJSON},
+		"too deep":          {Call{Name: "contact_0", Arguments: strings.Repeat("[", 2000)}, "RecursionError"},
+	} {
+		_, _, err := composer.Calls([]Call{test.call}, renamed())
 		var got *Mistake
-		if !errors.As(test.err, &got) || got.Exception != test.want {
-			t.Errorf("%s: got %v, want a mistake of type %s", name, test.err, test.want)
+		if !errors.As(err, &got) || got.Exception != test.want {
+			t.Errorf("%s: got %v, want a mistake of type %s", name, err, test.want)
 		}
 	}
 }
 
-// FuzzCalls checks that whatever an agent states becomes one message of three lines that can go on the wire.
-func FuzzCalls(f *testing.F) {
-	f.Add("call_1", "add_contact", `{"name": "x"}`, false)
-	f.Add("a\nb", "x();", `"\ud800"`, false)
-	f.Add("", "", "{", false)
-	f.Add("call_1", "add_contact", `"{\"x\":\n1}"`, false)
-	f.Fuzz(func(t *testing.T, id, name, arguments string, compat bool) {
-		call, err := renamed().ByName(id, name, arguments, compat)
-		if err != nil {
-			return
-		}
-		messages, err := Composer{Role: worldv1.Role_ROLE_AGENT, Compat: compat}.Calls([]Call{call})
-		if err != nil {
-			return
-		}
-		if len(messages) != 1 {
-			t.Fatalf("got %d messages, want 1", len(messages))
-		}
-		for what, text := range map[string]string{
-			"content": messages[0].GetContent(), "id": messages[0].GetToolCallId(), "name": messages[0].GetFunctionName(),
-		} {
-			if text != strings.ToValidUTF8(text, "") {
-				t.Errorf("%s: got %q, want UTF-8", what, text)
-			}
-		}
-		args, err := python.ParseJSON(arguments)
-		if lines := strings.Count(messages[0].GetContent(), "\n") + 1; lines != 3 && !compat && !spelled(args, err) {
-			t.Errorf("content %q: got %d lines, want 3", messages[0].GetContent(), lines)
-		}
-	})
+// TestCountedIDs checks that counted ids are printable and unique in their turn.
+func TestCountedIDs(t *testing.T) {
+	var calls []Call
+	for _, id := range []*string{p("a-1"), p(""), nil, p("call_5"), p("a\nb"), p(strings.Repeat("x", 5000))} {
+		calls = append(calls, Call{ID: id, IDRule: CountID, Name: "contact_0", Arguments: "{}"})
+	}
+	messages, _, err := Composer{Role: worldv1.Role_ROLE_AGENT, Index: 4}.Calls(calls, renamed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range messages {
+		got = append(got, m.GetCall().GetId())
+	}
+	if diff := cmp.Diff([]string{"a-1", "call_5_", "call_6", "call_5", "call_8", "call_9"}, got); diff != "" {
+		t.Errorf("ids (-want +got):\n%s", diff)
+	}
 }

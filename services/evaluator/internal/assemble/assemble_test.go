@@ -76,7 +76,7 @@ func record(random *rand.Rand, id string) *recording {
 		seq += 1 + random.Uint64N(3) // other rollouts write in between
 	}
 	message := func() *worldv1.Message {
-		m := &worldv1.Message{Index: int32(len(r.want.Messages)), Content: proto.String(id), ConversationActive: proto.Bool(true)}
+		m := &worldv1.Message{Index: int32(len(r.want.Messages)), Body: &worldv1.Message_Text{Text: id}, ConversationActive: proto.Bool(true)}
 		r.want.Messages = append(r.want.Messages, m)
 		return m
 	}

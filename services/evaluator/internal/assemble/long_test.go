@@ -20,8 +20,10 @@ import (
 // TestLongRolloutsStayOnTheBus gives rollouts that are too long to be kept: the trajectory says how long it is, and reading
 // it gives what a short one has.
 func TestLongRolloutsStayOnTheBus(t *testing.T) {
-	text := proto.String(strings.Repeat("x", assemble.MaxBytes/3))
-	message := func(index int32) *worldv1.Message { return &worldv1.Message{Index: index, Content: text} }
+	text := strings.Repeat("x", assemble.MaxBytes/3)
+	message := func(index int32) *worldv1.Message {
+		return &worldv1.Message{Index: index, Body: &worldv1.Message_Text{Text: text}}
+	}
 	stored := &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: 2, Rows: []*worldv1.Row{{}}}
 	digest, err := world.Digest(stored)
 	if err != nil {

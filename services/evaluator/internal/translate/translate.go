@@ -3,6 +3,7 @@ package translate
 
 import (
 	"fmt"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -142,20 +143,19 @@ func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Tr
 }
 
 func message(m *worldv1.Message) score.Message {
+	row := sandbox.RowOf(m)
 	translated := score.Message{
 		Sender:       score.Role(m.GetSender()),
 		Recipient:    score.Role(m.GetRecipient()),
-		Content:      text(m.Content),
-		ToolCallID:   text(m.ToolCallId),
-		FunctionName: text(m.FunctionName),
-		Exception:    text(m.Exception),
+		Content:      text(row.Content),
+		ToolCallID:   text(row.ToolCallID),
+		FunctionName: text(row.FunctionName),
+		Exception:    text(row.Exception),
 	}
 	if m.ConversationActive != nil {
 		translated.Active = score.Bool(m.GetConversationActive())
 	}
-	if len(m.GetToolTrace()) > 0 {
-		translated.ToolTrace = m.GetToolTrace()
-	}
+	translated.ToolTrace = row.ToolTrace
 	for _, role := range m.GetVisibleTo() {
 		translated.VisibleTo = append(translated.VisibleTo, score.Role(role))
 	}

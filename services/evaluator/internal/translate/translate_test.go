@@ -136,9 +136,12 @@ func TestTrajectory(t *testing.T) {
 	messages := []*worldv1.Message{
 		{Index: 0, Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT},
 		{
-			Index: 1, Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: worldv1.Role_ROLE_AGENT, Content: proto.String(""),
-			ToolCallId: proto.String("id"), FunctionName: proto.String("f"), Exception: proto.String("E: x"), ConversationActive: proto.Bool(false),
-			ToolTrace: []string{"{}"}, VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT},
+			Index: 1, Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: worldv1.Role_ROLE_AGENT,
+			ConversationActive: proto.Bool(false), VisibleTo: []worldv1.Role{worldv1.Role_ROLE_AGENT},
+			Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{
+				Text: proto.String(""), Id: proto.String("id"), Name: proto.String("f"), Exception: proto.String("E: x"),
+				Traces: []*worldv1.ToolTrace{{Tool: "f", ArgumentsJson: "{}", ResultJson: "1"}},
+			}},
 		},
 	}
 	row := []*worldv1.Value{world.Text("p"), world.Null(), world.Text("1"), world.Null(), world.Bool(true)}
@@ -154,7 +157,7 @@ func TestTrajectory(t *testing.T) {
 		{Sender: score.User, Recipient: score.Agent},
 		{
 			Sender: score.ExecutionEnvironment, Recipient: score.Agent, Content: score.String(""), ToolCallID: score.String("id"),
-			FunctionName: score.String("f"), Exception: score.String("E: x"), Active: score.Bool(false), ToolTrace: []string{"{}"},
+			FunctionName: score.String("f"), Exception: score.String("E: x"), Active: score.Bool(false), ToolTrace: []string{`{"tool_name": "f", "arguments": {}, "result": 1}`},
 			VisibleTo: []score.Role{score.Agent},
 		},
 	}}

@@ -3,6 +3,8 @@ package contract_test
 import (
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -49,7 +51,7 @@ func TestCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := []*worldv1.Message{message(user, environment, python.ComposeCall("call_1", test.tool, arguments))}
+			said := []*worldv1.Message{message(user, environment, sandbox.ComposeSource("call_1", test.tool, python.Repr(arguments)))}
 			if diff := cmp.Diff(test.want, flagged(view("Done."), said, tools)); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
@@ -62,7 +64,7 @@ func TestForeignCallGivesNoHands(t *testing.T) {
 	tools := contract.Tools{Agent: []*worldv1.Tool{{Name: "remove_contact"}}}
 	said := []*worldv1.Message{message(user, agent, "I've updated the contact.")}
 	for tool, want := range map[string][]string{"remove_contact": {"assistant: I've updated the contact"}, "send_message": nil} {
-		before := append(view("Who?"), message(user, environment, python.ComposeCall("call_1", tool, python.DictOf())), message(environment, user, "None"))
+		before := append(view("Who?"), message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(python.DictOf()))), message(environment, user, "None"))
 		if diff := cmp.Diff(want, flagged(before, said, tools)); diff != "" {
 			t.Errorf("after a call of %s (-want +got):\n%s", tool, diff)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -90,26 +91,26 @@ func newCheck(view []*worldv1.Message, tools Tools) *check {
 	for _, m := range view {
 		switch {
 		case m.GetSender() == system:
-			c.instruct(head(m.GetContent()))
+			c.instruct(head(sandbox.Content(m)))
 			continue
 		case len(m.GetVisibleTo()) == 1: // a demonstration: nothing of it is true here
 			continue
 		case m.GetSender() == agent && m.GetRecipient() == user:
-			c.agent = head(m.GetContent())
+			c.agent = head(sandbox.Content(m))
 			c.answers++
-			c.hear(head(m.GetContent()))
-			c.learnAmounts(head(m.GetContent()))
+			c.hear(head(sandbox.Content(m)))
+			c.learnAmounts(head(sandbox.Content(m)))
 		case m.GetSender() == user && m.GetRecipient() == agent:
-			c.own = m.GetContent()
-			c.hear(head(m.GetContent()))
-		case m.GetSender() == user && ends(m.GetContent()):
+			c.own = sandbox.Content(m)
+			c.hear(head(sandbox.Content(m)))
+		case m.GetSender() == user && ends(m):
 			c.ended = c.ended || c.earlyEnd() != ""
 		case m.GetSender() == user:
-			c.hands = c.hands || tools.foreign(called(m.GetContent())) == ""
+			c.hands = c.hands || tools.foreign(m.GetCall().GetTool()) == ""
 		default:
-			c.learnAmounts(head(m.GetContent()))
+			c.learnAmounts(head(sandbox.Content(m)))
 		}
-		c.learn(head(m.GetContent()))
+		c.learn(head(sandbox.Content(m)))
 	}
 	return c
 }
@@ -137,9 +138,9 @@ func (c *check) hear(text string) {
 
 func (c *check) message(m *worldv1.Message) []finding {
 	if m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
-		return c.call(m.GetContent())
+		return c.call(m)
 	}
-	text := head(m.GetContent())
+	text := head(sandbox.Content(m))
 	var found []finding
 	if evidence := c.assistant(text); evidence != "" {
 		found = append(found, finding{Assistant, evidence})
@@ -155,8 +156,8 @@ func (c *check) message(m *worldv1.Message) []finding {
 }
 
 // call looks at a call of the user: the one that ends, or what it writes into one of its own tools.
-func (c *check) call(source string) []finding {
-	if ends(source) {
+func (c *check) call(m *worldv1.Message) []finding {
+	if ends(m) {
 		if c.ended {
 			return nil
 		}
@@ -166,9 +167,16 @@ func (c *check) call(source string) []finding {
 		}
 		return nil
 	}
-	_, name, arguments, _ := python.ParseCall(source)
-	if evidence := c.tools.foreign(name); evidence != "" {
+	call := m.GetCall()
+	if call == nil {
+		return nil
+	}
+	if evidence := c.tools.foreign(call.GetTool()); evidence != "" {
 		return []finding{{Assistant, evidence}}
+	}
+	arguments, err := sandbox.Arguments(call)
+	if err != nil {
+		arguments = python.Str(call.GetArgumentsText())
 	}
 	room := maxText
 	if evidence := c.inventedValue("", arguments, &room); evidence != "" {
@@ -206,14 +214,7 @@ func (c *check) inventedValue(name string, value python.Value, room *int) string
 	return c.invented(head(text), name == "name" || strings.HasSuffix(name, "_name"))
 }
 
-// called returns the tool that a call names; empty if it cannot be read.
-func called(source string) string {
-	_, name, _, _ := python.ParseCall(source)
-	return name
-}
-
-// ends says whether source ends the conversation.
-func ends(source string) bool {
-	_, name, _, ok := python.ParseCall(source)
-	return ok && name == endTool || !ok && strings.Contains(source, endTool)
+// ends says whether a call or code ends the conversation.
+func ends(m *worldv1.Message) bool {
+	return m.GetCall().GetTool() == endTool || strings.Contains(m.GetCode().GetSource(), endTool)
 }

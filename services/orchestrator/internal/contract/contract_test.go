@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -20,7 +23,7 @@ const (
 )
 
 func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
-	return &worldv1.Message{Sender: sender, Recipient: recipient, Content: &content}
+	return sandboxtest.Message(sender, recipient, content)
 }
 
 // view is a conversation with Emil, whose number the user knows; it went on with what the agent said.
@@ -147,7 +150,7 @@ func TestHugeCall(t *testing.T) {
 	for i := range list {
 		list[i] = python.DictOf(python.Item{Key: "name", Value: python.Str("Emil")}, python.Item{Key: "at", Value: python.Int(int64(i % 10))})
 	}
-	source := python.ComposeCall("call_1", "send_message", python.DictOf(python.Item{Key: "to", Value: python.List(list...)}))
+	source := sandbox.ComposeSource("call_1", "send_message", python.Repr(python.DictOf(python.Item{Key: "to", Value: python.List(list...)})))
 	begun := time.Now()
 	flags := contract.Check(view("Done."), []*worldv1.Message{message(user, environment, source)}, contract.Tools{})
 	if took := time.Since(begun); took > 10*time.Second || len(flags) > 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -67,7 +69,7 @@ func spoken(speaker, content string) (m *worldv1.Message, ok bool) {
 		if argument != "" {
 			arguments.Set("content", python.Str(argument))
 		}
-		return message(user, environment, python.ComposeCall("call_1", tool, arguments.Value())), true
+		return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value()))), true
 	case "answer":
 		return message(environment, user, content), true
 	}
@@ -133,7 +135,7 @@ func (t tally) row(rule string) string {
 func quoted(j judged, evidence string) bool {
 	evidence = strings.TrimSuffix(evidence, "…")
 	for _, m := range append(j.view[:len(j.view):len(j.view)], j.said) {
-		if strings.Contains(m.GetContent(), evidence) {
+		if strings.Contains(sandbox.Content(m), evidence) {
 			return true
 		}
 	}
@@ -153,7 +155,7 @@ func measure(t *testing.T, name string) (table string) {
 			count := tallies[rule]
 			if want, ok := j.broken[rule]; !ok {
 				count.wrong++
-				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, j.said.GetContent(), rule, evidence)
+				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
 			} else {
 				count.right++
 				if want != "" && evidence != want {
@@ -170,7 +172,7 @@ func measure(t *testing.T, name string) (table string) {
 				count := tallies[rule]
 				count.missed++
 				tallies[rule] = count
-				t.Logf("%s:%d: %q: missed %s: %q", name, j.line, j.said.GetContent(), rule, evidence)
+				t.Logf("%s:%d: %q: missed %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
 			}
 		}
 	}
@@ -207,7 +209,7 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, check func(view, said [
 		for speaks := true; speaks && len(script) > 0; script = script[1:] {
 			var said []*worldv1.Message
 			for _, call := range script[0].GetCalls() {
-				said = append(said, message(user, environment, python.ComposeCall("call_1", call.GetTool(), (&python.Dict{}).Value())))
+				said = append(said, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr((&python.Dict{}).Value()))))
 			}
 			if speaks = len(said) > 0; !speaks {
 				said = append(said, message(user, agent, script[0].GetSay()))

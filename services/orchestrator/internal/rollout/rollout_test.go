@@ -26,7 +26,7 @@ const (
 )
 
 func message(index int32, sender, recipient worldv1.Role, change ...func(*worldv1.Message)) *worldv1.Message {
-	m := &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, Content: proto.String("text")}
+	m := &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: "text"}}
 	for _, f := range change {
 		f(m)
 	}

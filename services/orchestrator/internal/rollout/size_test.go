@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -13,7 +11,7 @@ import (
 )
 
 // long makes a message a thousand bytes long.
-func long(m *worldv1.Message) { m.Content = proto.String(strings.Repeat("x", 1000)) }
+func long(m *worldv1.Message) { m.Body = &worldv1.Message_Text{Text: strings.Repeat("x", 1000)} }
 
 func TestByteLimit(t *testing.T) {
 	const (

@@ -21,7 +21,7 @@ import (
 )
 
 func line(index int32, sender, recipient worldv1.Role, content string, active bool) *worldv1.Message {
-	return &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, Content: proto.String(content), ConversationActive: proto.Bool(active)}
+	return &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: content}, ConversationActive: proto.Bool(active)}
 }
 
 func setting(index int32) []*worldv1.TableVersion {

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -32,7 +30,7 @@ func TestByteLimitEndsRollouts(t *testing.T) {
 		if req.GetRole() == user {
 			recipient = agent
 		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Content: proto.String(text)}}}, nil
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: text}}}}, nil
 	}
 	var jobs []*busv1.Job
 	var ids []string
@@ -87,7 +85,7 @@ func TestLongConversationsWaitWithoutTheirMessages(t *testing.T) {
 		if req.GetRole() == user {
 			recipient = agent
 		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Content: proto.String(text)}}}, nil
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: text}}}}, nil
 	}
 	var jobs []*busv1.Job
 	var ids []string

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -83,7 +85,7 @@ func newStage(t *testing.T) *stage {
 	s.digest, err = s.PutSetup(t.Context(), &setupv1.Setup{
 		Name:        "scene",
 		MaxMessages: 30,
-		Messages:    []*worldv1.Message{{Index: 0, Sender: user, Recipient: agent, Content: proto.String("hello")}},
+		Messages:    []*worldv1.Message{{Index: 0, Sender: user, Recipient: agent, Body: &worldv1.Message_Text{Text: "hello"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +309,7 @@ func (g *gateway) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	}
 	line := func(offset int32, recipient worldv1.Role) *worldv1.Message {
 		index := req.GetIndex() + offset
-		return &worldv1.Message{Index: index, Sender: req.GetRole(), Recipient: recipient, Content: proto.String("line " + strconv.Itoa(int(index)))}
+		return &worldv1.Message{Index: index, Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: "line " + strconv.Itoa(int(index))}}
 	}
 	response := &agentgwv1.RespondResponse{}
 	switch {
@@ -362,7 +364,7 @@ func (h *host) Execute(_ context.Context, req *toolhostv1.ExecuteRequest) (*tool
 	response := &toolhostv1.ExecuteResponse{Versions: []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: req.GetIndex()}}}
 	for i, call := range req.GetCalls() {
 		response.Answers = append(response.Answers, &worldv1.Message{
-			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Content: proto.String("answer to " + call.GetContent()),
+			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Body: &worldv1.Message_Text{Text: "answer to " + sandbox.Content(call)},
 		})
 		if call.GetSender() == user {
 			response.Deactivated = proto.Int32(call.GetIndex())

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -55,7 +54,7 @@ func (v *viewer) respond(_ context.Context, req *agentgwv1.RespondRequest) (*age
 	if req.GetRole() == agent && req.GetTurn()%3 == 2 {
 		to = user
 	}
-	said := &worldv1.Message{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: to, Content: proto.String("x")}
+	said := &worldv1.Message{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: to, Body: &worldv1.Message_Text{Text: "x"}}
 	return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{said}, ViewKept: kept}, nil
 }
 

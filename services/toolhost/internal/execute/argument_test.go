@@ -6,6 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -45,18 +48,18 @@ func FuzzArguments(f *testing.F) {
 			return // text stands in the source as it is: that is FuzzRun's case
 		}
 		called := tools[int(number)%len(tools)]
-		source := python.ComposeCall("call_1", called.Name, args)
+		source := sandbox.ComposeSource("call_1", called.Name, python.Repr(args))
 		run := func() (Answer, session.World) {
 			world := someWorld()
 			world.Frame().Services = backend
-			answers, after, err := env.Run(t.Context(), world, []string{source}, agent)
+			answers, after, err := env.Run(t.Context(), world, said(source), agent)
 			if err != nil || len(answers) != 1 {
 				t.Fatalf("%s: %d answers, error %v", source, len(answers), err)
 			}
 			return answers[0], after
 		}
 		answer, after := run()
-		if text := answer.Content + answer.Exception + strings.Join(answer.Traces, ""); !utf8.ValidString(text) {
+		if text := answer.Content + answer.Exception + strings.Join(traces(answer), ""); !utf8.ValidString(text) {
 			t.Errorf("%s: answer is not UTF-8: %q", source, text)
 		}
 		if answer.Exception != "" && !exceptionPattern.MatchString(answer.Exception) {
@@ -67,13 +70,13 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s: got table %s changed, want none by a call that failed or only reads: %+v", source, name, answer)
 			}
 		}
-		for _, trace := range answer.Traces {
+		for _, trace := range traces(answer) {
 			if _, err := python.ParseJSON(trace); err != nil {
 				t.Errorf("%s: trace %q is not JSON: %v", source, trace, err)
 			}
 		}
 		again, _ := run()
-		if diff := cmp.Diff(answer, again); diff != "" {
+		if diff := cmp.Diff(answer, again, protocmp.Transform()); diff != "" {
 			t.Errorf("%s: answered twice (-first +second):\n%s", source, diff)
 		}
 	})

@@ -32,6 +32,7 @@ import (
 	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
@@ -51,8 +52,8 @@ type Answer struct {
 	Content string
 	// Exception is the last line of the traceback, empty if nothing was raised.
 	Exception string
-	// Traces are the tool traces of the calls that succeeded, in order.
-	Traces []string
+	// Traces are the calls of tools that succeeded, in order.
+	Traces []*worldv1.ToolTrace
 }
 
 // Environment executes calls with the tools of a session. It is immutable and safe for concurrent use.
@@ -66,16 +67,16 @@ func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 	return &Environment{catalogue: catalogue, selection: selection}
 }
 
-// Run executes the sources of one batch on a copy of the world and returns the answers, in the order in which the calls took
+// Run executes the calls and the code of one batch on a copy of the world and returns the answers, in the order in which the calls took
 // effect, and the world after them. A call of a tool that the sender may not call raises NameError. The error is
 // ErrTooManyOrders, or the cause of ctx's end.
 //
 // For several calls the outcome is that of the first order, in lexicographic order of positions, in which any call raises,
 // or that of the given order if none does.
-func (e *Environment) Run(ctx context.Context, world session.World, sources []string, sender worldv1.Role) ([]Answer, session.World, error) {
-	calls := make([]call, len(sources))
-	for i, source := range sources {
-		calls[i] = e.recognise(source, sender)
+func (e *Environment) Run(ctx context.Context, world session.World, batch []*worldv1.Message, sender worldv1.Role) ([]Answer, session.World, error) {
+	calls := make([]call, len(batch))
+	for i, m := range batch {
+		calls[i] = e.resolve(m, sender)
 	}
 	answers, world, err := outcome(ctx, calls, world)
 	if err == nil {
@@ -105,19 +106,38 @@ type call struct {
 	sub     []python.Value
 }
 
-// recognise turns source into a call: the standard snippet, a single call as a person writes it, or a program.
-func (e *Environment) recognise(text string, sender worldv1.Role) call {
-	if _, name, args, ok := python.ParseCall(text); ok {
-		if number, found := python.NonFinite(args); found {
-			return call{raises: undefined(number)}
-		}
-		t := e.find(name, sender)
-		if t == nil {
-			return call{raises: undefined(name)}
-		}
-		bound, err := t.BindMapping(args)
-		return checked(call{tool: t, args: bound, print: python.PrintRepr, raises: err})
+// resolve turns what a message carries into a call.
+func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
+	if stated := m.GetCall(); stated != nil {
+		return e.stated(stated, sender)
 	}
+	return e.code(sandbox.Content(m), sender)
+}
+
+// stated resolves a call as a role states it. Arguments that are a text with an object in it are that object.
+func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call {
+	args, err := sandbox.Arguments(stated)
+	if err != nil {
+		args = python.Str("") // any text: it is no mapping
+	}
+	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
+		if args, err = python.ParseLiteral(strings.TrimSpace(text)); err != nil {
+			return e.code(sandbox.Source(stated), sender)
+		}
+	}
+	if number, found := python.NonFinite(args); found {
+		return call{raises: undefined(number)}
+	}
+	t := e.find(stated.GetTool(), sender)
+	if t == nil {
+		return call{raises: undefined(stated.GetTool())}
+	}
+	bound, err := t.BindMapping(args)
+	return checked(call{tool: t, args: bound, print: python.PrintRepr, raises: err})
+}
+
+// code compiles source: a single call as a person writes it, or a program.
+func (e *Environment) code(text string, sender worldv1.Role) call {
 	if expression, ok := python.ParseExpressionCall(text); ok {
 		return e.expression(expression, sender)
 	}
@@ -197,7 +217,7 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	if err != nil {
 		return answer.raised(err)
 	}
-	answer.Traces = []string{trace(c.tool.Name, c.args, result)}
+	answer.Traces = []*worldv1.ToolTrace{trace(c.tool.Name, c.args, result)}
 	switch c.print {
 	case python.PrintRepr:
 		answer.Content = python.Repr(value)
@@ -231,11 +251,7 @@ func (a Answer) raised(err error) Answer {
 	return a
 }
 
-// trace returns the JSON text of a successful call.
-func trace(name string, args tool.Args, result python.Value) string {
-	return python.JSON(python.DictOf(
-		python.Item{Key: "tool_name", Value: python.Str(name)},
-		python.Item{Key: "arguments", Value: args.Trace()},
-		python.Item{Key: "result", Value: result},
-	))
+// trace returns what is remembered of a successful call.
+func trace(name string, args tool.Args, result python.Value) *worldv1.ToolTrace {
+	return &worldv1.ToolTrace{Tool: name, ArgumentsJson: python.JSON(args.Trace()), ResultJson: python.JSON(result)}
 }

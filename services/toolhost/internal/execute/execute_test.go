@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -17,9 +18,9 @@ func TestRunOne(t *testing.T) {
 		name, source string
 		want         Answer
 	}{
-		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: []string{on}}},
-		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: []string{on}}},
-		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Traces: []string{on}}},
+		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: traced(on)}},
+		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: traced(on)}},
+		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Traces: traced(on)}},
 		{"undefined", "print(repr(nope()))", Answer{Content: "NameError: name 'nope' is not defined", Exception: "NameError: name 'nope' is not defined"}},
 		{"argument is a name", "i_parameters = x\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Content: "NameError: name 'x' is not defined", Exception: "NameError: name 'x' is not defined"}},
 		{"not a number", "print(repr(search_contacts(name=nan)))", Answer{Content: "NameError: name 'nan' is not defined", Exception: "NameError: name 'nan' is not defined"}},
@@ -38,11 +39,11 @@ func TestRunOne(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
-			if diff := cmp.Diff([]Answer{test.want}, answers); diff != "" {
+			if diff := cmp.Diff([]Answer{test.want}, answers, protocmp.Transform()); diff != "" {
 				t.Errorf("Run(%q) (-want +got):\n%s", test.source, diff)
 			}
 		})
@@ -81,7 +82,7 @@ func TestCallable(t *testing.T) {
 			if err != nil {
 				t.Fatalf("select tools: %v", err)
 			}
-			answers, _, err := New(catalogue, selection).Run(t.Context(), someWorld(), []string{test.source}, test.sender)
+			answers, _, err := New(catalogue, selection).Run(t.Context(), someWorld(), said(test.source), test.sender)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -99,11 +100,11 @@ func FuzzRun(f *testing.F) {
 	}
 	env := environment(f)
 	f.Fuzz(func(t *testing.T, source string) {
-		answers, _, err := env.Run(t.Context(), someWorld(), []string{source}, agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), said(source), agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("Run(%q): %d answers, error %v", source, len(answers), err)
 		}
-		if text := answers[0].Content + strings.Join(answers[0].Traces, ""); strings.ToValidUTF8(text, "") != text {
+		if text := answers[0].Content + strings.Join(traces(answers[0]), ""); strings.ToValidUTF8(text, "") != text {
 			t.Errorf("Run(%q): answer is not UTF-8: %q", source, text)
 		}
 	})

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -218,7 +221,7 @@ func batch(random *rand.Rand, env *Environment, pool []string, world session.Wor
 	for range 2 + min(random.IntN(5), random.IntN(5)) {
 		for range 8 {
 			text := pool[random.IntN(len(pool))]
-			c, after := env.recognise(text, agent), world
+			c, after := env.recognised(text), world
 			if c.run(context.Background(), &after).Exception != "" && random.IntN(60) > 0 {
 				continue
 			}
@@ -244,11 +247,11 @@ func TestFirstFailingEqualsAllOrders(t *testing.T) {
 			continue
 		}
 		wantAnswers, wantWorld := naive(calls, base)
-		gotAnswers, gotWorld, err := env.Run(t.Context(), base, texts, agent)
+		gotAnswers, gotWorld, err := env.Run(t.Context(), base, said(texts...), agent)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", texts, err)
 		}
-		if diff := cmp.Diff(wantAnswers, gotAnswers); diff != "" {
+		if diff := cmp.Diff(wantAnswers, gotAnswers, protocmp.Transform()); diff != "" {
 			t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, state(base), diff)
 		}
 		if got, want := state(gotWorld), state(wantWorld); got != want {
@@ -302,7 +305,7 @@ func TestFirstFailingBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), test.sources, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), said(test.sources...), agent)
 			if !errors.Is(err, test.want) {
 				t.Fatalf("got error %v, want %v", err, test.want)
 			}
@@ -321,7 +324,7 @@ type benchmark struct {
 
 func benchmarks() []benchmark {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str("bob")})
-	one := python.ComposeCall("call_1", "search_contacts", args)
+	one := sandbox.ComposeSource("call_1", "search_contacts", python.Repr(args))
 	return []benchmark{
 		{"one", []string{one}},
 		{"two reads", []string{one, "get_wifi_status()"}},
@@ -363,7 +366,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := env.Run(b.Context(), world, bench.sources, agent); err != nil {
+				if _, _, err := env.Run(b.Context(), world, said(bench.sources...), agent); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -53,7 +53,7 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 type programTools struct {
 	program  *program
 	evaluate func(*call) (python.Value, error)
-	traces   []string
+	traces   []*worldv1.ToolTrace
 }
 
 // Callable says whether the speaker may call the tool.

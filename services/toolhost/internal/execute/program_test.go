@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -26,13 +27,13 @@ func TestProgram(t *testing.T) {
 		name, source string
 		want         Answer
 	}{
-		{"calls on one line", "print(repr(set_wifi_status(not get_wifi_status())))", Answer{Content: "None", Traces: []string{wifiIsOn, wifiOff}}},
-		{"calls in a row", "get_wifi_status()\nset_wifi_status(on=False)\nprint(f'{get_wifi_status()}')", Answer{Content: "False", Traces: []string{wifiIsOn, wifiOff, wifiIsOff}}},
-		{"in a function", "def g():\n    return get_wifi_status()\n\nprint(g())", Answer{Content: "True", Traces: []string{wifiIsOn}}},
+		{"calls on one line", "print(repr(set_wifi_status(not get_wifi_status())))", Answer{Content: "None", Traces: traced(wifiIsOn, wifiOff)}},
+		{"calls in a row", "get_wifi_status()\nset_wifi_status(on=False)\nprint(f'{get_wifi_status()}')", Answer{Content: "False", Traces: traced(wifiIsOn, wifiOff, wifiIsOff)}},
+		{"in a function", "def g():\n    return get_wifi_status()\n\nprint(g())", Answer{Content: "True", Traces: traced(wifiIsOn)}},
 		{"no call", "print('  é\\n\\n')", Answer{Content: "é"}},
 		{"a tool as a value", "print(repr(search_contacts))", Answer{Content: "<function search_contacts at 0x7F0000000000>"}},
 		{"a call, then an exception", "print(get_wifi_status(), end=''); 1/0", Answer{
-			Content: "True\nZeroDivisionError: division by zero", Exception: "ZeroDivisionError: division by zero", Traces: []string{wifiIsOn},
+			Content: "True\nZeroDivisionError: division by zero", Exception: "ZeroDivisionError: division by zero", Traces: traced(wifiIsOn),
 		}},
 		{"a tool raises", "print('a')\nset_wifi_status('x')\nprint('b')", Answer{
 			Content:   "a\nTypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
@@ -59,11 +60,11 @@ func TestProgram(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
-			if diff := cmp.Diff([]Answer{test.want}, answers); diff != "" {
+			if diff := cmp.Diff([]Answer{test.want}, answers, protocmp.Transform()); diff != "" {
 				t.Errorf("Run(%q) (-want +got):\n%s", test.source, diff)
 			}
 		})
@@ -73,15 +74,15 @@ func TestProgram(t *testing.T) {
 // TestProgramKeepsWorld checks that what a program did before it failed stays.
 func TestProgramKeepsWorld(t *testing.T) {
 	env := environment(t)
-	_, world, err := env.Run(t.Context(), someWorld(), []string{"set_wifi_status(False)\n1/0"}, agent)
+	_, world, err := env.Run(t.Context(), someWorld(), said("set_wifi_status(False)\n1/0"), agent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, _, err := env.Run(t.Context(), world, []string{"get_wifi_status()"}, agent)
+	answers, _, err := env.Run(t.Context(), world, said("get_wifi_status()"), agent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{wifiIsOff}, answers[0].Traces); diff != "" {
+	if diff := cmp.Diff([]string{wifiIsOff}, traces(answers[0])); diff != "" {
 		t.Errorf("trace (-want +got):\n%s", diff)
 	}
 }
@@ -104,7 +105,7 @@ func TestProgramCallable(t *testing.T) {
 		{"x = [end_conversation()]", worldv1.Role_ROLE_USER, ""},
 		{"x = [get_wifi_status()]", worldv1.Role_ROLE_USER, "NameError: name 'get_wifi_status' is not defined"},
 	} {
-		answers, _, err := env.Run(t.Context(), someWorld(), []string{test.source}, test.sender)
+		answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), test.sender)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", test.source, err)
 		}
@@ -131,14 +132,14 @@ func TestProgramsInBatch(t *testing.T) {
 				texts := []string{pool[j], pool[i], pool[k]}
 				calls := make([]call, len(texts))
 				for n := range texts {
-					calls[n] = env.recognise(texts[n], agent)
+					calls[n] = env.recognised(texts[n])
 				}
 				wantAnswers, wantWorld := naive(calls, someWorld())
-				gotAnswers, gotWorld, err := env.Run(t.Context(), someWorld(), texts, agent)
+				gotAnswers, gotWorld, err := env.Run(t.Context(), someWorld(), said(texts...), agent)
 				if err != nil {
 					t.Fatalf("Run(%q): %v", texts, err)
 				}
-				if diff := cmp.Diff(wantAnswers, gotAnswers); diff != "" {
+				if diff := cmp.Diff(wantAnswers, gotAnswers, protocmp.Transform()); diff != "" {
 					t.Fatalf("Run(%q): answers (-all orders +got):\n%s", texts, diff)
 				}
 				if got, want := state(gotWorld), state(wantWorld); got != want {
@@ -156,7 +157,7 @@ func TestProgramsInBatchAreBounded(t *testing.T) {
 	for i := range texts {
 		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nadd_contact('A', '+14085551111')"
 	}
-	_, _, err := environment(t).Run(t.Context(), someWorld(), texts, agent)
+	_, _, err := environment(t).Run(t.Context(), someWorld(), said(texts...), agent)
 	if !errors.Is(err, ErrTooManyOrders) {
 		t.Errorf("got error %v, want %v", err, ErrTooManyOrders)
 	}
@@ -174,7 +175,7 @@ func TestRawSourceForm(t *testing.T) {
 		if c.Expect == "equal" { // compared through the service
 			return
 		}
-		answers, _, err := env.Run(t.Context(), someWorld(), []string{c.Source}, agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), said(c.Source), agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("line %d: %d answers, error %v", number, len(answers), err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -73,7 +74,7 @@ func (h *Host) run(
 	defer cancel(nil)
 	frame, recorder := h.frameOf(l, id, index, cancel)
 	before.SetFrame(frame)
-	answers, world, err := l.start.environment.Run(ctx, before, sources(batch.Calls), batch.Calls[0].GetSender())
+	answers, world, err := l.start.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
 	if errors.Is(err, execute.ErrTooManyOrders) {
 		return nil, nil, nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
 	}
@@ -90,9 +91,13 @@ func (h *Host) run(
 			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
 		}
 	}
+	callsDigest, err := digestOf(batch.Calls)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
 	next = l.advance(index, &world, len(answers), snapshot.GetTables())
 	outcome = &toolhostv1.OutcomeRecord{
-		CallsDigest: digestOf(batch.Calls),
+		CallsDigest: callsDigest,
 		Response:    respond(batch.Calls, answers, index, l, next),
 		IdsDrawn:    world.Drawn(),
 		Ended:       !world.Active(),
@@ -122,32 +127,18 @@ func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) 
 
 // digestOf identifies a batch of calls by what is executed and what the answers repeat. conversation_active is not part of it:
 // it may be learned only from the outcome.
-func digestOf(calls []*worldv1.Message) []byte {
+func digestOf(calls []*worldv1.Message) ([]byte, error) {
 	var raw []byte
-	text := func(s *string) {
-		if s == nil {
-			raw = append(raw, 0)
-			return
-		}
-		raw = binary.AppendUvarint(append(raw, 1), uint64(len(*s)))
-		raw = append(raw, *s...)
-	}
 	for _, call := range calls {
-		raw = binary.AppendUvarint(raw, uint64(call.GetSender()))
-		text(call.Content)
-		text(call.ToolCallId)
-		text(call.FunctionName)
+		body := &worldv1.Message{Sender: call.GetSender(), Body: call.GetBody()}
+		raw = binary.AppendUvarint(raw, uint64(proto.Size(body)))
+		var err error
+		if raw, err = (proto.MarshalOptions{Deterministic: true}).MarshalAppend(raw, body); err != nil {
+			return nil, fmt.Errorf("digest of calls: %w", err)
+		}
 	}
 	sum := sha256.Sum256(raw)
-	return sum[:]
-}
-
-func sources(calls []*worldv1.Message) []string {
-	texts := make([]string, len(calls))
-	for i, call := range calls {
-		texts[i] = call.GetContent()
-	}
-	return texts
+	return sum[:], nil
 }
 
 func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot) error {
@@ -186,21 +177,19 @@ func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, be
 	}
 	for i, answer := range answers {
 		call := calls[answer.Call]
-		message := &worldv1.Message{
+		result := &worldv1.ToolResult{Text: &answer.Content, Traces: answer.Traces}
+		result.Id, result.Name = sandbox.Answering(call)
+		if answer.Exception != "" {
+			result.Exception = &answer.Exception
+		}
+		response.Answers = append(response.Answers, &worldv1.Message{
 			Index:              index + int32(i),
 			Sender:             worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
 			Recipient:          call.GetSender(),
-			Content:            proto.String(answer.Content),
-			ToolCallId:         call.ToolCallId,
-			FunctionName:       call.FunctionName,
+			Body:               &worldv1.Message_Result{Result: result},
 			ConversationActive: proto.Bool(after.world.Active()),
 			VisibleTo:          []worldv1.Role{worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, call.GetSender()},
-			ToolTrace:          answer.Traces,
-		}
-		if answer.Exception != "" {
-			message.Exception = proto.String(answer.Exception)
-		}
-		response.Answers = append(response.Answers, message)
+		})
 	}
 	return response
 }
@@ -252,8 +241,12 @@ func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (
 	if err != nil {
 		return nil, err
 	}
+	callsDigest, err := digestOf(batch.Calls)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
 	if len(batch.Digest) > 0 {
-		bare := &toolhostv1.OutcomeRecord{CallsDigest: digestOf(batch.Calls), Response: proto.CloneOf(outcome.GetResponse())}
+		bare := &toolhostv1.OutcomeRecord{CallsDigest: callsDigest, Response: proto.CloneOf(outcome.GetResponse())}
 		bare.Response.SessionDigest = nil
 		digest, err := digestAfter(batch.Digest, batch.Index, bare)
 		if err != nil {
@@ -263,7 +256,7 @@ func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (
 			return nil, fmt.Errorf("session %s, index %d: %w: the calls or what came before them were others", id, batch.Index, ErrElsewhere)
 		}
 	}
-	if !bytes.Equal(outcome.GetCallsDigest(), digestOf(batch.Calls)) {
+	if !bytes.Equal(outcome.GetCallsDigest(), callsDigest) {
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)
 	}
 	snapshot := &busv1.Snapshot{SessionId: id}

@@ -163,7 +163,11 @@ type Message struct {
 	// Name of the tool that answers. Only for SPEAKER_TOOL.
 	ToolName string `protobuf:"bytes,5,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// Whether the call failed. Only for SPEAKER_TOOL.
-	Failed        bool `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
+	Failed bool `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
+	// What the tool returned, as JSON text. Only for SPEAKER_TOOL; unset if the call failed or was code.
+	ValueJson *string `protobuf:"bytes,7,opt,name=value_json,json=valueJson,proto3,oneof" json:"value_json,omitempty"`
+	// Python source that the agent sent. Only for SPEAKER_AGENT.
+	Code          *string `protobuf:"bytes,8,opt,name=code,proto3,oneof" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -238,6 +242,20 @@ func (x *Message) GetFailed() bool {
 		return x.Failed
 	}
 	return false
+}
+
+func (x *Message) GetValueJson() string {
+	if x != nil && x.ValueJson != nil {
+		return *x.ValueJson
+	}
+	return ""
+}
+
+func (x *Message) GetCode() string {
+	if x != nil && x.Code != nil {
+		return *x.Code
+	}
+	return ""
 }
 
 // Tool is a tool that the agent may call.
@@ -432,15 +450,18 @@ func (x *Raised) GetText() string {
 	return ""
 }
 
-// ActResponse is the agent's turn: a text for the user, or calls. Calls win if both are set.
+// ActResponse is the agent's turn: a text for the user, calls, or code. Calls win over code, and code over text.
 type ActResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the user.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Tool calls; more than one are executed as one parallel batch.
 	Calls []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
-	// There is no turn: the agent's own code failed. Wins over text and calls.
-	Raised        *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
+	// There is no turn: the agent's own code failed. Wins over all else.
+	Raised *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
+	// Python source that runs in the session, with the request's tools as functions. The answer is a message of SPEAKER_TOOL with what the
+	// source printed, or with the error that ended it.
+	Code          *string `protobuf:"bytes,4,opt,name=code,proto3,oneof" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -494,6 +515,13 @@ func (x *ActResponse) GetRaised() *Raised {
 		return x.Raised
 	}
 	return nil
+}
+
+func (x *ActResponse) GetCode() string {
+	if x != nil && x.Code != nil {
+		return *x.Code
+	}
+	return ""
 }
 
 // AttachRequest travels from the agent to the gateway.
@@ -737,14 +765,19 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\bToolCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
-	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\"\xda\x01\n" +
+	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\"\xaf\x02\n" +
 	"\aMessage\x127\n" +
 	"\aspeaker\x18\x01 \x01(\x0e2\x1d.toolsandbox.agent.v1.SpeakerR\aspeaker\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x124\n" +
 	"\x05calls\x18\x03 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\x12\x17\n" +
 	"\acall_id\x18\x04 \x01(\tR\x06callId\x12\x1b\n" +
 	"\ttool_name\x18\x05 \x01(\tR\btoolName\x12\x16\n" +
-	"\x06failed\x18\x06 \x01(\bR\x06failed\"e\n" +
+	"\x06failed\x18\x06 \x01(\bR\x06failed\x12\"\n" +
+	"\n" +
+	"value_json\x18\a \x01(\tH\x00R\tvalueJson\x88\x01\x01\x12\x17\n" +
+	"\x04code\x18\b \x01(\tH\x01R\x04code\x88\x01\x01B\r\n" +
+	"\v_value_jsonB\a\n" +
+	"\x05_code\"e\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12'\n" +
@@ -757,11 +790,13 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x1a.toolsandbox.agent.v1.ToolR\x05tools\"C\n" +
 	"\x06Raised\x12%\n" +
 	"\x0eexception_type\x18\x01 \x01(\tR\rexceptionType\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\x8d\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xaf\x01\n" +
 	"\vActResponse\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x124\n" +
 	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.agent.v1.ToolCallR\x05calls\x124\n" +
-	"\x06raised\x18\x03 \x01(\v2\x1c.toolsandbox.agent.v1.RaisedR\x06raised\"k\n" +
+	"\x06raised\x18\x03 \x01(\v2\x1c.toolsandbox.agent.v1.RaisedR\x06raised\x12\x17\n" +
+	"\x04code\x18\x04 \x01(\tH\x00R\x04code\x88\x01\x01B\a\n" +
+	"\x05_code\"k\n" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
 	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answerB\x06\n" +
@@ -844,6 +879,8 @@ func file_toolsandbox_agent_v1_agent_proto_init() {
 	if File_toolsandbox_agent_v1_agent_proto != nil {
 		return
 	}
+	file_toolsandbox_agent_v1_agent_proto_msgTypes[1].OneofWrappers = []any{}
+	file_toolsandbox_agent_v1_agent_proto_msgTypes[5].OneofWrappers = []any{}
 	file_toolsandbox_agent_v1_agent_proto_msgTypes[6].OneofWrappers = []any{
 		(*AttachRequest_Name)(nil),
 		(*AttachRequest_Answer)(nil),

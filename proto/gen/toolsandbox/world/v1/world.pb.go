@@ -431,7 +431,8 @@ func (x *TableVersion) GetDigest() []byte {
 	return nil
 }
 
-// Message is one row of the SANDBOX table. An unset optional field is a null cell.
+// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that row, its source text included, follows from
+// the message.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the rollout, from 0, without gaps.
@@ -440,20 +441,19 @@ type Message struct {
 	Sender Role `protobuf:"varint,2,opt,name=sender,proto3,enum=toolsandbox.world.v1.Role" json:"sender,omitempty"`
 	// Who is spoken to and therefore speaks next.
 	Recipient Role `protobuf:"varint,3,opt,name=recipient,proto3,enum=toolsandbox.world.v1.Role" json:"recipient,omitempty"`
-	// Text, Python source (to the execution environment) or captured output (from it).
-	Content *string `protobuf:"bytes,4,opt,name=content,proto3,oneof" json:"content,omitempty"`
-	// The id of the tool call that this message makes or answers.
-	ToolCallId *string `protobuf:"bytes,5,opt,name=tool_call_id,json=toolCallId,proto3,oneof" json:"tool_call_id,omitempty"`
-	// The agent-facing name of the tool that this message calls or answers.
-	FunctionName *string `protobuf:"bytes,6,opt,name=function_name,json=functionName,proto3,oneof" json:"function_name,omitempty"`
+	// What is said. Unset is a null content.
+	//
+	// Types that are valid to be assigned to Body:
+	//
+	//	*Message_Text
+	//	*Message_Call
+	//	*Message_Result
+	//	*Message_Code
+	Body isMessage_Body `protobuf_oneof:"body"`
 	// Whether the conversation goes on after this message. Unset carries the previous message's value over.
-	ConversationActive *bool `protobuf:"varint,7,opt,name=conversation_active,json=conversationActive,proto3,oneof" json:"conversation_active,omitempty"`
-	// The last line of the traceback of a failed call, `Type: text`.
-	Exception *string `protobuf:"bytes,8,opt,name=exception,proto3,oneof" json:"exception,omitempty"`
-	// One JSON text per successful top-level call: {"tool_name", "arguments", "result"}. Empty means null.
-	ToolTrace []string `protobuf:"bytes,9,rep,name=tool_trace,json=toolTrace,proto3" json:"tool_trace,omitempty"`
+	ConversationActive *bool `protobuf:"varint,8,opt,name=conversation_active,json=conversationActive,proto3,oneof" json:"conversation_active,omitempty"`
 	// The roles that may read the message. Empty means null: sender and recipient.
-	VisibleTo     []Role `protobuf:"varint,10,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
+	VisibleTo     []Role `protobuf:"varint,9,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,25 +509,47 @@ func (x *Message) GetRecipient() Role {
 	return Role_ROLE_UNSPECIFIED
 }
 
-func (x *Message) GetContent() string {
-	if x != nil && x.Content != nil {
-		return *x.Content
+func (x *Message) GetBody() isMessage_Body {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *Message) GetText() string {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Text); ok {
+			return x.Text
+		}
 	}
 	return ""
 }
 
-func (x *Message) GetToolCallId() string {
-	if x != nil && x.ToolCallId != nil {
-		return *x.ToolCallId
+func (x *Message) GetCall() *ToolCall {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Call); ok {
+			return x.Call
+		}
 	}
-	return ""
+	return nil
 }
 
-func (x *Message) GetFunctionName() string {
-	if x != nil && x.FunctionName != nil {
-		return *x.FunctionName
+func (x *Message) GetResult() *ToolResult {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Result); ok {
+			return x.Result
+		}
 	}
-	return ""
+	return nil
+}
+
+func (x *Message) GetCode() *Code {
+	if x != nil {
+		if x, ok := x.Body.(*Message_Code); ok {
+			return x.Code
+		}
+	}
+	return nil
 }
 
 func (x *Message) GetConversationActive() bool {
@@ -537,20 +559,6 @@ func (x *Message) GetConversationActive() bool {
 	return false
 }
 
-func (x *Message) GetException() string {
-	if x != nil && x.Exception != nil {
-		return *x.Exception
-	}
-	return ""
-}
-
-func (x *Message) GetToolTrace() []string {
-	if x != nil {
-		return x.ToolTrace
-	}
-	return nil
-}
-
 func (x *Message) GetVisibleTo() []Role {
 	if x != nil {
 		return x.VisibleTo
@@ -558,15 +566,54 @@ func (x *Message) GetVisibleTo() []Role {
 	return nil
 }
 
-// ToolCall is one call as a role states it, before it becomes source text.
+type isMessage_Body interface {
+	isMessage_Body()
+}
+
+type Message_Text struct {
+	// A text for a role.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3,oneof"`
+}
+
+type Message_Call struct {
+	// A call for the execution environment.
+	Call *ToolCall `protobuf:"bytes,5,opt,name=call,proto3,oneof"`
+}
+
+type Message_Result struct {
+	// What the execution environment answers to a call or to code.
+	Result *ToolResult `protobuf:"bytes,6,opt,name=result,proto3,oneof"`
+}
+
+type Message_Code struct {
+	// Python source for the execution environment.
+	Code *Code `protobuf:"bytes,7,opt,name=code,proto3,oneof"`
+}
+
+func (*Message_Text) isMessage_Body() {}
+
+func (*Message_Call) isMessage_Body() {}
+
+func (*Message_Result) isMessage_Body() {}
+
+func (*Message_Code) isMessage_Body() {}
+
+// ToolCall is one call of a tool.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id, unique within its turn. Any text; it need not be an identifier.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The tool's real name, also where the agent sees a scrambled one.
+	// The call's id, unique within its turn. Any text; it need not be an identifier. Unset is null.
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The tool's real name, also where the role sees a scrambled one.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments as JSON text, exactly as a model would write them; key order and the spelling of numbers count.
+	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count. An object; another value is answered with
+	// an error. A text that is itself an object in JSON or Python is run as that object. Empty is an empty object.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
+	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is not read, and the answer is an error.
+	ArgumentsText *string `protobuf:"bytes,4,opt,name=arguments_text,json=argumentsText,proto3,oneof" json:"arguments_text,omitempty"`
+	// The role's name of the tool. Unset is null.
+	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// What the variables of the original's source are named after. Unset is the id, and None for a call without one.
+	Variable      *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -602,8 +649,8 @@ func (*ToolCall) Descriptor() ([]byte, []int) {
 }
 
 func (x *ToolCall) GetId() string {
-	if x != nil {
-		return x.Id
+	if x != nil && x.Id != nil {
+		return *x.Id
 	}
 	return ""
 }
@@ -622,6 +669,237 @@ func (x *ToolCall) GetArgumentsJson() string {
 	return ""
 }
 
+func (x *ToolCall) GetArgumentsText() string {
+	if x != nil && x.ArgumentsText != nil {
+		return *x.ArgumentsText
+	}
+	return ""
+}
+
+func (x *ToolCall) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ToolCall) GetVariable() string {
+	if x != nil && x.Variable != nil {
+		return *x.Variable
+	}
+	return ""
+}
+
+// Code is Python source that runs with the tools of its sender as functions.
+type Code struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The source.
+	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// The id that the result repeats. Unset is null.
+	Id *string `protobuf:"bytes,2,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The tool name that the result repeats. Unset is null.
+	Name          *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Code) Reset() {
+	*x = Code{}
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Code) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Code) ProtoMessage() {}
+
+func (x *Code) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Code.ProtoReflect.Descriptor instead.
+func (*Code) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Code) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Code) GetId() string {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return ""
+}
+
+func (x *Code) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+// ToolResult is the answer to a call or to code.
+type ToolResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of what it answers. Unset is null.
+	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	// The role's name of the tool that answers. Unset is null.
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// What was printed, or the exception: Python's form of the value for a call. Unset is null.
+	Text *string `protobuf:"bytes,3,opt,name=text,proto3,oneof" json:"text,omitempty"`
+	// The last line of the traceback of what failed, `Type: text`.
+	Exception *string `protobuf:"bytes,4,opt,name=exception,proto3,oneof" json:"exception,omitempty"`
+	// The calls of tools that succeeded, in order. That of a call, unless it failed, is the only one.
+	Traces        []*ToolTrace `protobuf:"bytes,5,rep,name=traces,proto3" json:"traces,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolResult) Reset() {
+	*x = ToolResult{}
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolResult) ProtoMessage() {}
+
+func (x *ToolResult) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
+func (*ToolResult) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ToolResult) GetId() string {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return ""
+}
+
+func (x *ToolResult) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *ToolResult) GetText() string {
+	if x != nil && x.Text != nil {
+		return *x.Text
+	}
+	return ""
+}
+
+func (x *ToolResult) GetException() string {
+	if x != nil && x.Exception != nil {
+		return *x.Exception
+	}
+	return ""
+}
+
+func (x *ToolResult) GetTraces() []*ToolTrace {
+	if x != nil {
+		return x.Traces
+	}
+	return nil
+}
+
+// ToolTrace is one successful call of a tool.
+type ToolTrace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool's real name.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The arguments that the tool got, as the JSON text that Python's json.dumps writes.
+	ArgumentsJson string `protobuf:"bytes,2,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
+	// What the tool returned, as such a text.
+	ResultJson    string `protobuf:"bytes,3,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolTrace) Reset() {
+	*x = ToolTrace{}
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolTrace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolTrace) ProtoMessage() {}
+
+func (x *ToolTrace) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolTrace.ProtoReflect.Descriptor instead.
+func (*ToolTrace) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ToolTrace) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolTrace) GetArgumentsJson() string {
+	if x != nil {
+		return x.ArgumentsJson
+	}
+	return ""
+}
+
+func (x *ToolTrace) GetResultJson() string {
+	if x != nil {
+		return x.ResultJson
+	}
+	return ""
+}
+
 // Turn is what one role says at once: a text, or one or more calls.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -635,7 +913,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +925,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +938,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Turn) GetSay() string {
@@ -694,7 +972,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +984,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +997,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Tool) GetName() string {
@@ -769,34 +1047,55 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\fTableVersion\x12A\n" +
 	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12\x16\n" +
-	"\x06digest\x18\x03 \x01(\fR\x06digest\"\xb7\x04\n" +
+	"\x06digest\x18\x03 \x01(\fR\x06digest\"\x8a\x04\n" +
 	"\aMessage\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12?\n" +
 	"\x06sender\x18\x02 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x06sender\x12E\n" +
-	"\trecipient\x18\x03 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\trecipient\x12\x1d\n" +
-	"\acontent\x18\x04 \x01(\tH\x00R\acontent\x88\x01\x01\x12%\n" +
-	"\ftool_call_id\x18\x05 \x01(\tH\x01R\n" +
-	"toolCallId\x88\x01\x01\x12(\n" +
-	"\rfunction_name\x18\x06 \x01(\tH\x02R\ffunctionName\x88\x01\x01\x124\n" +
-	"\x13conversation_active\x18\a \x01(\bH\x03R\x12conversationActive\x88\x01\x01\x12!\n" +
-	"\texception\x18\b \x01(\tH\x04R\texception\x88\x01\x01\x12\x1d\n" +
+	"\trecipient\x18\x03 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\trecipient\x12\x14\n" +
+	"\x04text\x18\x04 \x01(\tH\x00R\x04text\x124\n" +
+	"\x04call\x18\x05 \x01(\v2\x1e.toolsandbox.world.v1.ToolCallH\x00R\x04call\x12:\n" +
+	"\x06result\x18\x06 \x01(\v2 .toolsandbox.world.v1.ToolResultH\x00R\x06result\x120\n" +
+	"\x04code\x18\a \x01(\v2\x1a.toolsandbox.world.v1.CodeH\x00R\x04code\x124\n" +
+	"\x13conversation_active\x18\b \x01(\bH\x01R\x12conversationActive\x88\x01\x01\x12H\n" +
 	"\n" +
-	"tool_trace\x18\t \x03(\tR\ttoolTrace\x12H\n" +
-	"\n" +
-	"visible_to\x18\n" +
-	" \x03(\x0e2\x1a.toolsandbox.world.v1.RoleB\r\xbaH\n" +
-	"\x92\x01\a\"\x05\x82\x01\x02\x10\x01R\tvisibleToB\n" +
-	"\n" +
-	"\b_contentB\x0f\n" +
-	"\r_tool_call_idB\x10\n" +
-	"\x0e_function_nameB\x16\n" +
-	"\x14_conversation_activeB\f\n" +
-	"\n" +
-	"_exception\"^\n" +
-	"\bToolCall\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"visible_to\x18\t \x03(\x0e2\x1a.toolsandbox.world.v1.RoleB\r\xbaH\n" +
+	"\x92\x01\a\"\x05\x82\x01\x02\x10\x01R\tvisibleToB\x06\n" +
+	"\x04bodyB\x16\n" +
+	"\x14_conversation_active\"\xf9\x01\n" +
+	"\bToolCall\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x1b\n" +
 	"\x04tool\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12%\n" +
-	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\"N\n" +
+	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\x12*\n" +
+	"\x0earguments_text\x18\x04 \x01(\tH\x01R\rargumentsText\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x05 \x01(\tH\x02R\x04name\x88\x01\x01\x12\x1f\n" +
+	"\bvariable\x18\x06 \x01(\tH\x03R\bvariable\x88\x01\x01B\x05\n" +
+	"\x03_idB\x11\n" +
+	"\x0f_arguments_textB\a\n" +
+	"\x05_nameB\v\n" +
+	"\t_variable\"\\\n" +
+	"\x04Code\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x13\n" +
+	"\x02id\x18\x02 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x03 \x01(\tH\x01R\x04name\x88\x01\x01B\x05\n" +
+	"\x03_idB\a\n" +
+	"\x05_name\"\xd6\x01\n" +
+	"\n" +
+	"ToolResult\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x17\n" +
+	"\x04text\x18\x03 \x01(\tH\x02R\x04text\x88\x01\x01\x12!\n" +
+	"\texception\x18\x04 \x01(\tH\x03R\texception\x88\x01\x01\x127\n" +
+	"\x06traces\x18\x05 \x03(\v2\x1f.toolsandbox.world.v1.ToolTraceR\x06tracesB\x05\n" +
+	"\x03_idB\a\n" +
+	"\x05_nameB\a\n" +
+	"\x05_textB\f\n" +
+	"\n" +
+	"_exception\"g\n" +
+	"\tToolTrace\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12%\n" +
+	"\x0earguments_json\x18\x02 \x01(\tR\rargumentsJson\x12\x1f\n" +
+	"\vresult_json\x18\x03 \x01(\tR\n" +
+	"resultJson\"N\n" +
 	"\x04Turn\x12\x10\n" +
 	"\x03say\x18\x01 \x01(\tR\x03say\x124\n" +
 	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.world.v1.ToolCallR\x05calls\"\x9e\x01\n" +
@@ -835,7 +1134,7 @@ func file_toolsandbox_world_v1_world_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_world_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_world_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_toolsandbox_world_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 	(Role)(0),            // 0: toolsandbox.world.v1.Role
 	(TableName)(0),       // 1: toolsandbox.world.v1.TableName
@@ -845,23 +1144,30 @@ var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 	(*TableVersion)(nil), // 5: toolsandbox.world.v1.TableVersion
 	(*Message)(nil),      // 6: toolsandbox.world.v1.Message
 	(*ToolCall)(nil),     // 7: toolsandbox.world.v1.ToolCall
-	(*Turn)(nil),         // 8: toolsandbox.world.v1.Turn
-	(*Tool)(nil),         // 9: toolsandbox.world.v1.Tool
+	(*Code)(nil),         // 8: toolsandbox.world.v1.Code
+	(*ToolResult)(nil),   // 9: toolsandbox.world.v1.ToolResult
+	(*ToolTrace)(nil),    // 10: toolsandbox.world.v1.ToolTrace
+	(*Turn)(nil),         // 11: toolsandbox.world.v1.Turn
+	(*Tool)(nil),         // 12: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
-	2, // 0: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
-	1, // 1: toolsandbox.world.v1.Table.name:type_name -> toolsandbox.world.v1.TableName
-	3, // 2: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
-	1, // 3: toolsandbox.world.v1.TableVersion.name:type_name -> toolsandbox.world.v1.TableName
-	0, // 4: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
-	0, // 5: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
-	0, // 6: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
-	7, // 7: toolsandbox.world.v1.Turn.calls:type_name -> toolsandbox.world.v1.ToolCall
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	2,  // 0: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
+	1,  // 1: toolsandbox.world.v1.Table.name:type_name -> toolsandbox.world.v1.TableName
+	3,  // 2: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
+	1,  // 3: toolsandbox.world.v1.TableVersion.name:type_name -> toolsandbox.world.v1.TableName
+	0,  // 4: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
+	0,  // 5: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
+	7,  // 6: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
+	9,  // 7: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
+	8,  // 8: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
+	0,  // 9: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
+	10, // 10: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
+	7,  // 11: toolsandbox.world.v1.Turn.calls:type_name -> toolsandbox.world.v1.ToolCall
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_world_v1_world_proto_init() }
@@ -874,14 +1180,22 @@ func file_toolsandbox_world_v1_world_proto_init() {
 		(*Value_Number)(nil),
 		(*Value_Text)(nil),
 	}
-	file_toolsandbox_world_v1_world_proto_msgTypes[4].OneofWrappers = []any{}
+	file_toolsandbox_world_v1_world_proto_msgTypes[4].OneofWrappers = []any{
+		(*Message_Text)(nil),
+		(*Message_Call)(nil),
+		(*Message_Result)(nil),
+		(*Message_Code)(nil),
+	}
+	file_toolsandbox_world_v1_world_proto_msgTypes[5].OneofWrappers = []any{}
+	file_toolsandbox_world_v1_world_proto_msgTypes[6].OneofWrappers = []any{}
+	file_toolsandbox_world_v1_world_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_world_v1_world_proto_rawDesc), len(file_toolsandbox_world_v1_world_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   8,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -175,15 +176,15 @@ func TestDecode(t *testing.T) {
 		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{Nothing: "the answer reached its limit of tokens before a text or a call"}},
 		"cut": {
 			`{"content":[{"type":"tool_use","id":"a","name":"f","input":{"z": 1,"a":2.0}},{"type":"tool_use","name":"g"}],"stop_reason":"max_tokens"}`,
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Cut: true}}},
 		},
 		"no room": {
 			`{"content":[{"type":"tool_use","id":"","name":null,"input":"x"}],"stop_reason":"model_context_window_exceeded"}`,
-			provider.Answer{Calls: []provider.Call{{ID: id(""), Arguments: `"x"`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id(""), Arguments: `"x"`, Cut: true}}},
 		},
 		"null id and input": {
 			`{"content":[{"type":"tool_use","id":null,"name":"f","input":null},{"type":"text","text":"x"}],"stop_reason":"tool_use"}`,
-			provider.Answer{Calls: []provider.Call{{Name: "f", Arguments: "null"}}},
+			provider.Answer{Calls: []turn.Call{{Name: "f", Arguments: "null"}}},
 		},
 		"reasoning": {
 			`{"content":[{"type":"thinking","thinking":"hm"}, {"type":"text","text":"x"}]}`,
@@ -192,7 +193,7 @@ func TestDecode(t *testing.T) {
 		"reasoning and blanks": {
 			`{"content":[{"type":"redacted_thinking","data":"d"},{"type":"text","text":"\n\n"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"text"}]}`,
 			provider.Answer{
-				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: "{}"}},
+				Calls:  []turn.Call{{ID: id("a"), Name: "f", Arguments: "{}"}},
 				Native: []byte(`[{"type":"redacted_thinking","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]`),
 			},
 		},

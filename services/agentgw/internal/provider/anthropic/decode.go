@@ -12,6 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/respjson"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -123,8 +124,8 @@ func (r *reader) kind(block *sdk.ContentBlockUnion) string {
 }
 
 // call reads a call, with its arguments as they were written.
-func (r *reader) call(block *sdk.ContentBlockUnion, cut bool) provider.Call {
-	call := provider.Call{Name: r.text("name", block.JSON.Name), Arguments: respjson.Null, Cut: cut}
+func (r *reader) call(block *sdk.ContentBlockUnion, cut bool) turn.Call {
+	call := turn.Call{Name: r.text("name", block.JSON.Name), Arguments: respjson.Null, Cut: cut}
 	if given(block.JSON.ID) {
 		id := r.text("id", block.JSON.ID)
 		call.ID = &id

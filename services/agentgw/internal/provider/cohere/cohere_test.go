@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -134,17 +135,17 @@ func TestDecode(t *testing.T) {
 		"calls with a plan": {
 			message(`"tool_plan":"hm","content":[{"type":"text","text":""},null],"citations":[5],"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}}]`),
 			provider.Answer{
-				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}},
+				Calls:  []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}},
 				Native: []byte(`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": 1.0}"}}]}`),
 			},
 		},
 		"ids": {
 			message(`"tool_plan":"hm","tool_calls":[{"id":"","type":5,"function":{"name":"f","arguments":"[]"}},{"id":null,"function":{"name":"g","arguments":""}},{"function":{"name":null}},{},null]`),
-			provider.Answer{Calls: []provider.Call{{ID: id(""), Name: "f", Arguments: "[]"}, {Name: "g", Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}}},
+			provider.Answer{Calls: []turn.Call{{ID: id(""), Name: "f", Arguments: "[]"}, {Name: "g", Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}, {Arguments: "{}"}}},
 		},
 		"a plan that cannot go back": {
 			message(`"tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[1]"}}]`),
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: "[1]"}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: "[1]"}}},
 		},
 		"parts of all kinds": {
 			message(`"tool_calls":[],"content":[{"type":"text","text":null},{"text":"no type"},{"type":"new","x":1},null,{"type":"thinking","thinking":"hm","x":1e400},{"type":"text","text":"a"}]`),
@@ -159,7 +160,7 @@ func TestDecode(t *testing.T) {
 		},
 		"cut": {
 			`{"finish_reason":"MAX_TOKENS","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x"}}]}}`,
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
 		},
 		"nothing": {message(`"content":[]`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
 	}

@@ -9,6 +9,7 @@ import (
 	cohere "github.com/cohere-ai/cohere-go/v2"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -122,10 +123,10 @@ func sound(reason cohere.ChatFinishReason) bool {
 }
 
 // calls returns the message's calls; of an answer that was cut off the last one may lack something.
-func (m *answeredMessage) calls(cut bool) []provider.Call {
-	var list []provider.Call
+func (m *answeredMessage) calls(cut bool) []turn.Call {
+	var list []turn.Call
 	for i, made := range m.ToolCalls {
-		read := provider.Call{ID: made.ID, Arguments: noArguments, Cut: cut && i == len(m.ToolCalls)-1}
+		read := turn.Call{ID: made.ID, Arguments: noArguments, Cut: cut && i == len(m.ToolCalls)-1}
 		if made.Function.Name != nil {
 			read.Name = *made.Function.Name
 		}
@@ -155,7 +156,7 @@ func (m *answeredMessage) text() (text string, said, reasoned bool) {
 }
 
 // returnable says whether a provider takes calls back as they were: with ids for their results, names, and objects as arguments.
-func returnable(calls []provider.Call) bool {
+func returnable(calls []turn.Call) bool {
 	for _, made := range calls {
 		var object map[string]json.RawMessage
 		if made.ID == nil || *made.ID == "" || made.Name == "" || json.Unmarshal([]byte(made.Arguments), &object) != nil || object == nil {

@@ -4,8 +4,10 @@ package conversation
 
 import (
 	"math"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -46,6 +48,10 @@ type Entry struct {
 	Name string
 	// Arguments of a call; a dict unless the model wrote something else.
 	Arguments python.Value
+	// Code is source that is no single call. It stands as the call of a tool that takes source.
+	Code string
+	// Value is what the tool of a result returned, as JSON text; nil if it failed or code was run.
+	Value *string
 	// Failed says that the result is an error.
 	Failed bool
 }
@@ -103,45 +109,75 @@ func Simulator(view []*worldv1.Message, hands bool) []Entry {
 }
 
 func text(kind Kind, m *worldv1.Message) Entry {
-	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetContent()}
+	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetText()}
 }
 
-// call reads a call back out of its source. Source that is no single call is shown as what it is.
+// call shows a call, or code as a call that it is not.
 func call(m *worldv1.Message) Entry {
-	entry := Entry{Kind: Calling, Index: m.GetIndex(), RowID: m.ToolCallId, Name: m.GetFunctionName()}
-	id, name, arguments, ok := python.ParseCall(m.GetContent())
-	if !ok {
-		entry.ID, entry.Arguments = m.GetToolCallId(), python.DictOf(python.Item{Key: sourceArgument, Value: python.Str(m.GetContent())})
-		name = sourceName
+	id, name := sandbox.Answering(m)
+	entry := Entry{Kind: Calling, Index: m.GetIndex(), RowID: id}
+	made := m.GetCall()
+	if made == nil {
+		entry.Name, entry.Code = sourceName, sandbox.Content(m)
+		entry.Arguments = python.DictOf(python.Item{Key: sourceArgument, Value: python.Str(entry.Code)})
 	} else {
-		entry.ID, entry.Arguments = id, arguments
+		entry.Name, entry.ID, entry.Arguments = made.GetTool(), noID, arguments(made)
 	}
-	if m.FunctionName == nil {
-		entry.Name = name
+	if id != nil {
+		entry.ID = *id
+	}
+	if made != nil && made.Variable != nil {
+		entry.ID = made.GetVariable()
+	}
+	if name != nil {
+		entry.Name = *name
 	}
 	return entry
 }
 
+// arguments are what the model meant: a text with an object in it is that object, and what is no JSON a text.
+func arguments(call *worldv1.ToolCall) python.Value {
+	value, err := sandbox.Arguments(call)
+	if err != nil {
+		return python.Str(call.GetArgumentsText())
+	}
+	spelled, ok := value.AsStr()
+	if !ok || !sandbox.IsObject(spelled) {
+		return value
+	}
+	if object, err := python.ParseJSON(spelled); err == nil {
+		return object
+	}
+	if object, err := python.ParseLiteral(strings.TrimSpace(spelled)); err == nil {
+		return object
+	}
+	return value
+}
+
 // result reads an answer of the environment. One without an id or a name has those of the last call that has no id either.
 func result(m *worldv1.Message, before []Entry) Entry {
-	entry := Entry{
-		Kind: Result, Index: m.GetIndex(), Text: m.GetContent(), ID: m.GetToolCallId(), RowID: m.ToolCallId,
-		Name: m.GetFunctionName(), Failed: m.Exception != nil,
-	}
-	if m.ToolCallId != nil && m.FunctionName != nil {
+	entry := Entry{Kind: Result, Index: m.GetIndex(), Text: sandbox.Content(m), ID: noID}
+	answer := m.GetResult()
+	if answer == nil {
 		return entry
 	}
-	if m.ToolCallId == nil {
-		entry.ID = noID
+	entry.RowID, entry.Name, entry.Failed = answer.Id, answer.GetName(), answer.Exception != nil
+	if answer.Id != nil {
+		entry.ID = answer.GetId()
 	}
 	for i := len(before) - 1; i >= 0; i-- {
 		made := before[i]
-		if made.Kind != Calling || (made.RowID == nil) != (m.ToolCallId == nil) || made.RowID != nil && *made.RowID != m.GetToolCallId() {
+		if made.Kind != Calling || (made.RowID == nil) != (answer.Id == nil) || made.RowID != nil && *made.RowID != answer.GetId() {
 			continue
 		}
-		entry.ID = made.ID
-		if m.FunctionName == nil {
+		if answer.Id == nil || answer.Name == nil {
+			entry.ID = made.ID
+		}
+		if answer.Name == nil {
 			entry.Name = made.Name
+		}
+		if traces := answer.GetTraces(); made.Code == "" && !entry.Failed && len(traces) == 1 {
+			entry.Value = &traces[0].ResultJson
 		}
 		break
 	}

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -19,13 +22,14 @@ const (
 )
 
 func text0(from, to worldv1.Role, content string) *worldv1.Message {
-	return &worldv1.Message{Sender: from, Recipient: to, Content: &content}
+	return sandboxtest.Message(from, to, content)
 }
 
 // marked is a call or an answer with an id and a name, both of which may be null.
 func marked(m *worldv1.Message, id, name *string) *worldv1.Message {
-	m.ToolCallId, m.FunctionName = id, name
-	return m
+	row := sandbox.RowOf(m)
+	row.ToolCallID, row.FunctionName = id, name
+	return sandboxtest.Read(m.GetSender(), m.GetRecipient(), row)
 }
 
 func p(text string) *string { return &text }
@@ -57,10 +61,10 @@ func lines(entries []Entry) string {
 
 func TestAgent(t *testing.T) {
 	source := func(id, tool string, args python.Value) *worldv1.Message {
-		return text0(agent, environment, python.ComposeCall(id, tool, args))
+		return text0(agent, environment, sandbox.ComposeSource(id, tool, python.Repr(args)))
 	}
 	failed := text0(environment, agent, "TypeError")
-	failed.Exception = p("TypeError")
+	failed.GetResult().Exception = p("TypeError")
 	one, err := python.ParseJSON(`{"a": NaN, "b": [1, 1.0, "é", -Infinity]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +76,7 @@ func TestAgent(t *testing.T) {
 		text0(user, agent, "u"),
 		marked(source("call_1", "real", one), p("call_1"), p("shown")),
 		marked(source("None", "real", (&python.Dict{}).Value()), nil, p("shown")),
-		marked(source("x", "real", python.Str("'{'")), p("x"), nil),
+		marked(source("x", "real", python.Str("{")), p("x"), nil),
 		marked(text0(agent, environment, "print(1)"), p("y"), nil),
 		marked(failed, p("x"), nil),
 		marked(text0(environment, agent, "1"), nil, nil),
@@ -115,10 +119,10 @@ func TestSimulator(t *testing.T) {
 // answered are left out.
 func TestSimulatorHands(t *testing.T) {
 	wifi := func(id string) *worldv1.Message {
-		return marked(text0(user, environment, python.ComposeCall(id, "get_wifi_status", (&python.Dict{}).Value())), p(id), p("get_wifi_status"))
+		return marked(text0(user, environment, sandbox.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))
 	}
 	failed := marked(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
-	failed.Exception = p("TypeError")
+	failed.GetResult().Exception = p("TypeError")
 	got := lines(Simulator([]*worldv1.Message{
 		text0(user, agent, "shown"),
 		text0(agent, user, "an example"),

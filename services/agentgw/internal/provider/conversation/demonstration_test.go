@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -15,10 +17,10 @@ import (
 // which nobody answers; one without, as the original's, sees neither.
 func TestSimulatorDemonstration(t *testing.T) {
 	source := func(id string) *worldv1.Message {
-		return marked(text0(user, environment, python.ComposeCall(id, "set_wifi_status", (&python.Dict{}).Value())), p(id), p("set_wifi_status"))
+		return marked(text0(user, environment, sandbox.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))
 	}
 	failed := marked(text0(environment, user, "PermissionError: no"), p("example_2"), p("set_wifi_status"))
-	failed.Exception = p("PermissionError: no")
+	failed.GetResult().Exception = p("PermissionError: no")
 	view := []*worldv1.Message{
 		text0(agent, user, "asks"),
 		source("example_1"),

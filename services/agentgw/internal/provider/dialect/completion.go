@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -135,5 +136,5 @@ func (r *reader) call(name, arguments python.Value, source string) {
 // add notes a call.
 func (r *reader) add(tool string, arguments python.Value) {
 	id := r.id(len(r.answer.Calls), tool)
-	r.answer.Calls = append(r.answer.Calls, provider.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)})
+	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -108,7 +110,11 @@ func made(t *testing.T, said *provider.Answer) []row {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, _, _ := strings.Cut(python.ComposeCall(*call.ID, call.Name, arguments), "\n")
+		written := python.Repr(arguments)
+		if text, ok := arguments.AsStr(); ok { // the original writes it without quotes
+			written = text
+		}
+		content, _, _ := strings.Cut(sandbox.ComposeSource(*call.ID, call.Name, written), "\n")
 		list = append(list, row{content, call.ID, &call.Name})
 	}
 	return list

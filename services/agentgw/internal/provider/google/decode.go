@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -109,7 +110,7 @@ func collect(answer *provider.Answer, parts []part) {
 		p := &parts[i]
 		switch call := p.FunctionCall; {
 		case call != nil && (call.Name != "" || call.arguments() != ""):
-			made := provider.Call{Unnamed: true, Name: call.Name, Arguments: call.arguments()}
+			made := turn.Call{IDRule: turn.DrawID, Name: call.Name, Arguments: call.arguments()}
 			if made.Arguments == "" {
 				made.Arguments = "{}"
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -164,13 +165,13 @@ func TestDecode(t *testing.T) {
 		"numbers keep their types": {
 			parts(`[{"functionCall":{"name":"f","args":{"z":5,"a":5.0}}}]`),
 			provider.Answer{
-				Calls:  []provider.Call{{Unnamed: true, Name: "f", Arguments: `{"z":5,"a":5.0}`}},
+				Calls:  []turn.Call{{IDRule: turn.DrawID, Name: "f", Arguments: `{"z":5,"a":5.0}`}},
 				Native: []byte(`[{"functionCall":{"name":"f","args":{"z":5,"a":5.0}}}]`),
 			},
 		},
 		"own id": {
 			parts(`[{"functionCall":{"id":"x","name":"f"}}]`),
-			provider.Answer{Calls: []provider.Call{{ID: id("x"), Unnamed: true, Name: "f", Arguments: "{}"}}, Native: []byte(`[{"functionCall":{"id":"x","name":"f"}}]`)},
+			provider.Answer{Calls: []turn.Call{{ID: id("x"), IDRule: turn.DrawID, Name: "f", Arguments: "{}"}}, Native: []byte(`[{"functionCall":{"id":"x","name":"f"}}]`)},
 		},
 		"thoughts": {
 			parts(`[{"text":"hm","thought":true},{"text":"a"},{"text":"b"}]`),
@@ -178,11 +179,11 @@ func TestDecode(t *testing.T) {
 		},
 		"no object": {
 			parts(`[{"functionCall":{"id":"","name":"f","args":[1, 2]}},{"functionCall":{"id":null,"name":"f","args":null}},{"text":"beside"}]`),
-			provider.Answer{Calls: []provider.Call{{Unnamed: true, Name: "f", Arguments: "[1, 2]"}, {Unnamed: true, Name: "f", Arguments: "{}"}}},
+			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Name: "f", Arguments: "[1, 2]"}, {IDRule: turn.DrawID, Name: "f", Arguments: "{}"}}},
 		},
 		"no name": {
 			parts(`[{"functionCall":{"name":"","args":{"a":1}},"thoughtSignature":"x"}]`),
-			provider.Answer{Calls: []provider.Call{{Unnamed: true, Arguments: `{"a":1}`}}},
+			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Arguments: `{"a":1}`}}},
 		},
 		"null":          {parts(`null`), provider.Answer{Nothing: "the answer's candidate has no parts: STOP"}},
 		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -115,11 +116,11 @@ func choose(answer *provider.Answer, choices []choice) error {
 }
 
 // calls reads the calls of a message, in today's form or else, where there is no text, in the one of before.
-func calls(message *sdk.ChatCompletionMessage) ([]provider.Call, error) {
+func calls(message *sdk.ChatCompletionMessage) ([]turn.Call, error) {
 	if err := Given("tool_calls", message.JSON.ToolCalls); err != nil {
 		return nil, err
 	}
-	var list []provider.Call
+	var list []turn.Call
 	for i := range message.ToolCalls {
 		made := &message.ToolCalls[i]
 		id, err := Text("id", made.JSON.ID)
@@ -140,11 +141,11 @@ func calls(message *sdk.ChatCompletionMessage) ([]provider.Call, error) {
 	return append(list, call), err
 }
 
-func called(id *string, function, name, arguments respjson.Field) (provider.Call, error) {
+func called(id *string, function, name, arguments respjson.Field) (turn.Call, error) {
 	if err := Given("function", function); err != nil {
-		return provider.Call{}, err
+		return turn.Call{}, err
 	}
-	call := provider.Call{ID: id, Arguments: Stated(arguments)}
+	call := turn.Call{ID: id, Arguments: Stated(arguments)}
 	text, err := Text("name", name)
 	if text != nil {
 		call.Name = *text

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -95,18 +96,18 @@ func TestDecode(t *testing.T) {
 		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
 		"parts":        {message(`{"content":[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]}`), provider.Answer{Text: "ab"}},
 		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no"}},
-		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
+		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
 		"old and text": {message(`{"content":"hi","function_call":{"name":"f"}}`), provider.Answer{Text: "hi"}},
-		"old and null": {message(`{"content":null,"function_call":{"name":"f"}}`), provider.Answer{Calls: []provider.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
+		"old and null": {message(`{"content":null,"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
 		"old and none": {message(`{"content":"","function_call":{"name":"f"}}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
 		"blank":        {message(`{"content":"","tool_calls":null}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
-		"object":       {message(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":{"a": 1.0}}}]}`), provider.Answer{Calls: []provider.Call{{ID: id(""), Name: "f", Arguments: `{"a": 1.0}`}}}},
-		"no id":        {message(`{"content":"x","tool_calls":[{"function":{"name":"f","arguments":null}}]}`), provider.Answer{Calls: []provider.Call{{Name: "f", Arguments: "{}"}}}},
-		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []provider.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
+		"object":       {message(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":{"a": 1.0}}}]}`), provider.Answer{Calls: []turn.Call{{ID: id(""), Name: "f", Arguments: `{"a": 1.0}`}}}},
+		"no id":        {message(`{"content":"x","tool_calls":[{"function":{"name":"f","arguments":null}}]}`), provider.Answer{Calls: []turn.Call{{Name: "f", Arguments: "{}"}}}},
+		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []turn.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
 		"no UTF-8":     {message("{\"content\":\"a\xff\\ud83d\\u0041\"}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
 		"odd usage":    {`{"choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":5.0,"completion_tokens":-4,"prompt_tokens_details":null}}`, provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 5}}},
-		"no JSON":      {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":""}}]}`), provider.Answer{Calls: []provider.Call{{ID: id("1"), Name: "f"}}}},
-		"as it stands": {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":" {"}}]}`), provider.Answer{Calls: []provider.Call{{ID: id("1"), Name: "f", Arguments: " {"}}}},
+		"no JSON":      {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":""}}]}`), provider.Answer{Calls: []turn.Call{{ID: id("1"), Name: "f"}}}},
+		"as it stands": {message(`{"tool_calls":[{"id":"1","function":{"name":"f","arguments":" {"}}]}`), provider.Answer{Calls: []turn.Call{{ID: id("1"), Name: "f", Arguments: " {"}}}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -54,7 +55,7 @@ func decode(body []byte) (*provider.Answer, error) {
 	if read.Output == nil {
 		return nil, errors.New("no list of output items")
 	}
-	said := turn{}
+	said := spoken{}
 	for i, raw := range *read.Output {
 		if err := said.add(raw); err != nil {
 			return nil, fmt.Errorf("item %d of the output: %w", i, err)
@@ -103,9 +104,9 @@ func usage(u *sdk.ResponseUsage) *agentgwv1.Usage {
 	}
 }
 
-// turn is what the items of an answer say.
-type turn struct {
-	calls []provider.Call
+// spoken is what the items of an answer say.
+type spoken struct {
+	calls []turn.Call
 	text  strings.Builder
 	spoke bool
 	// native are the items to send back. Reasoning is pending until what it led to: the provider refuses it alone.
@@ -116,7 +117,7 @@ type turn struct {
 }
 
 // add reads an item: a call, a message, reasoning, or something else, which is left out.
-func (t *turn) add(raw json.RawMessage) error {
+func (t *spoken) add(raw json.RawMessage) error {
 	var item struct {
 		Type string `json:"type"`
 	}
@@ -145,7 +146,7 @@ func (t *turn) add(raw json.RawMessage) error {
 }
 
 // call reads a call. One without an id, with a name that cannot be one or with arguments that are no text is not sent back as it is.
-func (t *turn) call(raw json.RawMessage) error {
+func (t *spoken) call(raw json.RawMessage) error {
 	var item sdk.ResponseFunctionToolCall
 	if err := item.UnmarshalJSON(raw); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (t *turn) call(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	call := provider.Call{
+	call := turn.Call{
 		ID: id, Arguments: cmp.Or(openai.Stated(item.JSON.Arguments), "{}"), Cut: item.Status == sdk.ResponseFunctionToolCallStatusIncomplete,
 	}
 	if name != nil {
@@ -171,7 +172,7 @@ func (t *turn) call(raw json.RawMessage) error {
 }
 
 // say reads the parts of a message: texts and refusals. It tells whether there were any.
-func (t *turn) say(raw json.RawMessage) (spoke bool, err error) {
+func (t *spoken) say(raw json.RawMessage) (spoke bool, err error) {
 	var item sdk.ResponseOutputMessage
 	if err := item.UnmarshalJSON(raw); err != nil {
 		return false, err
@@ -197,7 +198,7 @@ func (t *turn) say(raw json.RawMessage) (spoke bool, err error) {
 }
 
 // reason keeps reasoning. What is known by its id only can be found nowhere, as nothing is stored.
-func (t *turn) reason(raw json.RawMessage) error {
+func (t *spoken) reason(raw json.RawMessage) error {
 	var item sdk.ResponseReasoningItem
 	if err := item.UnmarshalJSON(raw); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -73,26 +74,26 @@ func TestDecode(t *testing.T) {
 		"parallel calls": {
 			output(`{"type":"message","content":[{"text":"Let me see."}]},{"type":"function_call","id":"fc","call_id":"a","name":"f","arguments":"{\"x\": 1.0}"},` +
 				`{"type":"function_call","name":"g"}`),
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}, {Name: "g", Arguments: "{}"}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}, {Name: "g", Arguments: "{}"}}},
 		},
 		"reasoning": {
 			output(`{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"e","status":null},{"type":"web_search_call"},{"type":"function_call","call_id":"a","name":"f","arguments":"{"}`),
 			provider.Answer{
-				Calls:  []provider.Call{{ID: id("a"), Name: "f", Arguments: "{"}},
+				Calls:  []turn.Call{{ID: id("a"), Name: "f", Arguments: "{"}},
 				Native: []byte(`[{"encrypted_content":"e","id":"rs","summary":[],"type":"reasoning"},{"arguments":"{","call_id":"a","name":"f","type":"function_call"}]`),
 			},
 		},
 		"reasoning by id only": {output(`{"type":"reasoning","id":"rs"},{"type":"message","content":[{"text":"x"}]}`), provider.Answer{Text: "x"}},
 		"cut": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x","status":"incomplete"}]}`,
-			provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
 		},
 		"cut in its reasoning": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","encrypted_content":"e"}]}`,
 			provider.Answer{Nothing: "the answer has neither text nor calls: max_output_tokens"},
 		},
 		"no UTF-8":     {output("{\"type\":\"message\",\"content\":[null,{\"text\":\"a\xff\\ud83d\\u0041\"}]}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
-		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []provider.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
+		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
 		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
 		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
 		"texts":        {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},

@@ -31,20 +31,24 @@ class ToolCall(_message.Message):
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., arguments_json: _Optional[str] = ...) -> None: ...
 
 class Message(_message.Message):
-    __slots__ = ("speaker", "text", "calls", "call_id", "tool_name", "failed")
+    __slots__ = ("speaker", "text", "calls", "call_id", "tool_name", "failed", "value_json", "code")
     SPEAKER_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     speaker: Speaker
     text: str
     calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
     call_id: str
     tool_name: str
     failed: bool
-    def __init__(self, speaker: _Optional[_Union[Speaker, str]] = ..., text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: bool = ...) -> None: ...
+    value_json: str
+    code: str
+    def __init__(self, speaker: _Optional[_Union[Speaker, str]] = ..., text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: bool = ..., value_json: _Optional[str] = ..., code: _Optional[str] = ...) -> None: ...
 
 class Tool(_message.Message):
     __slots__ = ("name", "description", "parameters_json")
@@ -77,14 +81,16 @@ class Raised(_message.Message):
     def __init__(self, exception_type: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class ActResponse(_message.Message):
-    __slots__ = ("text", "calls", "raised")
+    __slots__ = ("text", "calls", "raised", "code")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     RAISED_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     text: str
     calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
     raised: Raised
-    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ...) -> None: ...
+    code: str
+    def __init__(self, text: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ToolCall, _Mapping]]] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ..., code: _Optional[str] = ...) -> None: ...
 
 class AttachRequest(_message.Message):
     __slots__ = ("name", "answer")

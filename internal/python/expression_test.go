@@ -6,39 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCallRoundTrip(t *testing.T) {
-	t.Parallel()
-	args := DictOf(Item{"name", Str("x\n_parameters = {}\ny_response = f(**g")}, Item{"b", Float(1)})
-	for _, id := range []string{
-		"call_1", "", "chatcmpl-tool-9f", "x\ny", "a_parameters = b", "_parameters = ", "None", "call_é",
-		"a_response = f(**", "print(repr(",
-	} {
-		source := ComposeCall(id, "search_contacts", args)
-		gotID, tool, got, ok := ParseCall(source)
-		if !ok || gotID != id || tool != "search_contacts" || !same(got, args) {
-			t.Errorf("ParseCall(ComposeCall(%q)) = %q, %q, %s, %v", id, gotID, tool, Repr(got), ok)
-		}
-	}
-}
-
-func TestParseCallRefuses(t *testing.T) {
-	t.Parallel()
-	for _, source := range []string{
-		"",
-		"print(repr(f()))",
-		ComposeCall("a", "f", Str("on")),
-		ComposeCall("a", "f()", DictOf()),
-		ComposeCall("a", "f", DictOf()) + "\n",
-		"a_parameters = {}\nb_response = f(**a_parameters)\nprint(repr(a_response))",
-		"a_parameters = {}\na_response = f(**b_parameters)\nprint(repr(a_response))",
-		"a_parameters = {}\na_response = f(**a_parameters)\nprint(a_response)",
-	} {
-		if id, tool, args, ok := ParseCall(source); ok {
-			t.Errorf("ParseCall(%q) = %q, %q, %s, want refused", source, id, tool, Repr(args))
-		}
-	}
-}
-
 func TestParseExpressionCall(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+const (
+	parametersInfix = "_parameters = "
+	responseInfix   = "_response = "
+
+	// maxVariableCandidates bounds the places that parseCall tries as the end of the variables' name.
+	maxVariableCandidates = 16
+)
+
+// ComposeSource returns the original's three lines of source for one call: the arguments, the call, the print of its result.
+// variable begins two names, identifier or not. arguments is a Python expression: the original writes text arguments without
+// quotes, which makes code of them.
+func ComposeSource(variable, tool, arguments string) string {
+	dst := make([]byte, 0, 128+5*len(variable)+len(tool)+len(arguments))
+	dst = append(append(append(dst, variable...), parametersInfix...), arguments...)
+	dst = append(append(append(dst, '\n'), variable...), responseInfix...)
+	dst = append(append(dst, tool...), "(**"...)
+	return string(append(dst, callTail(variable)...))
+}
+
+// callTail is what follows the tool's name and the opening of its arguments.
+func callTail(variable string) string {
+	return variable + "_parameters)\nprint(repr(" + variable + "_response))"
+}
+
+// parseCall recognises exactly what ComposeSource returns for a tool whose name is an identifier and arguments that are a
+// literal. The arguments need not be a dict, and may hold nan and inf.
+func parseCall(source string) (variable, tool string, args python.Value, ok bool) {
+	for from, n := 0, 0; n < maxVariableCandidates; n++ {
+		i := strings.Index(source[from:], parametersInfix)
+		if i < 0 {
+			break
+		}
+		variable = source[:from+i]
+		from += i + len(parametersInfix)
+		body, found := strings.CutSuffix(source[from:], callTail(variable))
+		if !found {
+			continue
+		}
+		if tool, args, ok = parseBody(body, variable); ok {
+			return variable, tool, args, true
+		}
+	}
+	return "", "", python.Value{}, false
+}
+
+// parseBody reads what stands between the first infix and the tail: the literal, a line break, the call's beginning.
+func parseBody(body, variable string) (tool string, args python.Value, ok bool) {
+	body, ok = strings.CutSuffix(body, "(**")
+	if !ok {
+		return "", python.Value{}, false
+	}
+	middle := "\n" + variable + responseInfix
+	i := strings.LastIndex(body, middle)
+	if i < 0 {
+		return "", python.Value{}, false
+	}
+	tool = body[i+len(middle):]
+	if !python.IsIdentifier(tool) {
+		return "", python.Value{}, false
+	}
+	args, err := python.ParseLiteral(body[:i])
+	return tool, args, err == nil
+}

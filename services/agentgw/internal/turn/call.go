@@ -1,0 +1,201 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+const (
+	exceptionKey   = "KeyError"
+	exceptionJSON  = "JSONDecodeError"
+	exceptionType  = "TypeError"
+	exceptionValue = "ValueError"
+	// maxID bounds the bytes of a call's id.
+	maxID = 4096
+)
+
+// IDRule says which id a call gets.
+type IDRule uint8
+
+const (
+	// KeepID keeps the id as it is: it may be empty, no identifier, or nil, which leaves the message's column null.
+	KeepID IDRule = iota
+	// DrawID draws a UUID from the message's index for a call without an id. The source's variables are named after the tool.
+	DrawID
+	// CountID makes an id that is missing or not printable call_<message index>.
+	CountID
+)
+
+// Call is one call as a role states it.
+type Call struct {
+	// ID is nil if the role gave none.
+	ID     *string
+	IDRule IDRule
+	// Name is what the role calls the tool.
+	Name string
+	// Tool is the environment's name of the tool. If it is set, Name is not read.
+	Tool string
+	// Arguments is JSON text as the role wrote it.
+	Arguments string
+	// Cut says that the arguments may lack something, so that they must not be used.
+	Cut bool
+}
+
+// Calls returns one message per call, and the first mistake in them, nil if a call has none. With Compat a tool that the role
+// does not have and arguments that are not JSON are errors, of type *Mistake; otherwise the environment answers them with an
+// error that the role can read. The messages of a user that can only end the conversation carry neither id nor name, as in the
+// original, unless its ids are counted; one with more tools needs them to tell answers apart.
+func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
+	used := false
+	taken := make(map[string]bool, len(calls))
+	for _, call := range calls {
+		if call.ID != nil {
+			taken[*call.ID] = true
+		}
+	}
+	for i, call := range calls {
+		stated, mistake := tools.resolve(call)
+		if wrong := call.setArguments(stated); mistake == nil {
+			mistake = wrong
+		}
+		if mistake != nil && c.Compat && mistake.raised {
+			return nil, mistake, mistake
+		}
+		if first == nil {
+			first = mistake
+		}
+		used = used || mistake == nil
+		index := c.Index + int32(i)
+		call.setID(stated, index, taken)
+		if c.Role == worldv1.Role_ROLE_USER && !tools.Hands() && call.IDRule != CountID {
+			hide(stated)
+		}
+		m := c.toEnvironment(index)
+		m.Body = &worldv1.Message_Call{Call: stated}
+		messages = append(messages, m)
+	}
+	if used {
+		first = nil
+	}
+	return messages, first, nil
+}
+
+// Code returns the message that carries Python source to the execution environment.
+func (c Composer) Code(source string) []*worldv1.Message {
+	id := freeID(c.Index, map[string]bool{})
+	code := &worldv1.Code{Source: strings.ToValidUTF8(source, string(utf8.RuneError)), Id: &id}
+	m := c.toEnvironment(c.Index)
+	m.Body = &worldv1.Message_Code{Code: code}
+	return []*worldv1.Message{m}
+}
+
+// toEnvironment returns a message without a body.
+func (c Composer) toEnvironment(index int32) *worldv1.Message {
+	return &worldv1.Message{
+		Index: index, Sender: c.Role, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
+		VisibleTo: []worldv1.Role{c.Role, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT},
+	}
+}
+
+// hide takes the id and the name out of a call. The source keeps them.
+func hide(call *worldv1.ToolCall) {
+	if call.Variable == nil {
+		call.Variable = call.Id
+	}
+	call.Id, call.Name = nil, nil
+}
+
+// resolve returns the call with both of its tool's names. A tool that the role does not have has a name that the environment
+// refuses.
+func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
+	if call.Tool != "" {
+		tool, found := t.byExecution[call.Tool]
+		switch {
+		case found:
+			return &worldv1.ToolCall{Tool: call.Tool, Name: proto.String(tool.GetName())}, nil
+		case t.open:
+			return &worldv1.ToolCall{Tool: call.Tool, Name: &call.Tool}, nil
+		}
+		return &worldv1.ToolCall{Tool: call.Tool, Name: &call.Tool}, t.unknown(call.Tool)
+	}
+	name := strings.ToValidUTF8(call.Name, string(utf8.RuneError))
+	if tool, found := t.byName[call.Name]; found {
+		return &worldv1.ToolCall{Tool: tool.GetExecutionName(), Name: &name}, nil
+	}
+	resolved := &worldv1.ToolCall{Tool: strings.ToValidUTF8(t.refused(call.Name), string(utf8.RuneError)), Name: &name}
+	if t.open {
+		return resolved, nil
+	}
+	return resolved, t.unknown(call.Name)
+}
+
+// setArguments sets the arguments, as JSON if they can be used.
+func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
+	text := strings.ToValidUTF8(c.Arguments, string(utf8.RuneError))
+	if c.Cut {
+		call.ArgumentsText = &text
+		return &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", call.GetName())}
+	}
+	args, err := python.ParseJSON(text)
+	if err != nil {
+		exception := exceptionJSON
+		var raised *python.Exception
+		if errors.As(err, &raised) {
+			exception = raised.Type
+		}
+		call.ArgumentsText = &text
+		return &Mistake{Exception: exception, Detail: fmt.Sprintf("arguments of %s: %v", call.GetName(), err), raised: true}
+	}
+	call.ArgumentsJson = text
+	_, object := args.AsDict()
+	if spelled, ok := args.AsStr(); object || ok && sandbox.IsObject(spelled) {
+		return nil
+	}
+	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}
+}
+
+// setID sets the id by its rule. taken holds the ids of the turn. An id that no source can hold is replaced in any case.
+func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) {
+	call.Id = c.ID
+	switch {
+	case c.IDRule == DrawID:
+		call.Variable = &call.Tool
+		if c.ID == nil {
+			call.Id = proto.String(uuid.NewSHA1(uuid.NameSpaceURL, []byte("call:"+strconv.Itoa(int(index)))).String())
+		}
+	case c.IDRule == CountID && (c.ID == nil || *c.ID == "" || strings.ContainsFunc(*c.ID, unprintable)):
+		call.Id = proto.String(freeID(index, taken))
+	}
+	if call.Id != nil && !writable(*call.Id) {
+		call.Id = proto.String(freeID(index, taken))
+	}
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// writable says whether the original's source can name its variables after an id, so that it is read as one call. Ids are the
+// model's text: one of several lines can be made so that the source says something else.
+func writable(id string) bool {
+	return len(id) <= maxID && utf8.ValidString(id) && !(strings.Contains(id, "\n") && strings.Contains(id, "_parameters = "))
+}
+
+// freeID returns call_<index>, made longer until nothing else in the turn has it.
+func freeID(index int32, taken map[string]bool) string {
+	id := "call_" + strconv.Itoa(int(index))
+	for taken[id] {
+		id += "_"
+	}
+	taken[id] = true
+	return id
+}

@@ -1,0 +1,36 @@
+package execute
+
+import (
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+)
+
+const environmentRole = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+
+// said returns what the original's source texts are: calls or code.
+func said(sources ...string) []*worldv1.Message {
+	messages := make([]*worldv1.Message, len(sources))
+	for i, source := range sources {
+		messages[i] = sandboxtest.Message(agent, environmentRole, source)
+	}
+	return messages
+}
+
+// recognised resolves a source text as Run does.
+func (e *Environment) recognised(source string) call { return e.resolve(said(source)[0], agent) }
+
+// traced returns traces by their texts.
+func traced(texts ...string) []*worldv1.ToolTrace {
+	return sandboxtest.Read(environmentRole, agent, sandbox.Row{ToolTrace: texts}).GetResult().GetTraces()
+}
+
+// traces returns the texts of an answer's traces.
+func traces(answer Answer) []string {
+	var texts []string
+	for _, trace := range answer.Traces {
+		texts = append(texts, sandbox.TraceText(trace))
+	}
+	return texts
+}
