@@ -116,7 +116,7 @@ func (b *builder) markFields(v *value) {
 		"setup.name": "name", "setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
-		"proof.floor": "floor", "proof.orders": "orders",
+		"proof.floor": "max_idle_score", "proof.orders": "orders",
 	} {
 		b.mark(path, v.get(key))
 	}

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -12,6 +14,8 @@ type form struct {
 	fields []formField
 	// one says that exactly one of the fields is given.
 	one bool
+	// former holds what fields were called before, with their names now.
+	former map[string]string
 }
 
 // formField is one field of a mapping.
@@ -24,10 +28,20 @@ type formField struct {
 	required bool
 }
 
-// has says whether a field is part of the form.
-func (f form) has(name string) bool {
-	return slices.ContainsFunc(f.fields, func(field formField) bool { return field.name == name })
+// field returns the field of a name; the zero field if there is none.
+func (f form) field(name string) formField {
+	at := slices.IndexFunc(f.fields, func(field formField) bool { return field.name == name })
+	if at < 0 {
+		return formField{}
+	}
+	return f.fields[at]
 }
+
+// has says whether a field is part of the form.
+func (f form) has(name string) bool { return f.field(name).name != "" }
+
+// now returns what a field of the mapping is called now.
+func (f form) now(name string) string { return cmp.Or(f.former[name], name) }
 
 // names returns the fields' names, in the order in which authors write them.
 func (f form) names() []string {
@@ -49,7 +63,7 @@ func forms() map[string]form {
 		"expression": expressionForm(),
 	}
 	for _, schema := range world.Schemas() {
-		name := world.TableText(schema.Name)
+		name := tableText(schema.Name)
 		all[rowPrefix+name] = rowForm(schema)
 		if !isSandbox(schema) {
 			all[editPrefix+name] = editForm(name)
@@ -64,7 +78,7 @@ var scenarioForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "name", "Unique name of the scenario; also the name of its result folder.", true},
 		{"notes", "text", "For other authors; no role ever sees it.", false},
-		{"floor", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
+		{"max_idle_score", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
 		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
 		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
@@ -83,7 +97,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
 		{"milestones", "[milestone]", "What must happen.", false},
 		{"minefields", "[minefield]", "What must not happen.", false},
-	}}
+	}, former: map[string]string{"floor": "max_idle_score"}}
 })
 
 // worldForm is the document of a world file.
@@ -187,12 +201,15 @@ var nodeForm = sync.OnceValue(func() form {
 		{"after", "[text]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
-	}, constraintForm().fields...)}
+	}, constraintForm().fields...), former: constraintForm().former}
 })
 
 var minefieldForm = sync.OnceValue(func() form {
-	return form{fields: append(slices.Clone(nodeForm().fields),
-		formField{"trip", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false})}
+	f := form{fields: append(slices.Clone(nodeForm().fields),
+		formField{"triggered_by", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false},
+	), former: maps.Clone(nodeForm().former)}
+	f.former["trip"] = "triggered_by"
+	return f
 })
 
 var constraintForm = sync.OnceValue(func() form {
@@ -204,9 +221,9 @@ var constraintForm = sync.OnceValue(func() form {
 		{"reference", "text", "Name of one that comes before, or start.", false},
 		{"expect", "row|[row]", "The wanted row or rows; columns left out do not matter.", false},
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
-		{"fill_to", "fillTo", "For tool_trace_dependant: the column that extracted values fill.", false},
-		{"extractor", "text|expression", "For tool_trace_dependant: the name of the extractor, or one in CEL.", false},
-	}}
+		{"into", "into", "For derived: the column that extracted values fill.", false},
+		{"extractor", "text|expression", "For derived: the name of the extractor, or one in CEL.", false},
+	}, former: map[string]string{"fill_to": "into"}}
 })
 
 // expressionForm stands for what an expression gives.
@@ -241,9 +258,9 @@ func isSandbox(schema world.Schema) bool { return schema.Name == world.Sandbox()
 
 // tablesForm holds rows, or changes to rows, by table.
 var tablesForm = sync.OnceValue(func() form {
-	var f form
+	f := form{former: formerValues("table")}
 	for _, schema := range world.Schemas() {
-		if name := world.TableText(schema.Name); !isSandbox(schema) {
+		if name := tableText(schema.Name); !isSandbox(schema) {
 			f.fields = append(f.fields, formField{
 				name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
 			})

@@ -48,7 +48,9 @@ func (r *reader) object(v *value, f form) *value {
 		return nil
 	}
 	for i := range v.fields {
-		if !r.full() && !f.has(v.fields[i].key) {
+		if now, renamed := f.former[v.fields[i].key]; renamed {
+			r.renamed(v.fields[i].place, v.fields[i].key, now)
+		} else if !r.full() && !f.has(v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
 		}
 	}
@@ -61,6 +63,11 @@ func (r *reader) object(v *value, f form) *value {
 		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(f.names(), ", "))
 	}
 	return v
+}
+
+// renamed records a name that something had in an earlier version of the format.
+func (r *reader) renamed(at *value, before, now string) {
+	r.fail(at, "%s is now called %s; toolsandbox scenario fmt --upgrade renames it", before, now)
 }
 
 // require records a missing field.
@@ -125,11 +132,17 @@ func (r *reader) table(v *value) worldv1.TableName {
 
 // tableName looks a table up and records an unknown one at a place.
 func (r *reader) tableName(at *value, text string) worldv1.TableName {
-	name, ok := world.TableByText(text)
-	if !ok {
+	for _, schema := range schemas() {
+		if tableText(schema.Name) == text {
+			return schema.Name
+		}
+	}
+	if now, renamed := formerValues("table")[text]; renamed {
+		r.renamed(at, text, now)
+	} else {
 		r.fail(at, "unknown table %q%s", text, hint(text, tableNames()))
 	}
-	return name
+	return 0
 }
 
 // role reads the name of a role.
@@ -184,11 +197,14 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 
 func tableNames() []string {
 	var names []string
-	for _, schema := range world.Schemas() {
-		names = append(names, world.TableText(schema.Name))
+	for _, schema := range schemas() {
+		names = append(names, tableText(schema.Name))
 	}
 	return names
 }
+
+// tableText returns how authors write the name of a table.
+func tableText(name worldv1.TableName) string { return strings.ToLower(world.TableText(name)) }
 
 func roleNames() []string {
 	return []string{

@@ -194,7 +194,7 @@ func (r *reader) moveRow(w *startWorld, schema world.Schema, row *worldv1.Row, a
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
 			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
-				world.TableText(schema.Name), schema.Columns[column].Name, err)
+				tableText(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)
 	}

@@ -2,12 +2,14 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -111,7 +113,7 @@ func primitives() map[string]object {
 		"role": {"enum": roleNames()}, "table": {"enum": tableNames()},
 		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
 		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
-		"fillTo":        {"enum": []string{"content", "tool_trace"}},
+		"into":          {"enum": []string{"content", "tool_trace"}},
 	}
 }
 
@@ -120,8 +122,30 @@ func measureNames(prefix string, numbers map[string]int32) []string {
 	var names []string
 	for name, number := range numbers {
 		if number != 0 {
-			names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
+			names = append(names, measureName(prefix, name))
 		}
 	}
 	return sorted(names)
+}
+
+// measureName returns how authors write a measure, from its name in an enumeration.
+func measureName(prefix, name string) string {
+	text := strings.ToLower(strings.TrimPrefix(name, prefix))
+	return cmp.Or(formerValues("measure")[text], text)
+}
+
+// formerValues returns what the values of a primitive of the schema were called before, with their names now.
+func formerValues(primitive string) map[string]string {
+	switch primitive {
+	case "measure":
+		return map[string]string{"tool_trace_dependant": "derived"}
+	case "table":
+		former := make(map[string]string)
+		for _, schema := range schemas() {
+			former[world.TableText(schema.Name)] = tableText(schema.Name)
+		}
+		return former
+	default:
+		return nil
+	}
 }

@@ -43,9 +43,9 @@ milestones:
 const templateWorldText = `# yaml-language-server: $schema=../schema.json
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
-  CONTACT:
+  contact:
     - {name: Juno Falk, phone_number: "+493023125040", relationship: self, is_self: true}
     - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}
 `

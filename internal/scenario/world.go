@@ -181,7 +181,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 			continue
 		}
 		if name == worldv1.TableName_TABLE_NAME_SANDBOX {
-			r.fail(v.fields[i].place, "SANDBOX holds the messages, which are not given as rows")
+			r.fail(v.fields[i].place, "sandbox holds the messages, which are not given as rows")
 			continue
 		}
 		edit := &tableEdit{
