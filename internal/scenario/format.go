@@ -112,7 +112,7 @@ var worldForm = sync.OnceValue(func() form {
 
 var clockForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{"now", "time", "Local time like 2025-03-14T09:15:00, or POSIX seconds.", false},
+		{"now", "time", "Local time like 2025-03-14T09:15, or POSIX seconds.", false},
 		{"time_zone", "text", "IANA name, e.g. America/Los_Angeles.", false},
 		{"step", "amount", "Seconds by which each message advances the clock.", false},
 	}}

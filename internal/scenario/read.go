@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -172,7 +173,7 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 		if seconds, ok := localTime(v.text, zone); ok {
 			return world.Number(seconds)
 		}
-		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30:00", v.text)
+		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30", v.text)
 		return world.Null()
 	}
 	hint := ""
@@ -183,12 +184,12 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 	return world.Null()
 }
 
-// localTime reads a local date and time as POSIX seconds.
+// localTime reads a local date, with or without a time of day, as POSIX seconds.
 func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	at, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone)
+	at, err := expression.Local(text, zone)
 	if err != nil {
 		return 0, false
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -165,5 +167,49 @@ func TestExpressionErrors(t *testing.T) {
 			}
 			checkErrors(t, files(edit(t, testScenario, old, c.replacement), testWorld), strings.Split(c.want, "\n"))
 		})
+	}
+}
+
+// TestPlainTimes checks that times without an expression mean what one means, wherever a timestamp stands.
+func TestPlainTimes(t *testing.T) {
+	t.Parallel()
+	written := `name: one
+world: base
+categories: [SINGLE_TOOL_CALL]
+user:
+  goal: Be reminded.
+  tools: [timestamp_diff]
+  says: Remind me.
+  script:
+    - calls: [{tool: timestamp_diff, arguments: {timestamp_0: NOW, timestamp_1: DAY}}]
+oracle:
+  - calls: [{tool: add_reminder, arguments: {content: now, reminder_timestamp: NINE}}]
+milestones:
+  - call: [{tool: search_reminder, arguments: {reminder_timestamp_lowerbound: NOW, in: {timestamp: NINE}}}]
+  - table: reminder
+    expect: {content: Tea, reminder_timestamp: NINE, creation_timestamp: NOW}
+  - table: sandbox
+    expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: NINE}}}
+`
+	world := `clock: {now: 2025-01-02T12:00:00, time_zone: Europe/Berlin}
+tables:
+  setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}]
+  reminder: [{content: Tea, creation_timestamp: NOW, reminder_timestamp: NINE}]
+`
+	load := func(words ...string) *scenariov1.Scenario {
+		replace := strings.NewReplacer(words...)
+		loaded, err := Load(files(replace.Replace(written), replace.Replace(world)), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded[0].Scenario
+	}
+	got := load("NOW", "now", "NINE", "2025-01-03T09:00", "DAY", "2025-01-03")
+	want := load("NOW", "{cel: now}", "NINE", `{cel: 'local("2025-01-03T09:00")'}`, "DAY", `{cel: 'local("2025-01-03")'}`)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("plain times (-expressions +plain):\n%s", diff)
+	}
+	if text := got.GetSetup().GetOracleScript()[0].GetCalls()[0].GetArgumentsJson(); text != `{"content": "now", "reminder_timestamp": 1735891200.0}` {
+		t.Errorf("arguments of the oracle: %s", text)
 	}
 }

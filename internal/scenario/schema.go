@@ -95,7 +95,7 @@ func rowNames() []string {
 
 // primitives returns the definitions that are no mappings with named fields.
 func primitives() map[string]object {
-	const localTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$`
+	const localTime = `^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$`
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
@@ -105,7 +105,7 @@ func primitives() map[string]object {
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},
 		"time":  {"anyOf": time}, "yes": {"const": true}, "object": {"type": "object"}, "anything": {},
 		"textCell": {"type": []string{"string", "null"}}, "booleanCell": {"type": []string{"boolean", "null"}},
-		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, reference("expression"))},
+		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": nowText}, reference("expression"))},
 		"tolerances": {"type": "object", "additionalProperties": amount},
 		"texts":      {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":  {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},

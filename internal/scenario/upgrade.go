@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -20,6 +22,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 	u := upgrade{forms: forms()}
 	for _, node := range nodes {
 		u.value(node.Content[0], "pack|world|scenario")
+		plainTimes(node.Content[0])
 	}
 	if data, err = encodeNodes(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
@@ -65,4 +68,39 @@ func (u upgrade) scalar(node *yaml.Node, primitives []string) {
 			return
 		}
 	}
+}
+
+// localExpression is an expression that only stands for a local time.
+var localExpression = regexp.MustCompile(`^local\("([^"]+)"\)$`)
+
+// plainTimes writes times without an expression where a timestamp stands. Recordings keep theirs: their texts are taken as they are.
+func plainTimes(node *yaml.Node) {
+	for i, child := range node.Content {
+		isValue := node.Kind == yaml.MappingNode && i%2 == 1
+		if !isValue {
+			plainTimes(child)
+			continue
+		}
+		switch key := node.Content[i-1].Value; {
+		case key == "recordings" || key == "extractor":
+		case isTimestamp(key) && child.Kind == yaml.MappingNode:
+			plainTime(child)
+		default:
+			plainTimes(child)
+		}
+	}
+}
+
+// plainTime replaces the mapping of an expression by the time, if it is one that can stand alone.
+func plainTime(node *yaml.Node) {
+	if len(node.Content) != 2 || node.Content[0].Value != expressionKey {
+		return
+	}
+	source := strings.TrimSpace(node.Content[1].Value)
+	if found := localExpression.FindStringSubmatch(source); found != nil {
+		source = found[1]
+	} else if source != nowText {
+		return
+	}
+	node.Kind, node.Style, node.Tag, node.Value, node.Content = yaml.ScalarNode, 0, "", source, nil
 }

@@ -23,11 +23,13 @@ categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 tools: [get_wifi_status]
 user: {goal: Know., says: Look at wifi.}
 oracle:
-  - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1}}]
+  - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: {cel: 'local("2025-03-15T10:00")'}}}]
+recordings:
+  - {url: a, params: {timestamp: {cel: now}}, response: 1}
 guardrails: {except: [CONTACT, SETTING]}
 milestones:
   - name: asked
-    call: {tool: get_wifi_status}
+    call: {tool: get_wifi_status, arguments: {timestamp: {cel: now}, at: {cel: now}}}
   - table: SANDBOX
     measure: tool_trace_dependant
     reference: asked
@@ -47,11 +49,13 @@ categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 tools: [get_wifi_status]
 user: {goal: Know., says: Look at wifi.}
 oracle:
-  - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1}}]
+  - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}]
+recordings:
+  - {url: a, params: {timestamp: {cel: now}}, response: 1}
 guardrails: {except: [contact, setting]}
 milestones:
   - name: asked
-    call: {tool: get_wifi_status}
+    call: {tool: get_wifi_status, arguments: {timestamp: now, at: {cel: now}}}
   - table: sandbox
     measure: derived
     reference: asked
@@ -89,11 +93,11 @@ func TestFormerNames(t *testing.T) {
 	for _, want := range []string{
 		"one.yaml:3:1: floor: floor is now called max_idle_score; toolsandbox scenario fmt --upgrade renames it",
 		"one.yaml:5:3: tables.CONTACT: CONTACT is now called contact;",
-		"one.yaml:11:23: guardrails.except[0]: CONTACT is now called contact;",
-		"one.yaml:15:12: milestones[1].table: SANDBOX is now called sandbox;",
-		"one.yaml:16:14: milestones[1].measure: tool_trace_dependant is now called derived;",
-		"one.yaml:18:5: milestones[1].fill_to: fill_to is now called into;",
-		"one.yaml:23:5: minefields[0].trip: trip is now called triggered_by;",
+		"one.yaml:13:23: guardrails.except[0]: CONTACT is now called contact;",
+		"one.yaml:17:12: milestones[1].table: SANDBOX is now called sandbox;",
+		"one.yaml:18:14: milestones[1].measure: tool_trace_dependant is now called derived;",
+		"one.yaml:20:5: milestones[1].fill_to: fill_to is now called into;",
+		"one.yaml:25:5: minefields[0].trip: trip is now called triggered_by;",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Load of a former scenario: %v\nwant a mistake %s", err, want)

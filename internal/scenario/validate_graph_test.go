@@ -83,7 +83,7 @@ func TestBadTargets(t *testing.T) {
 		{"unknown table", "table: contct, expect: {name: x}", `12:13: milestones[0].table: unknown table "contct"; did you mean "contact"?`},
 		{"unknown column", "table: contact, expect: {nam: x}", `12:31: milestones[0].expect.nam: contact has no column "nam"; did you mean "name"?`},
 		{"text for a boolean", "table: contact, expect: {is_self: x}", "12:40: milestones[0].expect.is_self: is a text, expected a boolean"},
-		{"text for a number", "table: setting, expect: {latitude: x}", "12:41: milestones[0].expect.latitude: is \"x\", expected a number or a local time like 2024-05-22T10:30:00"},
+		{"text for a number", "table: setting, expect: {latitude: x}", "12:41: milestones[0].expect.latitude: is \"x\", expected a number or a local time like 2024-05-22T10:30"},
 		{"number for a text", "table: contact, expect: {name: 5}", "12:37: milestones[0].expect.name: is a number, expected a text (quote it)"},
 		{"list of texts", "table: sandbox, expect: {visible_to: USER}", "12:43: milestones[0].expect.visible_to: visible_to cannot be compared"},
 		{"trace that is no JSON", "table: sandbox, expect: {tool_trace: '{'}", "12:43: milestones[0].expect.tool_trace: is no tool trace in JSON: {"},
