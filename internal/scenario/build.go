@@ -80,6 +80,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	start := b.start(v)
 	b.resolveTimes(v, start.clock)
+	b.resolveNames(v, start)
 	setup := &setupv1.Setup{
 		Name:         b.text(v.get("name")),
 		Categories:   b.texts(v.get("categories")),

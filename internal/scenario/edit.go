@@ -151,7 +151,7 @@ func (e *tableEdit) find(where *value) []int {
 	wanted := map[int]cellKey{}
 	for i := range where.fields {
 		at := e.column(where.fields[i])
-		if at < 0 {
+		if at < 0 || where.fields[i].value.shape == shapeBroken {
 			return nil
 		}
 		wanted[at] = keyOf(e.cell(where.fields[i].value, e.schema.Columns[at].Kind, e.zone))
@@ -229,11 +229,11 @@ func (e *tableEdit) add(v *value) {
 // rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the phone, in the URL
 // namespace.
 func rowID(schema world.Schema, row *worldv1.Row) string {
-	payload := "my_phone"
-	for _, column := range []string{"name", "content"} {
-		if at := schema.Column(column); at >= 0 {
-			payload = row.GetCells()[at].GetText()
-		}
+	if at := schema.Column(aboutColumn(schema)); at >= 0 {
+		return contentID(row.GetCells()[at].GetText())
 	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(payload)).String()
+	return contentID("my_phone")
 }
+
+// contentID returns the id that a text gives its row.
+func contentID(about string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(about)).String() }

@@ -59,7 +59,7 @@ func TestLimits(t *testing.T) {
 			"b.yaml:1:1: document: with this one, the worlds and scenarios of the pack start with more than 9 rows; nothing after it is read"},
 		{"looks", fstest.MapFS{"worlds/a.yaml": {Data: []byte(rows(5))}, "worlds/b.yaml": {Data: []byte(
 			"extends: a\ntables: {contact: {change: [" + strings.Repeat("{where: {name: Bob}, set: {name: Bob}},\n", 5) + "]}}")}},
-			"worlds/b.yaml:6:9: tables.contact.change[4].where: with this one, changes and removals look at more than 20 rows; nothing after it is read"},
+			"worlds/b.yaml:6:9: tables.contact.change[4].where: with this one, changes, removals and names look at more than 20 rows; nothing after it is read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := loadPack(c.fsys, testOptions(), smallLimits())

@@ -24,7 +24,7 @@ func Schema() ([]byte, error) {
 	for name, f := range forms() {
 		definitions[name] = f.schema()
 	}
-	definitions["row"] = anyOf(rowNames())
+	definitions["row"] = anyOf(rowFormNames())
 	definitions["anyRecording"] = anyOf([]string{"recording", "sharedRecording"})
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
 	definitions["recordings"] = holding("[recording]")
@@ -85,7 +85,7 @@ func (f form) schema() object {
 	return out
 }
 
-func rowNames() []string {
+func rowFormNames() []string {
 	var names []string
 	for _, name := range tableNames() {
 		names = append(names, rowPrefix+name)

@@ -174,6 +174,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 		return
 	}
 	r.resolve(v, into.clock)
+	r.names(u, into, v).resolve(v)
 	for i := range v.fields {
 		name := r.tableName(v.fields[i].place, v.fields[i].key)
 		schema, ok := world.SchemaOf(name)
