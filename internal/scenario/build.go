@@ -87,7 +87,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 		MaxMessages:  defaultMaxMessages,
 		Tools:        b.tools(v),
 		Messages:     b.messages(v),
-		OracleScript: b.script(v.get("oracle"), "setup.oracle_script"),
+		OracleScript: b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script"),
 		Recordings:   b.recordings(v.get("recordings")),
 	}
 	if limit := v.get("max_messages"); limit != nil {
@@ -98,7 +98,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(user.get("script"), "setup.user_script")
+		setup.UserScript = b.script(user.get("script"), turnForm(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
@@ -225,37 +225,37 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 }
 
 // script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
-func (b *builder) script(v *value, path string) []*worldv1.Turn {
+func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
 	var turns []*worldv1.Turn
 	calls := 0
 	for _, item := range b.items(v) {
-		if b.object(item, turnForm()) == nil {
+		if b.object(item, turn) == nil {
 			continue
 		}
 		at := path + "[" + strconv.Itoa(len(turns)) + "]"
 		b.mark(at, item)
-		turn := &worldv1.Turn{}
-		turn.Say = b.text(item.get("say"))
+		made := &worldv1.Turn{}
+		made.Say = b.text(item.get("say"))
 		if end := item.get("end"); b.want(end, shapeBool) {
 			if !end.boolean {
 				b.fail(end, "is false; leave the turn out")
 			}
-			turn.Calls = endTurn().GetCalls()
+			made.Calls = endTurn().GetCalls()
 		}
 		for _, call := range b.items(item.get("calls")) {
 			calls++
-			where := at + ".calls[" + strconv.Itoa(len(turn.GetCalls())) + "]"
-			if made := b.call(call, where); made != nil {
-				if made.GetId() == "" {
-					made.Id = "call_" + strconv.Itoa(calls)
+			where := at + ".calls[" + strconv.Itoa(len(made.GetCalls())) + "]"
+			if read := b.call(call, where); read != nil {
+				if read.GetId() == "" {
+					read.Id = "call_" + strconv.Itoa(calls)
 				}
-				turn.Calls = append(turn.Calls, made)
+				made.Calls = append(made.Calls, read)
 			}
 		}
 		if list := item.get("calls"); list != nil && list.shape == shapeList && len(list.list) == 0 {
 			b.fail(list, "is empty, expected at least one call")
 		}
-		turns = append(turns, turn)
+		turns = append(turns, made)
 	}
 	return turns
 }
@@ -295,7 +295,7 @@ func endTurn() *worldv1.Turn {
 // evaluation reads both graphs.
 func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup) *evaluationv1.Evaluation {
 	evaluation := &evaluationv1.Evaluation{
-		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), milestonesPath, start),
+		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}
 	anchor(evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))

@@ -156,12 +156,21 @@ func arrangeField(node *yaml.Node, holds string, all map[string]form) {
 func alternatives(holds string) (single, items []string) {
 	for name := range strings.SplitSeq(holds, "|") {
 		if item, isList := strings.CutPrefix(name, "["); isList {
-			items = append(items, strings.TrimSuffix(item, "]"))
+			item = strings.TrimSuffix(item, "]")
+			items = append(items, members(item)...)
 		} else {
 			single = append(single, name)
 		}
 	}
 	return single, items
+}
+
+// members returns the forms of an item of a list.
+func members(item string) []string {
+	if several, ok := unions()[item]; ok {
+		return several
+	}
+	return []string{item}
 }
 
 // sameValue says whether two values hold the same, whatever the order of fields.

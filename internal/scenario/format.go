@@ -12,8 +12,9 @@ import (
 // form describes a mapping of the format: what the reader accepts and what Schema tells editors.
 type form struct {
 	fields []formField
-	// one says that exactly one of the fields is given.
-	one bool
+	// one says that exactly one of the fields is given, beside those that beside names.
+	one    bool
+	beside []string
 	// former holds what fields were called before, with their names now.
 	former map[string]string
 }
@@ -52,11 +53,16 @@ func (f form) names() []string {
 	return names
 }
 
+// choices returns the names of the fields of which a mapping has exactly one.
+func (f form) choices() []string {
+	return slices.DeleteFunc(f.names(), func(name string) bool { return slices.Contains(f.beside, name) })
+}
+
 // forms returns every form by its name.
 func forms() map[string]form {
 	all := map[string]form{
 		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
-		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "call": callForm(),
+		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
 		"override": overrideForm(), "tables": tablesForm(), "pack": packForm(), "toolText": toolTextForm(),
@@ -91,11 +97,11 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"system", "text", "What the agent is told first, instead of the default.", false},
 		{"user", "user", "What the simulated user wants, knows and says.", false},
 		{"messages", "[message]", "The starting messages, instead of system, user.goal and user.says.", false},
-		{"oracle", "[turn]", "A solution, turn by turn; it should score 1.", false},
+		{"oracle", "[oracleTurn]", "A solution, turn by turn; it should score 1.", false},
 		{"orders", "[order]", "Other orders of the oracle's turns that solve the task as well, as their numbers from 1.", false},
 		{"recordings", "[anyRecording]", "Answers of external services.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
-		{"milestones", "[milestone]", "What must happen.", false},
+		{"milestones", "[anyMilestone]", "What must happen, beside the milestones of the oracle's turns.", false},
 		{"minefields", "[minefield]", "What must not happen.", false},
 	}, former: map[string]string{"floor": "max_idle_score"}}
 })
@@ -163,6 +169,12 @@ var turnForm = sync.OnceValue(func() form {
 		{"calls", "[call]", "Calls; more than one are one parallel batch.", false},
 		{"end", "yes", "The user ends the conversation.", false},
 	}}
+})
+
+// oracleTurnForm is a turn of the solution.
+var oracleTurnForm = sync.OnceValue(func() form {
+	milestone := formField{"milestone", "text", "Name of the milestone that this text, or this one call, is by itself.", false}
+	return form{one: true, beside: []string{milestone.name}, fields: append(slices.Clone(turnForm().fields), milestone)}
 })
 
 var callForm = sync.OnceValue(func() form {

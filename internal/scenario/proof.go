@@ -43,7 +43,7 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"
 		b.mark(at, item.get("triggered_by"))
 		proof.Trips = append(proof.Trips, &scenariov1.Trip{
-			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), at+".turns"),
+			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), turnForm(), at+".turns"),
 		})
 	}
 	return proof

@@ -60,10 +60,21 @@ func (r *reader) object(v *value, f form) *value {
 			r.require(v, f.fields[i].name)
 		}
 	}
-	if f.one && len(v.fields) != 1 {
-		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(f.names(), ", "))
-	}
+	r.one(v, f)
 	return v
+}
+
+// one checks that a mapping has one field of those of which it must have exactly one.
+func (r *reader) one(v *value, f form) {
+	count := len(v.fields)
+	for _, name := range f.beside {
+		if v.get(name) != nil {
+			count--
+		}
+	}
+	if f.one && count != 1 {
+		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
+	}
 }
 
 // renamed records a name that something had in an earlier version of the format.

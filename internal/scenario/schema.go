@@ -25,7 +25,9 @@ func Schema() ([]byte, error) {
 		definitions[name] = f.schema()
 	}
 	definitions["row"] = anyOf(rowFormNames())
-	definitions["anyRecording"] = anyOf([]string{"recording", "sharedRecording"})
+	for name, members := range unions() {
+		definitions[name] = anyOf(members)
+	}
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
 	definitions["recordings"] = holding("[recording]")
 	var out bytes.Buffer
@@ -41,6 +43,11 @@ func Schema() ([]byte, error) {
 		return nil, fmt.Errorf("write schema: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// unions are names for items of a list that have several forms.
+func unions() map[string][]string {
+	return map[string][]string{"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"}}
 }
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
@@ -79,7 +86,14 @@ func (f form) schema() object {
 	if len(required) > 0 {
 		out["required"] = required
 	}
-	if f.one {
+	switch {
+	case f.one && len(f.beside) > 0:
+		var choices []object
+		for _, name := range f.choices() {
+			choices = append(choices, object{"required": []string{name}})
+		}
+		out["oneOf"] = choices
+	case f.one:
 		out["minProperties"], out["maxProperties"] = 1, 1
 	}
 	return out

@@ -28,16 +28,13 @@ user:
     - The pipe below the kitchen sink leaks.
   # The first message.
   says: What's my plumber's number?
-# A solution, turn by turn. It scores 1.
+# A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone; others, like changes of the
+# world, stand in a list called milestones.
 oracle:
   - calls: [{tool: search_contacts, arguments: {relationship: plumber}}]
+    milestone: searched
   - say: Your plumber Ada Quist has the number +493023125099.
-# What must happen, in this order unless after says otherwise.
-milestones:
-  - name: searched
-    call: {tool: search_contacts, arguments: {relationship: plumber}}
-  - name: told
-    says: Your plumber Ada Quist has the number +493023125099.
+    milestone: told
 `
 
 const templateWorldText = `# yaml-language-server: $schema=../schema.json

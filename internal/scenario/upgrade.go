@@ -23,6 +23,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 	for _, node := range nodes {
 		u.value(node.Content[0], "pack|world|scenario")
 		plainTimes(node.Content[0])
+		turnMilestones(node.Content[0])
 	}
 	if data, err = encodeNodes(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)

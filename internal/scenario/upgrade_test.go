@@ -24,10 +24,18 @@ tools: [get_wifi_status]
 user: {goal: Know., says: Look at wifi.}
 oracle:
   - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: {cel: 'local("2025-03-15T10:00")'}}}]
+  - say: It is on.
+  - calls: [{id: x, tool: get_wifi_status}]
+  - say: Bye.
+  - {say: "No, bye."}
 recordings:
   - {url: a, params: {timestamp: {cel: now}}, response: 1}
 guardrails: {except: [CONTACT, SETTING]}
 milestones:
+  - {name: first, says: It is on.}
+  - {name: second, says: It is on.}
+  - name: status # a call
+    call: {tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: {cel: 'local("2025-03-15T10:00")'}}}
   - name: asked
     call: {tool: get_wifi_status, arguments: {timestamp: {cel: now}, at: {cel: now}}}
   - table: SANDBOX
@@ -36,6 +44,7 @@ milestones:
     fill_to: content
     extractor: days_extractor
     expect: {content: "{days} fill_to"}
+  - {name: told, says: "No, bye."}
 minefields:
   - says: trip
     trip: [{say: trip}]
@@ -50,10 +59,19 @@ tools: [get_wifi_status]
 user: {goal: Know., says: Look at wifi.}
 oracle:
   - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}]
+  - say: It is on.
+    milestone: first
+  - calls: [{id: x, tool: get_wifi_status}]
+  - say: Bye.
+  - {say: "No, bye.", milestone: told}
 recordings:
   - {url: a, params: {timestamp: {cel: now}}, response: 1}
 guardrails: {except: [contact, setting]}
 milestones:
+  - first
+  - {name: second, says: It is on.}
+  - name: status # a call
+    call: {tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}
   - name: asked
     call: {tool: get_wifi_status, arguments: {timestamp: now, at: {cel: now}}}
   - table: sandbox
@@ -93,11 +111,11 @@ func TestFormerNames(t *testing.T) {
 	for _, want := range []string{
 		"one.yaml:3:1: floor: floor is now called max_idle_score; toolsandbox scenario fmt --upgrade renames it",
 		"one.yaml:5:3: tables.CONTACT: CONTACT is now called contact;",
-		"one.yaml:13:23: guardrails.except[0]: CONTACT is now called contact;",
-		"one.yaml:17:12: milestones[1].table: SANDBOX is now called sandbox;",
-		"one.yaml:18:14: milestones[1].measure: tool_trace_dependant is now called derived;",
-		"one.yaml:20:5: milestones[1].fill_to: fill_to is now called into;",
-		"one.yaml:25:5: minefields[0].trip: trip is now called triggered_by;",
+		"one.yaml:17:23: guardrails.except[0]: CONTACT is now called contact;",
+		"one.yaml:25:12: milestones[4].table: SANDBOX is now called sandbox;",
+		"one.yaml:26:14: milestones[4].measure: tool_trace_dependant is now called derived;",
+		"one.yaml:28:5: milestones[4].fill_to: fill_to is now called into;",
+		"one.yaml:34:5: minefields[0].trip: trip is now called triggered_by;",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Load of a former scenario: %v\nwant a mistake %s", err, want)
