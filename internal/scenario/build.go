@@ -224,58 +224,6 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 	return answer
 }
 
-// script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
-func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
-	var turns []*worldv1.Turn
-	calls := 0
-	for _, item := range b.items(v) {
-		if b.object(item, turn) == nil {
-			continue
-		}
-		at := path + "[" + strconv.Itoa(len(turns)) + "]"
-		b.mark(at, item)
-		made := &worldv1.Turn{}
-		made.Say = b.text(item.get("say"))
-		if end := item.get("end"); b.want(end, shapeBool) {
-			if !end.boolean {
-				b.fail(end, "is false; leave the turn out")
-			}
-			made.Calls = endTurn().GetCalls()
-		}
-		for _, call := range b.items(item.get("calls")) {
-			calls++
-			where := at + ".calls[" + strconv.Itoa(len(made.GetCalls())) + "]"
-			if read := b.call(call, where); read != nil {
-				if read.GetId() == "" {
-					read.Id = "call_" + strconv.Itoa(calls)
-				}
-				made.Calls = append(made.Calls, read)
-			}
-		}
-		if list := item.get("calls"); list != nil && list.shape == shapeList && len(list.list) == 0 {
-			b.fail(list, "is empty, expected at least one call")
-		}
-		turns = append(turns, made)
-	}
-	return turns
-}
-
-// call reads one call; nil if it is no mapping.
-func (b *builder) call(v *value, path string) *worldv1.ToolCall {
-	if b.object(v, callForm()) == nil {
-		return nil
-	}
-	b.mark(path, v)
-	b.mark(path+".id", v.get("id"))
-	b.mark(path+".tool", v.get("tool"))
-	b.mark(path+".arguments_json", v.get("arguments"))
-	call := &worldv1.ToolCall{Id: b.text(v.get("id")), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
-	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
-		call.ArgumentsJson = jsonText(arguments)
-	}
-	return call
-}
-
 // endScript makes sure that a user script ends the conversation.
 func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
 	if len(turns) > 0 {
