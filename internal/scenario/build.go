@@ -79,6 +79,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 		return nil
 	}
 	start := b.start(v)
+	b.unknown(v.get("user"))
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
 	setup := &setupv1.Setup{
@@ -108,6 +109,28 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	b.markFields(v)
 	return &scenariov1.Scenario{
 		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup), Proof: b.proof(v),
+	}
+}
+
+// unknownMark begins what the user is told about what it does not know.
+const unknownMark = "You do not know "
+
+// unknown adds what the user does not know, as sentences, to what it knows.
+func (b *builder) unknown(user *value) {
+	if user == nil || user.get("unknown") == nil {
+		return
+	}
+	known := user.get("knowledge")
+	if known == nil {
+		known = &value{shape: shapeList, path: joinPath(user.path, "knowledge"), line: user.line, column: user.column}
+		user.fields = append(user.fields, field{key: "knowledge", place: known, value: known})
+	}
+	for _, item := range b.items(user.get("unknown")) {
+		if b.want(item, shapeText) {
+			sentence := *item
+			sentence.text = unknownMark + strings.TrimSuffix(strings.TrimSpace(item.text), ".") + "."
+			known.list = append(known.list, &sentence)
+		}
 	}
 }
 

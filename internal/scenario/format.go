@@ -128,6 +128,7 @@ var userForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"goal", "text", "What the simulated user wants.", false},
 		{"knowledge", "[text]", "What the user may tell when asked.", false},
+		{"unknown", "[text]", "What the user does not know: her last name, where you are.", false},
 		{"demonstrations", "[demonstration]", "An example conversation that only a simulated user sees.", false},
 		{"tools", "[text]", "Real names of tools that the user has of its own, on the same world; end_conversation comes by itself.", false},
 		{"says", "text", "The first message.", false},

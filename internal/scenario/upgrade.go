@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +25,9 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 		u.value(node.Content[0], "pack|world|scenario")
 		plainTimes(node.Content[0])
 		turnMilestones(node.Content[0])
+		if user := entry(node.Content[0], "user"); user != nil {
+			unknownItems(user)
+		}
 	}
 	if data, err = encodeNodes(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
@@ -104,4 +108,34 @@ func plainTime(node *yaml.Node) {
 		return
 	}
 	node.Kind, node.Style, node.Tag, node.Value, node.Content = yaml.ScalarNode, 0, "", source, nil
+}
+
+// unknownItem is one sentence about what the user does not know.
+var unknownItem = regexp.MustCompile(`^` + unknownMark + `([^\s.][^.\n]*[^\s.])\.$`)
+
+// unknownItems takes what the user does not know from the end of what it knows.
+func unknownItems(user *yaml.Node) {
+	known := entry(user, "knowledge")
+	if known == nil || known.Kind != yaml.SequenceNode || entry(user, "unknown") != nil {
+		return
+	}
+	end := len(known.Content)
+	for end > 0 {
+		item := known.Content[end-1]
+		found := unknownItem.FindStringSubmatch(item.Value)
+		if item.Kind != yaml.ScalarNode || found == nil {
+			break
+		}
+		item.Value = found[1]
+		end--
+	}
+	if end == len(known.Content) {
+		return
+	}
+	moved := &yaml.Node{Kind: yaml.SequenceNode, Style: known.Style, Content: known.Content[end:]}
+	user.Content = append(user.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "unknown"}, moved)
+	at := slices.Index(user.Content, known)
+	if known.Content = known.Content[:end:end]; end == 0 && !commented(user.Content[at-1]) && !commented(known) {
+		user.Content = slices.Delete(user.Content, at-1, at+1)
+	}
 }
