@@ -105,6 +105,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	for i := range setup.GetCategories() {
 		b.mark("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
 	}
+	setup.Categories = append(setup.GetCategories(), derived(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.markFields(v)
 	return &scenariov1.Scenario{

@@ -89,7 +89,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
 		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
 		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
-		{"categories", "[category]", "What the task is about; those of variants are added by themselves.", true},
+		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
 		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
 		{"tools", "[text]", "Real names of the tools that the agent gets; none listed means all.", false},
 		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},

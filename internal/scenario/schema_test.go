@@ -115,7 +115,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, c := range []struct{ name, old, replacement string }{
 		{"nothing", "name: one", "name: one"},
 		{"unknown field", "world: base", "wrld: base"},
-		{"missing field", "categories: [SINGLE_TOOL_CALL]\n", ""},
+		{"missing field", "name: one\n", ""},
 		{"wrong type", "[SINGLE_TOOL_CALL]", "SINGLE_TOOL_CALL"},
 		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE]"},
 		{"two in a turn", "- say: Done.\nmilestones", "- {say: Done., end: true}\nmilestones"},

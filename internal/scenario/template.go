@@ -16,9 +16,8 @@ name: NAME
 notes: The number is in the address book under the person's job.
 # A file in worlds/. Change its tables for this scenario alone with tables.
 world: plain
-# STATE_DEPENDENCY, CANONICALIZATION, SINGLE_TOOL_CALL or MULTIPLE_TOOL_CALL, SINGLE_USER_TURN or MULTIPLE_USER_TURN,
-# INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION.
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+# Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
+# count calls and turns of the user follow from the solution.
 # The tools that the task needs; distraction tools are added in the variants.
 tools: [search_contacts]
 user:

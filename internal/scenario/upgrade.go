@@ -25,6 +25,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 		u.value(node.Content[0], "pack|world|scenario")
 		plainTimes(node.Content[0])
 		turnMilestones(node.Content[0])
+		ownCategories(node.Content[0])
 		if user := entry(node.Content[0], "user"); user != nil {
 			unknownItems(user)
 		}

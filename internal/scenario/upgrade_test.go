@@ -19,7 +19,7 @@ name: one
 floor: 0.5 # generous
 tables:
   CONTACT: {add: [{name: SETTING}]}
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+categories: [COREFERENCE, SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 tools: [get_wifi_status]
 user: {goal: Know., knowledge: [You do not know why. Or how., You do not know her name.], says: Look at wifi.}
 oracle:
@@ -54,7 +54,7 @@ name: one
 max_idle_score: 0.5 # generous
 tables:
   contact: {add: [{name: SETTING}]}
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+categories: [COREFERENCE]
 tools: [get_wifi_status]
 user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], says: Look at wifi.}
 oracle:
