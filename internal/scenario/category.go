@@ -24,8 +24,8 @@ const (
 	insufficient = "INSUFFICIENT_INFORMATION"
 )
 
-// derivedCategories returns the categories that given ones lack and that follow from a solution: whether it calls several tools and
-// whether the user speaks again after the first message.
+// derivedCategories returns the categories that given ones lack and that follow from a solution:
+// whether it calls several tools and whether the user speaks again after the first message.
 func derivedCategories(given []string, tools map[string]bool, speaks bool) []string {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) })

@@ -1,7 +1,7 @@
 package scenario
 
-// milestones returns the list of milestones with those of the oracle's turns: where the list has their names, the others behind it
-// in the order of the turns. Nil if there are none.
+// milestones returns the list of milestones with those of the oracle's turns: where the list has
+// their names, the others behind it in the order of the turns. Nil if there are none.
 func (b *builder) milestones(v *value) *value {
 	list := v.get("milestones")
 	turns := b.turnMilestones(v.get("oracle"))
@@ -29,13 +29,15 @@ func (b *builder) milestones(v *value) *value {
 	return whole
 }
 
-// turnMilestone is the milestone of a turn: its name and the same as if it were written in the list.
+// turnMilestone is the milestone of a turn: its name and the same as if it were written in the
+// list.
 type turnMilestone struct {
 	name string
 	node *value
 }
 
-// takeTurn returns the milestone of the turn that a text names, and the others; nil after recording a mistake.
+// takeTurn returns the milestone of the turn that a text names, and the others; nil after recording
+// a mistake.
 func (b *builder) takeTurn(v *value, turns []turnMilestone) (*value, []turnMilestone) {
 	var names []string
 	for i, turn := range turns {
@@ -70,8 +72,8 @@ func (b *builder) turnMilestones(oracle *value) []turnMilestone {
 	return found
 }
 
-// turnConstraint returns what follows from a turn: its text is said, or its one call is made with its arguments. What is wrong with
-// the text or the call itself is left to the script.
+// turnConstraint returns what follows from a turn: its text is said, or its one call is made with
+// its arguments. What is wrong with the text or the call itself is left to the script.
 func (b *builder) turnConstraint(turn, at *value) (field, bool) {
 	if say := turn.get("say"); say != nil {
 		return field{key: "says", place: say, value: say}, say.shape == shapeText

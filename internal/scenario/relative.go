@@ -78,8 +78,9 @@ func (v *value) what() string {
 	return v.shape.String()
 }
 
-// resolve turns the expressions in a value, {cel: …}, into the times that they give, and in fields of timestamps also now and
-// local times. Extractors are expressions of another kind and left alone.
+// resolve turns the expressions in a value, {cel: …}, into the times that they give, and in fields
+// of timestamps also now and local times. Extractors are expressions of another kind and left
+// alone.
 func (r *reader) resolve(v *value, clock *setupv1.Clock) {
 	if v == nil || r.resolveExpression(v, clock) {
 		return
@@ -123,10 +124,12 @@ func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
 	}
 }
 
-// isTimestamp says whether a column or an argument of a name holds a timestamp, e.g. reminder_timestamp or timestamp_0.
+// isTimestamp says whether a column or an argument of a name holds a timestamp, e.g.
+// reminder_timestamp or timestamp_0.
 func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_timestamp_") }
 
-// resolvePlain turns now or a local time into the time that it means. Any other text is left to those who read it.
+// resolvePlain turns now or a local time into the time that it means. Any other text is left to
+// those who read it.
 func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 	if v.text == nowText {
 		r.resolveTime(v, &value{shape: shapeText, path: v.path, line: v.line, column: v.column, text: nowText}, clock)
@@ -137,7 +140,8 @@ func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 	}
 }
 
-// resolveExpression turns a mapping that stands for an expression into a time. It returns false for anything else.
+// resolveExpression turns a mapping that stands for an expression into a time. It returns false for
+// anything else.
 func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
 	source := v.expression()
 	if source != nil {

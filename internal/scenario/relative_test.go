@@ -170,7 +170,8 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
-// TestPlainTimes checks that times without an expression mean what one means, wherever a timestamp stands.
+// TestPlainTimes checks that times without an expression mean what one means, wherever a timestamp
+// stands.
 func TestPlainTimes(t *testing.T) {
 	t.Parallel()
 	written := `name: one

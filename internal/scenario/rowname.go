@@ -12,7 +12,8 @@ import (
 // rowMark begins the name of a row, which stands for its id.
 const rowMark = "$"
 
-// rowNames finds rows by what they are about: a contact by its name, a message or a reminder by its content.
+// rowNames finds rows by what they are about: a contact by its name, a message or a reminder by its
+// content.
 type rowNames struct {
 	*reader
 	*usage
@@ -26,7 +27,8 @@ type rowNames struct {
 
 type namedRow struct{ name, id string }
 
-// names returns the rows of a world by their names, with those that tables add to it or put in their place; tables may be nil.
+// names returns the rows of a world by their names, with those that tables add to it or put in
+// their place; tables may be nil.
 func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 	n := &rowNames{
 		reader: r, usage: u, rows: map[worldv1.TableName][]*worldv1.Row{}, given: map[worldv1.TableName][]namedRow{},
@@ -90,14 +92,15 @@ func aboutColumn(schema world.Schema) string {
 	return ""
 }
 
-// rowName returns the name of a row that is about a text: its letters and digits in lower case, with an underscore in place of all
-// that stands between them.
+// rowName returns the name of a row that is about a text: its letters and digits in lower case,
+// with an underscore in place of all that stands between them.
 func rowName(about string) string {
 	words := strings.FieldsFunc(strings.ToLower(about), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "_")
 }
 
-// idTable returns the schema of the table whose ids a column or an argument holds, e.g. that of contacts for sender_person_id.
+// idTable returns the schema of the table whose ids a column or an argument holds, e.g. that of
+// contacts for sender_person_id.
 func idTable(name string) (world.Schema, bool) {
 	for _, schema := range schemas() {
 		if id := schema.Columns[0].Name; !isSandbox(schema) && (name == id || strings.HasSuffix(name, "_"+id)) {
@@ -126,7 +129,8 @@ func (n *rowNames) resolve(v *value) {
 	}
 }
 
-// resolveName turns a name into the id of the row that it means: the one with this name, or the only one whose name begins with it.
+// resolveName turns a name into the id of the row that it means: the one with this name, or the
+// only one whose name begins with it.
 func (n *rowNames) resolveName(v *value, schema world.Schema, name string) {
 	rows := n.search(v, schema)
 	ids := idsOf(rows, func(row namedRow) bool { return row.name == name })

@@ -148,7 +148,8 @@ func measureName(prefix, name string) string {
 	return cmp.Or(formerValues("measure")[text], text)
 }
 
-// formerValues returns what the values of a primitive of the schema were called before, with their names now.
+// formerValues returns what the values of a primitive of the schema were called before, with their
+// names now.
 func formerValues(primitive string) map[string]string {
 	switch primitive {
 	case "measure":

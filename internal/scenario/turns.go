@@ -6,8 +6,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Turns reads a file that holds nothing but a list of turns, written as in a scenario's script. Calls without an id have none, and
-// tools and arguments are not checked. The error is of type Errors.
+// Turns reads a file that holds nothing but a list of turns, written as in a scenario's script.
+// Calls without an id have none, and tools and arguments are not checked. The error is of type
+// Errors.
 func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
 	b := &builder{reader: &reader{file: name}, places: map[string]*value{}}
 	docs := b.documents(data)

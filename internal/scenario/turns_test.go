@@ -84,7 +84,8 @@ func TestTurnErrors(t *testing.T) {
 	}
 }
 
-// FuzzTurns looks for input that makes the reader panic or return neither turns nor an error with its place.
+// FuzzTurns looks for input that makes the reader panic or return neither turns nor an error with
+// its place.
 func FuzzTurns(f *testing.F) {
 	f.Add("- say: ok\n- calls: [{id: c, tool: t, arguments: {a: [1, 2.5, null]}}]\n")
 	f.Add("[{\"say\": \"x\"}]")

@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Upgrade returns the canonical form of a file of a pack that is written in an earlier version of the format, in today's. A file
-// in today's format only gets its canonical form. Errors are those of Format.
+// Upgrade returns the canonical form of a file of a pack that is written in an earlier version of
+// the format, in today's. A file in today's format only gets its canonical form. Errors are those
+// of Format.
 func Upgrade(name string, data []byte) ([]byte, error) {
 	data, err := Format(name, data)
 	if err != nil {
@@ -79,7 +80,8 @@ func (u upgrade) scalar(node *yaml.Node, primitives []string) {
 // localExpression is an expression that only stands for a local time.
 var localExpression = regexp.MustCompile(`^local\("([^"]+)"\)$`)
 
-// plainTimes writes times without an expression where a timestamp stands. Recordings keep theirs: their texts are taken as they are.
+// plainTimes writes times without an expression where a timestamp stands. Recordings keep theirs:
+// their texts are taken as they are.
 func plainTimes(node *yaml.Node) {
 	for i, child := range node.Content {
 		isValue := node.Kind == yaml.MappingNode && i%2 == 1

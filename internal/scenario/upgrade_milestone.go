@@ -6,13 +6,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// turnMilestones lets turns of the oracle carry the milestones that follow from them. A milestone with a comment stays where it is.
+// turnMilestones lets turns of the oracle carry the milestones that follow from them. A milestone
+// with a comment stays where it is.
 func turnMilestones(scenario *yaml.Node) {
 	oracle, list := entry(scenario, "oracle"), entry(scenario, "milestones")
 	if oracle == nil || list == nil || oracle.Kind != yaml.SequenceNode || list.Kind != yaml.SequenceNode {
 		return
 	}
-	// turns holds the number of the turn that carries an item, -1 for a milestone that no turn does.
+	// turns holds the number of the turn that carries an item, -1 for a milestone that no turn
+	// does.
 	turns := make([]int, len(list.Content))
 	for i, item := range list.Content {
 		turns[i] = carrier(oracle.Content, item)
@@ -35,7 +37,8 @@ func turnMilestones(scenario *yaml.Node) {
 	scenario.Content = slices.Delete(scenario.Content, at, at+2)
 }
 
-// carrier returns the number of the turn that carries a milestone or may do so, -1 if there is none.
+// carrier returns the number of the turn that carries a milestone or may do so, -1 if there is
+// none.
 func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	if item.Kind == yaml.ScalarNode {
 		return slices.IndexFunc(turns, func(turn *yaml.Node) bool {

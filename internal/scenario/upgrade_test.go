@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// formerScenario is written in an earlier version of the format, todaysScenario is the same in today's.
+// formerScenario is written in an earlier version of the format, todaysScenario is the same in
+// today's.
 const (
 	formerScenario = `# The oldest one.
 name: one

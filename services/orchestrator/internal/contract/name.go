@@ -40,7 +40,8 @@ var (
 	weekdays = wordList("weekdays")
 	// ordinary are words that are written with a capital and name nobody.
 	ordinary = wordList("ordinary")
-	// openers are words with which an answer begins that is no name, places words for places that are none.
+	// openers are words with which an answer begins that is no name, places words for places that
+	// are none.
 	openers = wordList("openers")
 	places  = wordList("places")
 )

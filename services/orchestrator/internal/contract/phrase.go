@@ -10,8 +10,8 @@ import (
 //go:embed phrases.txt
 var phraseFile string
 
-// blocks are the lines of each block of phrases.txt, numbers its numbers in words. A fault in the file is one of the program, so that
-// what reads it panics, as regexp.MustCompile does.
+// blocks are the lines of each block of phrases.txt, numbers its numbers in words. A fault in the
+// file is one of the program, so that what reads it panics, as regexp.MustCompile does.
 var (
 	blocks  = readBlocks(phraseFile)
 	numbers = readNumbers(blocks["numbers"])
@@ -20,7 +20,8 @@ var (
 // blockName is the name of a block in a phrase.
 var blockName = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// readBlocks returns the lines of each block by its name. A line of a block begins with a tab, a comment with a hash.
+// readBlocks returns the lines of each block by its name. A line of a block begins with a tab, a
+// comment with a hash.
 func readBlocks(text string) map[string][]string {
 	found := make(map[string][]string)
 	name := ""

@@ -14,7 +14,8 @@ import (
 //go:embed process.txt
 var bundled string
 
-// change is what default processing does with a run of code points: they become a space, or offset is added to them.
+// change is what default processing does with a run of code points: they become a space, or offset
+// is added to them.
 type change struct {
 	first, last, offset rune
 	space               bool

@@ -25,14 +25,16 @@ func strength(operator string) int {
 	}
 }
 
-// node is a part of an expression: a name or number if it has no operator, else an operation. A sign has no right side.
+// node is a part of an expression: a name or number if it has no operator, else an operation. A
+// sign has no right side.
 type node struct {
 	leaf        token
 	operator    string
 	left, right *node
 }
 
-// parser builds the tree of an expression: operands side by side are a product, and powers bind from the right.
+// parser builds the tree of an expression: operands side by side are a product, and powers bind
+// from the right.
 type parser struct {
 	tokens []token // the end last
 	next   int
@@ -49,8 +51,8 @@ func parse(text string) (*node, error) {
 	return p.operation(groupStrength)
 }
 
-// operation reads operands and the operators between them as long as those bind more strongly than the one before. It stops
-// at a closing bracket.
+// operation reads operands and the operators between them as long as those bind more strongly than
+// the one before. It stops at a closing bracket.
 func (p *parser) operation(before int) (*node, error) {
 	var left *node
 	for {
@@ -109,7 +111,8 @@ func (p *parser) binary(left *node, operator string) (*node, error) {
 	return &node{operator: operator, left: left, right: operand}, err
 }
 
-// group reads a group in brackets. One right after an operand multiplies that operand before anything else does.
+// group reads a group in brackets. One right after an operand multiplies that operand before
+// anything else does.
 func (p *parser) group(left *node) (*node, error) {
 	p.next++
 	p.depth++

@@ -22,8 +22,8 @@ const (
 	maxBits = 1 << 20
 )
 
-// number is a Python number: an int if whole is set, else a float. What is complex, or too large to be worked out, is not a
-// number. A number is never changed.
+// number is a Python number: an int if whole is set, else a float. What is complex, or too large to
+// be worked out, is not a number. A number is never changed.
 type number struct {
 	whole *big.Int
 	real  float64

@@ -33,7 +33,8 @@ const (
 	logarithmic                 // by a factor and a power
 )
 
-// definition is a unit: its reference times a scale, with more for units that are not multiplicative.
+// definition is a unit: its reference times a scale, with more for units that are not
+// multiplicative.
 type definition struct {
 	name      string
 	kind      unitKind
@@ -57,7 +58,8 @@ type document struct {
 	Units []unitEntry
 }
 
-// unitEntry is one unit of the document. A reference is a list of units, or dimensions, with powers: meter, second^-2.
+// unitEntry is one unit of the document. A reference is a list of units, or dimensions, with
+// powers: meter, second^-2.
 type unitEntry struct {
 	Name      string
 	Aliases   []string

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxTokens bounds an expression, and with it the stack that its tree takes. The original's bound is that of its stack.
+// maxTokens bounds an expression, and with it the stack that its tree takes. The original's bound
+// is that of its stack.
 const maxTokens = 1800
 
 // tokenKind is what a token is to the grammar. The values are the groups of tokenForm.
@@ -23,8 +24,9 @@ const (
 	tokenName
 )
 
-// tokenForm matches one token, or, without a group, what is passed over: a comment, a quotation, a sign that stands for no
-// operation on units, a word that begins with a foreign digit. What it does not match is passed over too.
+// tokenForm matches one token, or, without a group, what is passed over: a comment, a quotation, a
+// sign that stands for no operation on units, a word that begins with a foreign digit. What it does
+// not match is passed over too.
 var tokenForm = regexp.MustCompile(`#[^\r\n]*|'[^'\n]*'|"[^"\n]*"|->|(?:\*\*?|//?|[-+])=` +
 	`|( +)` +
 	`|(\*\*|//|[-+*/])` +
@@ -58,8 +60,8 @@ type token struct {
 	text string
 }
 
-// tokenize returns the tokens of an expression whose white space is single blanks, the end last. The error is Python's for a
-// bracket that stays open or for an expression that is too long.
+// tokenize returns the tokens of an expression whose white space is single blanks, the end last.
+// The error is Python's for a bracket that stays open or for an expression that is too long.
 func tokenize(text string) ([]token, error) {
 	text = signs.Replace(text)
 	for _, word := range powerWords {
