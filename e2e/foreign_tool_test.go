@@ -19,13 +19,13 @@ oracle:
   - say: Wifi is now off.
 milestones:
   - name: wifi_off
-    table: SETTING
+    table: setting
     expect: {wifi: false, cellular: true, location_service: true, low_battery_mode: false}
 `
 
 const openWorld = `clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 `
 

@@ -20,7 +20,7 @@ const exchange = `name: exchange
 categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 user:
   goal: Know what a share of the company costs in euros.

@@ -46,8 +46,10 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// parseLocal reads a local date, with or without a time of day.
-func parseLocal(text string, zone *time.Location) (time.Time, error) {
+// Local reads a local date, with or without a time of day, e.g. 2025-03-15T10:00. A time that is
+// skipped when clocks go forward counts as if they had not yet; of one that comes twice the first
+// is meant.
+func Local(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 		if shown, err := time.Parse(layout, text); err == nil {
 			return instant(shown, zone), nil

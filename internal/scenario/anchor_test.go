@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -17,7 +16,7 @@ func TestAnchor(t *testing.T) {
 	const head = `name: a
 categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
-tables: {SETTING: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 1}]}
+tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 1}]}
 user: {goal: Something., says: Do it.}
 `
 	for _, c := range []struct {
@@ -25,27 +24,27 @@ user: {goal: Something., says: Do it.}
 		want       []string // by milestone
 	}{
 		{"nothing changes", "oracle: [{say: Done.}]\nmilestones: [{says: Done.}]",
-			[]string{"SETTING since -1, CONTACT since -1, MESSAGING since -1, REMINDER since -1"}},
+			[]string{"setting since -1, contact since -1, messaging since -1, reminder since -1"}},
 		{"not the last", "oracle: [{say: Done.}]\nmilestones: [{says: Done.}, {says: Bye.}]",
-			[]string{"", "SETTING since -1, CONTACT since -1, MESSAGING since -1, REMINDER since -1"}},
-		{"named by a table", "oracle: [{calls: [{tool: set_wifi_status}]}, {say: Done.}]\nmilestones: [{table: SETTING, expect: {wifi: true}}, {says: Bye.}, {says: Done.}]",
-			[]string{"", "", "SETTING since 0, CONTACT since -1, MESSAGING since -1, REMINDER since -1"}},
+			[]string{"", "setting since -1, contact since -1, messaging since -1, reminder since -1"}},
+		{"named by a table", "oracle: [{calls: [{tool: set_wifi_status}]}, {say: Done.}]\nmilestones: [{table: setting, expect: {wifi: true}}, {says: Bye.}, {says: Done.}]",
+			[]string{"", "", "setting since 0, contact since -1, messaging since -1, reminder since -1"}},
 		{"named by a call", "oracle: [{calls: [{tool: add_contact}]}, {say: Done.}]\nmilestones: [{call: {tool: add_contact}}, {says: Done.}]",
-			[]string{"", "CONTACT since 0"}},
+			[]string{"", "contact since 0"}},
 		{"named by one call of two", "oracle: [{calls: [{tool: add_contact}, {tool: modify_contact}]}]\nmilestones: [{call: {tool: add_contact}}, {says: Done.}]",
 			[]string{"", ""}},
-		{"named by itself", "oracle: [{say: Done.}]\nmilestones: [{table: CONTACT, measure: addition, reference: start, expect: {name: A}}]",
-			[]string{"SETTING since -1, MESSAGING since -1, REMINDER since -1"}},
+		{"named by itself", "oracle: [{say: Done.}]\nmilestones: [{table: contact, measure: addition, reference: start, expect: {name: A}}]",
+			[]string{"setting since -1, messaging since -1, reminder since -1"}},
 		{"wanted by itself", "oracle: [{say: Done.}]\nmilestones: [{call: [{tool: get_wifi_status}, {tool: remove_reminder}]}]",
-			[]string{"SETTING since -1, CONTACT since -1, MESSAGING since -1"}},
+			[]string{"setting since -1, contact since -1, messaging since -1"}},
 		{"changed and not named", "oracle: [{calls: [{tool: send_message_with_phone_number}]}]\nmilestones: [{says: Done.}]",
 			[]string{""}},
-		{"named twice in order", "oracle: [{say: Done.}]\nmilestones: [{table: SETTING, expect: {wifi: true}}, {table: SETTING, expect: {wifi: false}}, {says: Done.}]",
-			[]string{"", "", "SETTING since 1, CONTACT since -1, MESSAGING since -1, REMINDER since -1"}},
-		{"named twice in any order", "oracle: [{calls: [{tool: set_wifi_status}]}]\nmilestones: [{name: x, after: [], table: SETTING, expect: {wifi: true}}, " +
-			"{name: y, after: [], table: SETTING, expect: {cellular: true}}, {after: [x, y], says: Done.}]", []string{"", "", ""}},
-		{"left out", "oracle: [{say: Done.}]\nguardrails: {except: [CONTACT]}\nmilestones: [{says: Done.}, {says: Bye., guardrails: {only: [REMINDER]}}]",
-			[]string{"", "REMINDER since -1"}},
+		{"named twice in order", "oracle: [{say: Done.}]\nmilestones: [{table: setting, expect: {wifi: true}}, {table: setting, expect: {wifi: false}}, {says: Done.}]",
+			[]string{"", "", "setting since 1, contact since -1, messaging since -1, reminder since -1"}},
+		{"named twice in any order", "oracle: [{calls: [{tool: set_wifi_status}]}]\nmilestones: [{name: x, after: [], table: setting, expect: {wifi: true}}, " +
+			"{name: y, after: [], table: setting, expect: {cellular: true}}, {after: [x, y], says: Done.}]", []string{"", "", ""}},
+		{"left out", "oracle: [{say: Done.}]\nguardrails: {except: [contact]}\nmilestones: [{says: Done.}, {says: Bye., guardrails: {only: [reminder]}}]",
+			[]string{"", "reminder since -1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(head + c.rest)}}, Options{})
@@ -57,7 +56,7 @@ user: {goal: Something., says: Do it.}
 				var anchors []string
 				for _, c := range node.GetConstraints() {
 					if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
-						anchors = append(anchors, world.TableText(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
+						anchors = append(anchors, tableText(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
 					}
 				}
 				got = append(got, strings.Join(anchors, ", "))

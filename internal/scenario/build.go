@@ -81,14 +81,16 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 		return nil
 	}
 	start := b.start(v)
+	b.unknown(v.get("user"))
 	b.resolveTimes(v, start.clock)
+	b.resolveNames(v, start)
 	setup := &setupv1.Setup{
 		Name:         b.text(v.get("name")),
 		Categories:   b.texts(v.get("categories")),
 		MaxMessages:  defaultMaxMessages,
 		Tools:        b.tools(v),
 		Messages:     b.messages(v),
-		OracleScript: b.script(v.get("oracle"), "setup.oracle_script"),
+		OracleScript: b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script"),
 		Recordings:   b.recordings(v.get("recordings")),
 	}
 	if limit := v.get("max_messages"); limit != nil {
@@ -99,16 +101,39 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(user.get("script"), "setup.user_script")
+		setup.UserScript = b.script(user.get("script"), turnForm(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
 		b.mark("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
 	}
+	setup.Categories = append(setup.GetCategories(), derived(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.markFields(v)
 	return &scenariov1.Scenario{
 		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup), Proof: b.proof(v),
+	}
+}
+
+// unknownMark begins what the user is told about what it does not know.
+const unknownMark = "You do not know "
+
+// unknown adds what the user does not know, as sentences, to what it knows.
+func (b *builder) unknown(user *value) {
+	if user == nil || user.get("unknown") == nil {
+		return
+	}
+	known := user.get("knowledge")
+	if known == nil {
+		known = &value{shape: shapeList, path: joinPath(user.path, "knowledge"), line: user.line, column: user.column}
+		user.fields = append(user.fields, field{key: "knowledge", place: known, value: known})
+	}
+	for _, item := range b.items(user.get("unknown")) {
+		if b.want(item, shapeText) {
+			sentence := *item
+			sentence.text = unknownMark + strings.TrimSuffix(strings.TrimSpace(item.text), ".") + "."
+			known.list = append(known.list, &sentence)
+		}
 	}
 }
 
@@ -118,7 +143,7 @@ func (b *builder) markFields(v *value) {
 		"setup.name": "name", "setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
-		"proof.floor": "floor", "proof.orders": "orders",
+		"proof.floor": "max_idle_score", "proof.orders": "orders",
 	} {
 		b.mark(path, v.get(key))
 	}
@@ -225,58 +250,6 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 	return answer
 }
 
-// script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
-func (b *builder) script(v *value, path string) []*worldv1.Turn {
-	var turns []*worldv1.Turn
-	calls := 0
-	for _, item := range b.items(v) {
-		if b.object(item, turnForm()) == nil {
-			continue
-		}
-		at := path + "[" + strconv.Itoa(len(turns)) + "]"
-		b.mark(at, item)
-		turn := &worldv1.Turn{}
-		turn.Say = b.text(item.get("say"))
-		if end := item.get("end"); b.want(end, shapeBool) {
-			if !end.boolean {
-				b.fail(end, "is false; leave the turn out")
-			}
-			turn.Calls = endTurn().GetCalls()
-		}
-		for _, call := range b.items(item.get("calls")) {
-			calls++
-			where := at + ".calls[" + strconv.Itoa(len(turn.GetCalls())) + "]"
-			if made := b.call(call, where); made != nil {
-				if made.GetId() == "" {
-					made.Id = proto.String("call_" + strconv.Itoa(calls))
-				}
-				turn.Calls = append(turn.Calls, made)
-			}
-		}
-		if list := item.get("calls"); list != nil && list.shape == shapeList && len(list.list) == 0 {
-			b.fail(list, "is empty, expected at least one call")
-		}
-		turns = append(turns, turn)
-	}
-	return turns
-}
-
-// call reads one call; nil if it is no mapping.
-func (b *builder) call(v *value, path string) *worldv1.ToolCall {
-	if b.object(v, callForm()) == nil {
-		return nil
-	}
-	b.mark(path, v)
-	b.mark(path+".id", v.get("id"))
-	b.mark(path+".tool", v.get("tool"))
-	b.mark(path+".arguments_json", v.get("arguments"))
-	call := &worldv1.ToolCall{Id: proto.String(b.text(v.get("id"))), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
-	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
-		call.ArgumentsJson = jsonText(arguments)
-	}
-	return call
-}
-
 // endScript makes sure that a user script ends the conversation.
 func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
 	if len(turns) > 0 {
@@ -296,7 +269,7 @@ func endTurn() *worldv1.Turn {
 // evaluation reads both graphs.
 func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup) *evaluationv1.Evaluation {
 	evaluation := &evaluationv1.Evaluation{
-		Milestones: b.graph(v.get("milestones"), v.get("guardrails"), milestonesPath, start),
+		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}
 	anchor(evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))

@@ -101,10 +101,10 @@ func hideColons(node *yaml.Node) {
 // fitting returns the first of the named forms that has all fields of a mapping; the zero form if none has.
 func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 	for _, name := range names {
-		known := all[name].names()
-		fits := len(known) > 0
+		f := all[name]
+		fits := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			fits = fits && slices.Contains(known, node.Content[i].Value)
+			fits = fits && f.has(f.now(node.Content[i].Value))
 		}
 		if fits {
 			return all[name]
@@ -125,7 +125,7 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 	names := f.names()
 	var entries []entry
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		at := slices.Index(names, node.Content[i].Value)
+		at := slices.Index(names, f.now(node.Content[i].Value))
 		entries = append(entries, entry{at, node.Content[i], node.Content[i+1]})
 		arrangeField(node.Content[i+1], f.fields[at].holds, all)
 	}
@@ -138,14 +138,7 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 
 // arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's rows have in common.
 func arrangeField(node *yaml.Node, holds string, all map[string]form) {
-	var single, items []string
-	for name := range strings.SplitSeq(holds, "|") {
-		if item, isList := strings.CutPrefix(name, "["); isList {
-			items = append(items, strings.TrimSuffix(item, "]"))
-		} else {
-			single = append(single, name)
-		}
-	}
+	single, items := alternatives(holds)
 	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }
 	switch node.Kind { //nolint:exhaustive // the others hold nothing
 	case yaml.MappingNode:
@@ -157,6 +150,27 @@ func arrangeField(node *yaml.Node, holds string, all map[string]form) {
 			}
 		}
 	}
+}
+
+// alternatives returns the forms and primitives of a field, and of the items of a list in it.
+func alternatives(holds string) (single, items []string) {
+	for name := range strings.SplitSeq(holds, "|") {
+		if item, isList := strings.CutPrefix(name, "["); isList {
+			item = strings.TrimSuffix(item, "]")
+			items = append(items, members(item)...)
+		} else {
+			single = append(single, name)
+		}
+	}
+	return single, items
+}
+
+// members returns the forms of an item of a list.
+func members(item string) []string {
+	if several, ok := unions()[item]; ok {
+		return several
+	}
+	return []string{item}
 }
 
 // sameValue says whether two values hold the same, whatever the order of fields.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // The categories that follow from a scenario's augmentations.
@@ -12,6 +13,47 @@ const (
 	noDistractionTools = "NO_DISTRACTION_TOOLS"
 	allToolsAvailable  = "ALL_TOOLS_AVAILABLE"
 )
+
+// Categories that follow from a solution, where an author does not say otherwise.
+const (
+	singleToolCall   = "SINGLE_TOOL_CALL"
+	multipleToolCall = "MULTIPLE_TOOL_CALL"
+	singleUserTurn   = "SINGLE_USER_TURN"
+	multipleUserTurn = "MULTIPLE_USER_TURN"
+	// insufficient tasks have no category of tool calls: nobody can say which calls they take.
+	insufficient = "INSUFFICIENT_INFORMATION"
+)
+
+// derivedCategories returns the categories that given ones lack and that follow from a solution:
+// whether it calls several tools and whether the user speaks again after the first message.
+func derivedCategories(given []string, tools map[string]bool, speaks bool) []string {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) })
+	}
+	var derived []string
+	if !has(singleToolCall, multipleToolCall, insufficient) && len(tools) > 0 {
+		derived = append(derived, map[bool]string{false: singleToolCall, true: multipleToolCall}[len(tools) > 1])
+	}
+	if !has(singleUserTurn, multipleUserTurn) {
+		derived = append(derived, map[bool]string{false: singleUserTurn, true: multipleUserTurn}[speaks])
+	}
+	return derived
+}
+
+// derived returns the categories that a scenario's own lack; none of one without a solution.
+func derived(setup *setupv1.Setup) []string {
+	if len(setup.GetOracleScript()) == 0 {
+		return nil
+	}
+	tools := make(map[string]bool)
+	for _, turn := range setup.GetOracleScript() {
+		for _, call := range turn.GetCalls() {
+			tools[call.GetTool()] = true
+		}
+	}
+	speaks := slices.ContainsFunc(setup.GetUserScript(), func(turn *worldv1.Turn) bool { return turn.GetSay() != "" })
+	return derivedCategories(setup.GetCategories(), tools, speaks)
+}
 
 // AuthorCategories returns the categories that an author chooses from, in the usual order. The result is the caller's own.
 func AuthorCategories() []string {

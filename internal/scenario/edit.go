@@ -64,14 +64,14 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 		return e.rows
 	}
 	e.rows = slices.Clone(e.rows)
-	e.object(v, editForm(world.TableText(e.schema.Name)))
+	e.object(v, editForm(tableText(e.schema.Name)))
 	for _, where := range e.items(v.get("remove")) {
 		for _, at := range e.find(where) {
 			e.rows[at] = nil
 		}
 	}
 	for _, change := range e.items(v.get("change")) {
-		if e.object(change, changeForm(world.TableText(e.schema.Name))) == nil {
+		if e.object(change, changeForm(tableText(e.schema.Name))) == nil {
 			continue
 		}
 		for _, at := range e.find(change.get("where")) {
@@ -138,7 +138,7 @@ func (e *tableEdit) column(f field) int {
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name
 		}
-		e.fail(f.place, "%s has no column %q%s", world.TableText(e.schema.Name), f.key, hint(f.key, names))
+		e.fail(f.place, "%s has no column %q%s", tableText(e.schema.Name), f.key, hint(f.key, names))
 	}
 	return at
 }
@@ -151,7 +151,7 @@ func (e *tableEdit) find(where *value) []int {
 	wanted := map[int]cellKey{}
 	for i := range where.fields {
 		at := e.column(where.fields[i])
-		if at < 0 {
+		if at < 0 || where.fields[i].value.shape == shapeBroken {
 			return nil
 		}
 		wanted[at] = keyOf(e.cell(where.fields[i].value, e.schema.Columns[at].Kind, e.zone))
@@ -171,7 +171,7 @@ func (e *tableEdit) find(where *value) []int {
 		}
 	}
 	if len(found) == 0 {
-		e.fail(where, "no row of %s is like this", world.TableText(e.schema.Name))
+		e.fail(where, "no row of %s is like this", tableText(e.schema.Name))
 	}
 	return found
 }
@@ -229,11 +229,11 @@ func (e *tableEdit) add(v *value) {
 // rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the phone, in the URL
 // namespace.
 func rowID(schema world.Schema, row *worldv1.Row) string {
-	payload := "my_phone"
-	for _, column := range []string{"name", "content"} {
-		if at := schema.Column(column); at >= 0 {
-			payload = row.GetCells()[at].GetText()
-		}
+	if at := schema.Column(aboutColumn(schema)); at >= 0 {
+		return contentID(row.GetCells()[at].GetText())
 	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(payload)).String()
+	return contentID("my_phone")
 }
+
+// contentID returns the id that a text gives its row.
+func contentID(about string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(about)).String() }

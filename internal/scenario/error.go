@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +49,7 @@ func (e Errors) Error() string {
 // atMost returns mistakes in order, no more than count of them and a last one that says where the others begin.
 func (e Errors) atMost(count int) Errors {
 	e.sort()
+	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // guardrails of a scenario are read for each node
 	if len(e) <= count {
 		return e
 	}

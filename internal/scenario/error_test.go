@@ -13,9 +13,9 @@ import (
 // testWorld has one row in the tables that need or use one.
 const testWorld = `clock: {now: 2025-01-02T03:04:05, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}
-  CONTACT:
+  contact:
     - {name: Ada, phone_number: "+493023125000", is_self: true}
 `
 
@@ -32,7 +32,7 @@ oracle:
   - say: Done.
 milestones:
   - name: off
-    table: SETTING
+    table: setting
     expect: {wifi: false}
   - name: told
     says: Done.
@@ -83,8 +83,8 @@ func TestScenarioErrors(t *testing.T) {
 			`a.yaml:2:1: wrld: unknown field; did you mean "world"?`},
 		{"unknown nested field", "says: Wifi off!", "say: Wifi off!",
 			"a.yaml:6:3: user: has no \"says\", which is required\na.yaml:7:3: user.say: unknown field; did you mean \"says\"?"},
-		{"missing field", "categories: [SINGLE_TOOL_CALL]\n", "",
-			`a.yaml:1:1: document: has no "categories", which is required`},
+		{"missing field", "name: one\n", "",
+			`a.yaml:1:1: document: has no "name", which is required`},
 		{"wrong type", "categories: [SINGLE_TOOL_CALL]", "categories: SINGLE_TOOL_CALL",
 			"a.yaml:3:13: categories: is a text, expected a list"},
 		{"number for a text", "goal: Wifi off.", "goal: 5",
@@ -157,31 +157,31 @@ func TestGraphErrors(t *testing.T) {
 			"a.yaml:16:18: milestones[1].constraints: has no constraint, so nothing says when it is reached"},
 		{"nothing to expect", "    expect: {wifi: false}\n", "",
 			"a.yaml:12:5: milestones[0]: says nothing to expect: give expect, call or says"},
-		{"bad table", "table: SETTING", "table: SETTINGS",
-			`a.yaml:13:12: milestones[0].table: unknown table "SETTINGS"; did you mean "SETTING"?`},
+		{"bad table", "table: setting", "table: settings",
+			`a.yaml:13:12: milestones[0].table: unknown table "settings"; did you mean "setting"?`},
 		{"bad column", "expect: {wifi: false}", "expect: {wify: false}",
-			`a.yaml:14:14: milestones[0].expect.wify: SETTING has no column "wify"; did you mean "wifi"?`},
+			`a.yaml:14:14: milestones[0].expect.wify: setting has no column "wify"; did you mean "wifi"?`},
 		{"bad value type", "expect: {wifi: false}", "expect: {wifi: 'off'}",
 			"a.yaml:14:20: milestones[0].expect.wifi: is a text, expected a boolean"},
-		{"bad role in a cell", "says: Done.", "table: SANDBOX\n    expect: {sender: AGENTS}",
+		{"bad role in a cell", "says: Done.", "table: sandbox\n    expect: {sender: AGENTS}",
 			`a.yaml:17:22: milestones[1].expect.sender: unknown role "AGENTS"; did you mean "AGENT"?`},
 		{"other columns", "expect: {wifi: false}", "expect: [{wifi: false}, {cellular: false}]",
 			"a.yaml:14:29: milestones[0].expect[1]: lists other columns than the first row; all rows list the same, in the same order"},
-		{"bad measure", "table: SETTING", "table: SETTING\n    measure: additions",
+		{"bad measure", "table: setting", "table: setting\n    measure: additions",
 			`a.yaml:14:14: milestones[0].measure: unknown measure "additions"; did you mean "addition"?`},
-		{"no reference", "table: SETTING", "table: SETTING\n    measure: addition",
+		{"no reference", "table: setting", "table: setting\n    measure: addition",
 			"a.yaml:12:5: milestones[0]: has no reference, which addition needs: a name or start"},
-		{"bad override column", "table: SETTING", "table: SETTING\n    overrides: {contents: contains}",
-			`a.yaml:14:17: milestones[0].overrides.contents: SETTING has no column "contents"; expected one of device_id, cellular, wifi, location_service, low_battery_mode, latitude, longitude`},
-		{"bad override measure", "table: SETTING", "table: SETTING\n    overrides: {wifi: exactly}",
+		{"bad override column", "table: setting", "table: setting\n    overrides: {contents: contains}",
+			`a.yaml:14:17: milestones[0].overrides.contents: setting has no column "contents"; expected one of device_id, cellular, wifi, location_service, low_battery_mode, latitude, longitude`},
+		{"bad override measure", "table: setting", "table: setting\n    overrides: {wifi: exactly}",
 			`a.yaml:14:23: milestones[0].overrides.wifi: unknown measure "exactly"; did you mean "exact"?`},
-		{"bad guardrail", "table: SETTING", "table: SETTING\n    guardrails: {only: [CONTACTS]}",
-			`a.yaml:14:25: milestones[0].guardrails.only[0]: unknown table "CONTACTS"; did you mean "CONTACT"?`},
+		{"bad guardrail", "table: setting", "table: setting\n    guardrails: {only: [contacts]}",
+			`a.yaml:14:25: milestones[0].guardrails.only[0]: unknown table "contacts"; did you mean "contact"?`},
 		{"unknown tool in a trace", "says: Done.", "call: {tool: set_wifi_state}",
 			`a.yaml:16:11: milestones[1].call: unknown tool "set_wifi_state"; did you mean "set_wifi_status"?`},
-		{"two forms", "says: Done.", "says: Done.\n    table: SANDBOX",
-			"a.yaml:17:12: milestones[1].table: cannot stand beside call or says, which stand for a row of SANDBOX"},
-		{"no extractor", "says: Done.", "table: SANDBOX\n    measure: tool_trace_dependant\n    reference: off\n    fill_to: content\n    expect: {content: '{a}'}",
+		{"two forms", "says: Done.", "says: Done.\n    table: sandbox",
+			"a.yaml:17:12: milestones[1].table: cannot stand beside call or says, which stand for a row of sandbox"},
+		{"no extractor", "says: Done.", "table: sandbox\n    measure: derived\n    reference: off\n    into: content\n    expect: {content: '{a}'}",
 			"a.yaml:15:5: milestones[1]: is empty, expected the name of an extractor or {cel: expression}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -223,18 +223,18 @@ func TestMessageErrors(t *testing.T) {
 
 func TestWorldErrors(t *testing.T) {
 	for _, c := range []struct{ name, old, replacement, want string }{
-		{"unknown table", "  CONTACT:", "  CONTACTS:",
-			`worlds/base.yaml:5:3: tables.CONTACTS: unknown table "CONTACTS"; did you mean "CONTACT"?`},
+		{"unknown table", "  contact:", "  contacts:",
+			`worlds/base.yaml:5:3: tables.contacts: unknown table "contacts"; did you mean "contact"?`},
 		{"bad column", "name: Ada", "nam: Ada",
-			`worlds/base.yaml:6:8: tables.CONTACT[0].nam: CONTACT has no column "nam"; did you mean "name"?`},
+			`worlds/base.yaml:6:8: tables.contact[0].nam: contact has no column "nam"; did you mean "name"?`},
 		{"number for a phone number", `"+493023125000"`, "+493023125000",
-			"worlds/base.yaml:6:33: tables.CONTACT[0].phone_number: is a number, expected a text (quote it)"},
+			"worlds/base.yaml:6:33: tables.contact[0].phone_number: is a number, expected a text (quote it)"},
 		{"bad value type", "wifi: true", "wifi: 1",
-			"worlds/base.yaml:4:30: tables.SETTING[0].wifi: is a number, expected a boolean"},
-		{"bad time", "now: 2025-01-02T03:04:05", "now: 2025-01-02",
-			`worlds/base.yaml:1:14: clock.now: is "2025-01-02", expected a number or a local time like 2024-05-22T10:30:00`},
-		{"messages as rows", "  CONTACT:", "  SANDBOX: []\n  CONTACT:",
-			"worlds/base.yaml:5:3: tables.SANDBOX: SANDBOX holds the messages, which are not given as rows"},
+			"worlds/base.yaml:4:30: tables.setting[0].wifi: is a number, expected a boolean"},
+		{"bad time", "now: 2025-01-02T03:04:05", "now: 2025-1-2",
+			`worlds/base.yaml:1:14: clock.now: is "2025-1-2", expected a number or a local time like 2024-05-22T10:30`},
+		{"messages as rows", "  contact:", "  sandbox: []\n  contact:",
+			"worlds/base.yaml:5:3: tables.sandbox: sandbox holds the messages, which are not given as rows"},
 		{"unknown base", "clock:", "extends: bas\nclock:",
 			`worlds/base.yaml:1:10: extends: there is no worlds/bas.yaml; did you mean "base"?`},
 		{"itself", "clock:", "extends: base\nclock:",
@@ -250,22 +250,22 @@ func TestWorldErrors(t *testing.T) {
 
 // TestAllErrors expects every mistake of every file at once.
 func TestAllErrors(t *testing.T) {
-	second := edit(t, edit(t, testScenario, "table: SETTING", "table: SETING"), "[SINGLE_TOOL_CALL]", "[NONSENSE]")
+	second := edit(t, edit(t, testScenario, "table: setting", "table: seting"), "[SINGLE_TOOL_CALL]", "[NONSENSE]")
 	checkErrors(t, fstest.MapFS{
 		"a.yaml":           {Data: []byte(testScenario + "---\n" + second)},
 		"b.yaml":           {Data: []byte(testScenario)},
 		"c.yaml":           {Data: []byte("- name: list\n")},
 		"d.yaml":           {Data: []byte("\xff")},
 		"worlds/base.yaml": {Data: []byte(testWorld)},
-		"worlds/more.yaml": {Data: []byte("extends: base\ntables:\n  CONTACT: {remove: [{name: Bob}], change: [{where: {name: Ada}}]}\n")},
+		"worlds/more.yaml": {Data: []byte("extends: base\ntables:\n  contact: {remove: [{name: Bob}], change: [{where: {name: Ada}}]}\n")},
 	}, []string{
 		`a.yaml:18:1: name: another scenario is called "one" too, at a.yaml:1:1; names must be unique`,
 		`a.yaml:20:14: categories[0]: unknown category "NONSENSE"`,
-		`a.yaml:30:12: milestones[0].table: unknown table "SETING"; did you mean "SETTING"?`,
+		`a.yaml:30:12: milestones[0].table: unknown table "seting"; did you mean "setting"?`,
 		`b.yaml:1:1: name: another scenario is called "one" too, at a.yaml:18:1; names must be unique`,
 		`c.yaml:1:1: document: is a list, expected a mapping`,
 		`d.yaml:1:1: document: the file is not UTF-8 text`,
-		`worlds/more.yaml:3:22: tables.CONTACT.remove[0]: no row of CONTACT is like this`,
-		`worlds/more.yaml:3:45: tables.CONTACT.change[0]: has no "set", which is required`,
+		`worlds/more.yaml:3:22: tables.contact.remove[0]: no row of contact is like this`,
+		`worlds/more.yaml:3:45: tables.contact.change[0]: has no "set", which is required`,
 	})
 }

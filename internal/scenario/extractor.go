@@ -55,7 +55,7 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 			}
 		}
 		if !filled {
-			c.fail(fmt.Sprintf("%s.target[%d]", path, i), "has no %s, which fill_to says is to be filled", fill)
+			c.fail(fmt.Sprintf("%s.target[%d]", path, i), "has no %s, which into says is to be filled", fill)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -10,8 +12,11 @@ import (
 // form describes a mapping of the format: what the reader accepts and what Schema tells editors.
 type form struct {
 	fields []formField
-	// one says that exactly one of the fields is given.
-	one bool
+	// one says that exactly one of the fields is given, beside those that beside names.
+	one    bool
+	beside []string
+	// former holds what fields were called before, with their names now.
+	former map[string]string
 }
 
 // formField is one field of a mapping.
@@ -24,10 +29,20 @@ type formField struct {
 	required bool
 }
 
-// has says whether a field is part of the form.
-func (f form) has(name string) bool {
-	return slices.ContainsFunc(f.fields, func(field formField) bool { return field.name == name })
+// field returns the field of a name; the zero field if there is none.
+func (f form) field(name string) formField {
+	at := slices.IndexFunc(f.fields, func(field formField) bool { return field.name == name })
+	if at < 0 {
+		return formField{}
+	}
+	return f.fields[at]
 }
+
+// has says whether a field is part of the form.
+func (f form) has(name string) bool { return f.field(name).name != "" }
+
+// now returns what a field of the mapping is called now.
+func (f form) now(name string) string { return cmp.Or(f.former[name], name) }
 
 // names returns the fields' names, in the order in which authors write them.
 func (f form) names() []string {
@@ -38,18 +53,23 @@ func (f form) names() []string {
 	return names
 }
 
+// choices returns the names of the fields of which a mapping has exactly one.
+func (f form) choices() []string {
+	return slices.DeleteFunc(f.names(), func(name string) bool { return slices.Contains(f.beside, name) })
+}
+
 // forms returns every form by its name.
 func forms() map[string]form {
 	all := map[string]form{
 		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
-		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "call": callForm(),
+		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
 		"override": overrideForm(), "tables": tablesForm(), "pack": packForm(), "toolText": toolTextForm(),
 		"expression": expressionForm(),
 	}
 	for _, schema := range world.Schemas() {
-		name := world.TableText(schema.Name)
+		name := tableText(schema.Name)
 		all[rowPrefix+name] = rowForm(schema)
 		if !isSandbox(schema) {
 			all[editPrefix+name] = editForm(name)
@@ -64,12 +84,12 @@ var scenarioForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "name", "Unique name of the scenario; also the name of its result folder.", true},
 		{"notes", "text", "For other authors; no role ever sees it.", false},
-		{"floor", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
+		{"max_idle_score", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
 		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
 		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
 		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
-		{"categories", "[category]", "What the task is about; those of variants are added by themselves.", true},
+		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
 		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
 		{"tools", "[text]", "Real names of the tools that the agent gets; none listed means all.", false},
 		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},
@@ -77,13 +97,13 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"system", "text", "What the agent is told first, instead of the default.", false},
 		{"user", "user", "What the simulated user wants, knows and says.", false},
 		{"messages", "[message]", "The starting messages, instead of system, user.goal and user.says.", false},
-		{"oracle", "[turn]", "A solution, turn by turn; it should score 1.", false},
+		{"oracle", "[oracleTurn]", "A solution, turn by turn; it should score 1.", false},
 		{"orders", "[order]", "Other orders of the oracle's turns that solve the task as well, as their numbers from 1.", false},
 		{"recordings", "[anyRecording]", "Answers of external services.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
-		{"milestones", "[milestone]", "What must happen.", false},
+		{"milestones", "[anyMilestone]", "What must happen, beside the milestones of the oracle's turns.", false},
 		{"minefields", "[minefield]", "What must not happen.", false},
-	}}
+	}, former: map[string]string{"floor": "max_idle_score"}}
 })
 
 // worldForm is the document of a world file.
@@ -98,7 +118,7 @@ var worldForm = sync.OnceValue(func() form {
 
 var clockForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{"now", "time", "Local time like 2025-03-14T09:15:00, or POSIX seconds.", false},
+		{"now", "time", "Local time like 2025-03-14T09:15, or POSIX seconds.", false},
 		{"time_zone", "text", "IANA name, e.g. America/Los_Angeles.", false},
 		{"step", "amount", "Seconds by which each message advances the clock.", false},
 	}}
@@ -108,6 +128,7 @@ var userForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"goal", "text", "What the simulated user wants.", false},
 		{"knowledge", "[text]", "What the user may tell when asked.", false},
+		{"unknown", "[text]", "What the user does not know: her last name, where you are.", false},
 		{"demonstrations", "[demonstration]", "An example conversation that only a simulated user sees.", false},
 		{"tools", "[text]", "Real names of tools that the user has of its own, on the same world; end_conversation comes by itself.", false},
 		{"says", "text", "The first message.", false},
@@ -151,6 +172,12 @@ var turnForm = sync.OnceValue(func() form {
 	}}
 })
 
+// oracleTurnForm is a turn of the solution.
+var oracleTurnForm = sync.OnceValue(func() form {
+	milestone := formField{"milestone", "text", "Name of the milestone that this text, or this one call, is by itself.", false}
+	return form{one: true, beside: []string{milestone.name}, fields: append(slices.Clone(turnForm().fields), milestone)}
+})
+
 var callForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
@@ -187,12 +214,15 @@ var nodeForm = sync.OnceValue(func() form {
 		{"after", "[text]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
-	}, constraintForm().fields...)}
+	}, constraintForm().fields...), former: constraintForm().former}
 })
 
 var minefieldForm = sync.OnceValue(func() form {
-	return form{fields: append(slices.Clone(nodeForm().fields),
-		formField{"trip", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false})}
+	f := form{fields: append(slices.Clone(nodeForm().fields),
+		formField{"triggered_by", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false},
+	), former: maps.Clone(nodeForm().former)}
+	f.former["trip"] = "triggered_by"
+	return f
 })
 
 var constraintForm = sync.OnceValue(func() form {
@@ -204,9 +234,9 @@ var constraintForm = sync.OnceValue(func() form {
 		{"reference", "text", "Name of one that comes before, or start.", false},
 		{"expect", "row|[row]", "The wanted row or rows; columns left out do not matter.", false},
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
-		{"fill_to", "fillTo", "For tool_trace_dependant: the column that extracted values fill.", false},
-		{"extractor", "text|expression", "For tool_trace_dependant: the name of the extractor, or one in CEL.", false},
-	}}
+		{"into", "into", "For derived: the column that extracted values fill.", false},
+		{"extractor", "text|expression", "For derived: the name of the extractor, or one in CEL.", false},
+	}, former: map[string]string{"fill_to": "into"}}
 })
 
 // expressionForm stands for what an expression gives.
@@ -241,9 +271,9 @@ func isSandbox(schema world.Schema) bool { return schema.Name == world.Sandbox()
 
 // tablesForm holds rows, or changes to rows, by table.
 var tablesForm = sync.OnceValue(func() form {
-	var f form
+	f := form{former: formerValues("table")}
 	for _, schema := range world.Schemas() {
-		if name := world.TableText(schema.Name); !isSandbox(schema) {
+		if name := tableText(schema.Name); !isSandbox(schema) {
 			f.fields = append(f.fields, formField{
 				name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
 			})

@@ -182,8 +182,8 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 		c.Target = g.target(v.get("expect"), c.GetTable(), path)
 	}
 	c.Overrides = append(c.Overrides, g.overrides(v.get("overrides"), path)...)
-	c.FillTo = g.text(v.get("fill_to"))
-	g.mark(path+".fill_to", v.get("fill_to"))
+	c.FillTo = g.text(v.get("into"))
+	g.mark(path+".fill_to", v.get("into"))
 	g.extractor(v.get("extractor"), path, c)
 	return c
 }
@@ -252,7 +252,7 @@ func (g *graphBuilder) exclusive(v, call, says *value) {
 	}
 	for _, key := range []string{"table", "expect"} {
 		if other := v.get(key); other != nil {
-			g.fail(other, "cannot stand beside call or says, which stand for a row of SANDBOX")
+			g.fail(other, "cannot stand beside call or says, which stand for a row of sandbox")
 		}
 	}
 }
@@ -385,10 +385,15 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 
 // measure looks a measure up by its lower-case name.
 func (g *graphBuilder) measure(v *value, prefix string, numbers map[string]int32) int32 {
-	number := numbers[prefix+strings.ToUpper(v.text)]
-	if number == 0 || v.text != strings.ToLower(v.text) {
-		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
-		return 0
+	for name, number := range numbers {
+		if number != 0 && measureName(prefix, name) == v.text {
+			return number
+		}
 	}
-	return number
+	if now, renamed := formerValues("measure")[v.text]; renamed {
+		g.renamed(v, v.text, now)
+	} else {
+		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
+	}
+	return 0
 }

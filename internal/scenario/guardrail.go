@@ -110,7 +110,7 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 func Unguard(tables []worldv1.TableName) string {
 	var names []string
 	for _, table := range tables {
-		names = append(names, world.TableText(table))
+		names = append(names, tableText(table))
 	}
 	return "to have it stepped on all the same, write guardrails: {except: [" + strings.Join(names, ", ") + "]}"
 }

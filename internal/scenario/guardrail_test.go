@@ -8,23 +8,23 @@ import (
 
 // TestSwitchedOff expects the guardrails to be named that make a minefield of no use, and how to leave them out.
 func TestSwitchedOff(t *testing.T) {
-	const update = "table: CONTACT, measure: update, reference: start, expect: {name: Ada}"
+	const update = "table: contact, measure: update, reference: start, expect: {name: Ada}"
 	for _, c := range []struct {
 		name, minefield string
 		want            []string
 	}{
 		{"the oracle changes another table", "{" + update + "}", []string{
 			"the oracle changes SETTING, which an automatic guardrail forbids since the start: nothing steps on it after that",
-			"to have it stepped on all the same, write guardrails: {except: [SETTING]}",
+			"to have it stepped on all the same, write guardrails: {except: [setting]}",
 		}},
 		{"its own call changes a table", "{constraints: [{" + update + "}, {call: {tool: set_wifi_status, arguments: {}}}]}", []string{
 			"the call that it wants changes SETTING, which an automatic guardrail forbids since the start: it counts only where the call changes nothing",
-			"to have it stepped on all the same, write guardrails: {except: [SETTING]}",
+			"to have it stepped on all the same, write guardrails: {except: [setting]}",
 		}},
-		{"the table is left out", "{guardrails: {except: [SETTING]}, " + update + "}", nil},
+		{"the table is left out", "{guardrails: {except: [setting]}, " + update + "}", nil},
 		{"nothing is guarded", "{guardrails: {only: []}, " + update + "}", nil},
-		{"no reference", "{table: CONTACT, expect: {name: Bob}}", nil},
-		{"the table that changes", "{table: SETTING, measure: update, reference: start, expect: {cellular: false}}", nil},
+		{"no reference", "{table: contact, expect: {name: Bob}}", nil},
+		{"the table that changes", "{table: setting, measure: update, reference: start, expect: {cellular: false}}", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := loadOne(t, testScenario+"minefields:\n  - "+c.minefield+"\n")

@@ -55,7 +55,7 @@ func TestUserTools(t *testing.T) {
 		for _, c := range node.GetConstraints() {
 			if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL && c.GetReference() == startNode &&
 				c.GetTable() == worldv1.TableName_TABLE_NAME_SETTING {
-				t.Errorf("node %q: got a guardrail of SETTING since the start, want none", node.GetName())
+				t.Errorf("node %q: got a guardrail of setting since the start, want none", node.GetName())
 			}
 		}
 	}

@@ -13,7 +13,7 @@ type limits struct {
 	scenarios int
 	// rows is the most rows in the starting tables of all scenarios and worlds.
 	rows int
-	// steps is the most rows that changes and removals of rows look at.
+	// steps is the most rows that changes and removals of rows, and names of rows, look at.
 	looks int
 	// mistakes is how many mistakes are reported.
 	mistakes int
@@ -74,7 +74,7 @@ func (u *usage) checkRows(r *reader, at *value) {
 // look adds rows that are looked at, and returns false if they are too many.
 func (u *usage) look(r *reader, at *value, rows int) bool {
 	if u.usedLooks += rows; u.usedLooks > u.looks {
-		u.exceed(r, at, "with this one, changes and removals look at more than %d rows", u.looks)
+		u.exceed(r, at, "with this one, changes, removals and names look at more than %d rows", u.looks)
 	}
 	return !u.stopped
 }

@@ -58,8 +58,8 @@ func TestLimits(t *testing.T) {
 		{"rows of scenarios", fstest.MapFS{"a.yaml": named("a"), "b.yaml": named("b"), "worlds/base.yaml": {Data: []byte(rows(2))}},
 			"b.yaml:1:1: document: with this one, the worlds and scenarios of the pack start with more than 9 rows; nothing after it is read"},
 		{"looks", fstest.MapFS{"worlds/a.yaml": {Data: []byte(rows(5))}, "worlds/b.yaml": {Data: []byte(
-			"extends: a\ntables: {CONTACT: {change: [" + strings.Repeat("{where: {name: Bob}, set: {name: Bob}},\n", 5) + "]}}")}},
-			"worlds/b.yaml:6:9: tables.CONTACT.change[4].where: with this one, changes and removals look at more than 20 rows; nothing after it is read"},
+			"extends: a\ntables: {contact: {change: [" + strings.Repeat("{where: {name: Bob}, set: {name: Bob}},\n", 5) + "]}}")}},
+			"worlds/b.yaml:6:9: tables.contact.change[4].where: with this one, changes, removals and names look at more than 20 rows; nothing after it is read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := loadPack(c.fsys, testOptions(), smallLimits())
@@ -91,7 +91,7 @@ func TestMistakesAtMost(t *testing.T) {
 func TestMarks(t *testing.T) {
 	const reason = ":1:1: document: the file has more than 250000 brackets, braces, commas, colons and dashes; no more are read"
 	for _, text := range []string{
-		strings.Repeat("[", MaxFile), "tables: {CONTACT: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", MaxFile/2), strings.Repeat("a: ", 300_000),
+		strings.Repeat("[", MaxFile), "tables: {contact: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", MaxFile/2), strings.Repeat("a: ", 300_000),
 	} {
 		_, err := LoadPack(fstest.MapFS{"a.yaml": {Data: []byte(text)}, "worlds/a.yaml": {Data: []byte(text)}}, testOptions())
 		if got, want := errorText(err), "a.yaml"+reason+"\nworlds/a.yaml"+reason; got != want {

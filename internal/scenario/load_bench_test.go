@@ -34,8 +34,8 @@ func largeWorld(count int) fstest.MapFS {
 	return fstest.MapFS{
 		"a.yaml":            {Data: []byte(strings.Replace(templateText, "NAME", "one", 1))},
 		"worlds/crowd.yaml": {Data: []byte(templateWorldText + rows.String())},
-		"worlds/plain.yaml": {Data: []byte("extends: moved\ntables:\n  CONTACT:\n    remove:\n" + removed.String())},
-		"worlds/moved.yaml": {Data: []byte("extends: crowd\ntables:\n  CONTACT:\n    change:\n" + changes.String())},
+		"worlds/plain.yaml": {Data: []byte("extends: moved\ntables:\n  contact:\n    remove:\n" + removed.String())},
+		"worlds/moved.yaml": {Data: []byte("extends: crowd\ntables:\n  contact:\n    change:\n" + changes.String())},
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 // proof reads what the author claims beyond the oracle's solution. Turns are written from 1 and kept from 0.
 func (b *builder) proof(v *value) *scenariov1.Proof {
 	proof := &scenariov1.Proof{Floor: DefaultFloor}
-	if floor := v.get("floor"); b.want(floor, shapeNumber) {
+	if floor := v.get("max_idle_score"); b.want(floor, shapeNumber) {
 		proof.Floor = floor.number
 	}
 	for _, item := range b.items(v.get("orders")) {
@@ -37,13 +37,13 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 		return proof // evaluation has recorded what is wrong
 	}
 	for i, item := range minefields.list {
-		if item.shape != shapeMapping || item.get("trip") == nil {
+		if item.shape != shapeMapping || item.get("triggered_by") == nil {
 			continue
 		}
 		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"
-		b.mark(at, item.get("trip"))
+		b.mark(at, item.get("triggered_by"))
 		proof.Trips = append(proof.Trips, &scenariov1.Trip{
-			Minefield: int32(i), Turns: b.script(item.get("trip"), at+".turns"),
+			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), turnForm(), at+".turns"),
 		})
 	}
 	return proof

@@ -13,7 +13,7 @@ import (
 )
 
 func TestProof(t *testing.T) {
-	text := testScenario + "floor: 0.25\norders: [[2, 1]]\nminefields:\n  - says: No.\n  - says: Never.\n    trip: [{say: Never.}]\n"
+	text := testScenario + "max_idle_score: 0.25\norders: [[2, 1]]\nminefields:\n  - says: No.\n  - says: Never.\n    triggered_by: [{say: Never.}]\n"
 	loaded, err := Load(files(text, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -30,28 +30,28 @@ func TestProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := loaded[0].Scenario.GetProof().GetFloor(); got != DefaultFloor {
-		t.Errorf("floor: got %v, want %v", got, DefaultFloor)
+		t.Errorf("max_idle_score: got %v, want %v", got, DefaultFloor)
 	}
 }
 
 func TestProofErrors(t *testing.T) {
-	minefield := "minefields:\n  - says: No.\n    trip: "
+	minefield := "minefields:\n  - says: No.\n    triggered_by: "
 	for _, c := range []struct{ name, added, want string }{
-		{"floor too high", "floor: 1.5", "a.yaml:17:8: floor: is 1.5, expected a similarity from 0 to 1"},
-		{"floor no number", "floor: low", "a.yaml:17:8: floor: is a text, expected a number"},
+		{"floor too high", "max_idle_score: 1.5", "a.yaml:17:17: max_idle_score: is 1.5, expected a similarity from 0 to 1"},
+		{"floor no number", "max_idle_score: low", "a.yaml:17:17: max_idle_score: is a text, expected a number"},
 		{"missing turn", "orders: [[2]]", "a.yaml:17:10: orders[0]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
 		{"turn twice", "orders: [[2, 1], [2, 2]]", "a.yaml:17:18: orders[1]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
 		{"from zero", "orders: [[1, 0]]", "a.yaml:17:14: orders[0][1]: is 0, expected a whole number from 1 to 10000"},
 		{"written order", "orders: [[1, 2]]", "a.yaml:17:10: orders[0]: is the order in which the oracle is written; leave it out"},
 		{"order twice", "orders: [[2, 1], [2, 1]]", "a.yaml:17:18: orders[1]: is the same order as number 1"},
-		{"trip of a milestone", "  - says: No.\n    trip: [{say: No.}]", "a.yaml:18:5: milestones[2].trip: unknown field"},
-		{"empty trip", minefield + "[]", "a.yaml:19:11: minefields[0].trip: is empty, expected the turns that step on the minefield"},
-		{"empty turn", minefield + "[{say: ''}]", "a.yaml:19:12: minefields[0].trip[0]: neither says nor calls anything"},
+		{"trip of a milestone", "  - says: No.\n    triggered_by: [{say: No.}]", "a.yaml:18:5: milestones[2].triggered_by: unknown field"},
+		{"empty trip", minefield + "[]", "a.yaml:19:19: minefields[0].triggered_by: is empty, expected the turns that step on the minefield"},
+		{"empty turn", minefield + "[{say: ''}]", "a.yaml:19:20: minefields[0].triggered_by[0]: neither says nor calls anything"},
 		{"unknown tool", minefield + "[{calls: [{tool: add_contactt}]}]",
-			`a.yaml:19:28: minefields[0].trip[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
+			`a.yaml:19:36: minefields[0].triggered_by[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
 		{"tool of a variant", minefield + "[{calls: [{tool: add_contact}]}]", ""},
 		{"tool taken away", "without_tools: [add_contact]\n" + minefield + "[{calls: [{tool: add_contact}]}]",
-			`a.yaml:20:28: minefields[0].trip[0].calls[0].tool: the agent may not call "add_contact": it is taken away`},
+			`a.yaml:20:36: minefields[0].triggered_by[0].calls[0].tool: the agent may not call "add_contact": it is taken away`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var want []string

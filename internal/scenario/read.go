@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -48,7 +49,9 @@ func (r *reader) object(v *value, f form) *value {
 		return nil
 	}
 	for i := range v.fields {
-		if !r.full() && !f.has(v.fields[i].key) {
+		if now, renamed := f.former[v.fields[i].key]; renamed {
+			r.renamed(v.fields[i].place, v.fields[i].key, now)
+		} else if !r.full() && !f.has(v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
 		}
 	}
@@ -57,10 +60,26 @@ func (r *reader) object(v *value, f form) *value {
 			r.require(v, f.fields[i].name)
 		}
 	}
-	if f.one && len(v.fields) != 1 {
-		r.fail(v, "has %d fields, expected one of %s", len(v.fields), strings.Join(f.names(), ", "))
-	}
+	r.one(v, f)
 	return v
+}
+
+// one checks that a mapping has one field of those of which it must have exactly one.
+func (r *reader) one(v *value, f form) {
+	count := len(v.fields)
+	for _, name := range f.beside {
+		if v.get(name) != nil {
+			count--
+		}
+	}
+	if f.one && count != 1 {
+		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
+	}
+}
+
+// renamed records a name that something had in an earlier version of the format.
+func (r *reader) renamed(at *value, before, now string) {
+	r.fail(at, "%s is now called %s; toolsandbox scenario fmt --upgrade renames it", before, now)
 }
 
 // require records a missing field.
@@ -125,11 +144,17 @@ func (r *reader) table(v *value) worldv1.TableName {
 
 // tableName looks a table up and records an unknown one at a place.
 func (r *reader) tableName(at *value, text string) worldv1.TableName {
-	name, ok := world.TableByText(text)
-	if !ok {
+	for _, schema := range schemas() {
+		if tableText(schema.Name) == text {
+			return schema.Name
+		}
+	}
+	if now, renamed := formerValues("table")[text]; renamed {
+		r.renamed(at, text, now)
+	} else {
 		r.fail(at, "unknown table %q%s", text, hint(text, tableNames()))
 	}
-	return name
+	return 0
 }
 
 // role reads the name of a role.
@@ -159,7 +184,7 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 		if seconds, ok := localTime(v.text, zone); ok {
 			return world.Number(seconds)
 		}
-		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30:00", v.text)
+		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30", v.text)
 		return world.Null()
 	}
 	hint := ""
@@ -170,12 +195,12 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 	return world.Null()
 }
 
-// localTime reads a local date and time as POSIX seconds.
+// localTime reads a local date, with or without a time of day, as POSIX seconds.
 func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	at, err := time.ParseInLocation("2006-01-02T15:04:05", text, zone)
+	at, err := expression.Local(text, zone)
 	if err != nil {
 		return 0, false
 	}
@@ -184,11 +209,14 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 
 func tableNames() []string {
 	var names []string
-	for _, schema := range world.Schemas() {
-		names = append(names, world.TableText(schema.Name))
+	for _, schema := range schemas() {
+		names = append(names, tableText(schema.Name))
 	}
 	return names
 }
+
+// tableText returns how authors write the name of a table.
+func tableText(name worldv1.TableName) string { return strings.ToLower(world.TableText(name)) }
 
 func roleNames() []string {
 	return []string{

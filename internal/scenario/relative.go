@@ -21,6 +21,9 @@ import (
 // expressionKey is the only field of a mapping that stands for the value of an expression.
 const expressionKey = "cel"
 
+// nowText stands for a scenario's now where a timestamp is expected.
+const nowText = "now"
+
 // inside is where the first character of a text stands in its file; no line means that it cannot be told.
 type inside struct {
 	line, column int
@@ -75,34 +78,84 @@ func (v *value) what() string {
 	return v.shape.String()
 }
 
-// resolve turns the expressions in a value, {cel: …}, into the times that they give. Extractors are expressions of another
-// kind and left alone.
+// resolve turns the expressions in a value, {cel: …}, into the times that they give, and in fields
+// of timestamps also now and local times. Extractors are expressions of another kind and left
+// alone.
 func (r *reader) resolve(v *value, clock *setupv1.Clock) {
-	if v == nil {
-		return
-	}
-	if source := v.expression(); source != nil {
-		r.resolveTime(v, source, clock)
+	if v == nil || r.resolveExpression(v, clock) {
 		return
 	}
 	for _, item := range v.list {
 		r.resolve(item, clock)
 	}
 	for i := range v.fields {
-		if v.fields[i].key != "extractor" {
-			r.resolve(v.fields[i].value, clock)
+		switch held := v.fields[i].value; {
+		case v.fields[i].key == "extractor":
+		case held.shape == shapeText && isTimestamp(v.fields[i].key):
+			r.resolvePlain(held, clock)
+		default:
+			r.resolve(held, clock)
 		}
+	}
+}
+
+// resolveRecorded is resolve for what a service has answered, whose texts stay as they are.
+func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
+	if v == nil || r.resolveExpression(v, clock) {
+		return
+	}
+	for _, item := range v.list {
+		r.resolveRecorded(item, clock)
+	}
+	for i := range v.fields {
+		r.resolveRecorded(v.fields[i].value, clock)
 	}
 }
 
 // resolveTimes turns the expressions in a scenario, outside its tables, into times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
-	for _, key := range []string{"oracle", "recordings", "milestones", "minefields"} {
+	for _, key := range []string{"oracle", "milestones", "minefields"} {
 		r.resolve(v.get(key), clock)
 	}
+	r.resolveRecorded(v.get("recordings"), clock)
 	if user := v.get("user"); user != nil {
 		r.resolve(user.get("demonstrations"), clock)
 		r.resolve(user.get("script"), clock)
+	}
+}
+
+// isTimestamp says whether a column or an argument of a name holds a timestamp, e.g.
+// reminder_timestamp or timestamp_0.
+func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_timestamp_") }
+
+// resolvePlain turns now or a local time into the time that it means. Any other text is left to
+// those who read it.
+func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
+	if v.text == nowText {
+		r.resolveTime(v, &value{shape: shapeText, path: v.path, line: v.line, column: v.column, text: nowText}, clock)
+		return
+	}
+	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
+		v.become(seconds)
+	}
+}
+
+// resolveExpression turns a mapping that stands for an expression into a time. It returns false for
+// anything else.
+func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
+	source := v.expression()
+	if source != nil {
+		r.resolveTime(v, source, clock)
+	}
+	return source != nil
+}
+
+// become turns a value into a time in POSIX seconds.
+func (v *value) become(seconds float64) {
+	v.shape, v.fields, v.number = shapeNumber, nil, seconds
+	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
+	if seconds == math.Trunc(seconds) {
+		v.text += ".0"
 	}
 }
 
@@ -125,11 +178,8 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 		v.shape = shapeBroken
 		return
 	}
-	v.shape, v.fields, v.time, v.number = shapeNumber, nil, compiled, seconds
-	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
-	if seconds == math.Trunc(seconds) {
-		v.text += ".0"
-	}
+	v.time = compiled
+	v.become(seconds)
 }
 
 // secondsAt returns the time that an expression gives by a clock, 0 if the clock has none.
@@ -194,7 +244,7 @@ func (r *reader) moveRow(w *startWorld, schema world.Schema, row *worldv1.Row, a
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
 			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
-				world.TableText(schema.Name), schema.Columns[column].Name, err)
+				tableText(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)
 	}

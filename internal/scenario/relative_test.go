@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -29,16 +31,16 @@ milestones:
   - name: called
     call:
       - {tool: add_reminder, arguments: {reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}
-  - table: REMINDER
+  - table: reminder
     measure: addition
     reference: start
     expect: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}
-  - table: SANDBOX
+  - table: sandbox
     expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: {cel: 'local("2025-01-03T09:00")'}}}}
-  - table: SANDBOX
-    measure: tool_trace_dependant
+  - table: sandbox
+    measure: derived
     reference: called
-    fill_to: content
+    into: content
     extractor:
       cel: >-
         [{"id": string(trace.result)}]
@@ -48,9 +50,9 @@ milestones:
 // earlyWorld has rows that move with the clock.
 const earlyWorld = `clock: {now: 2024-06-01T12:00:00, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}
-  REMINDER:
+  reminder:
     - {content: moves, reminder_timestamp: {cel: 'shift(now, {"hours": -1})'}}
     - {content: stays, reminder_timestamp: 2024-06-01T11:00:00}
     - {content: fixed later, reminder_timestamp: {cel: now}}
@@ -60,7 +62,7 @@ tables:
 const laterWorld = `extends: early
 clock: {now: 2025-01-02T12:00:00}
 tables:
-  REMINDER:
+  reminder:
     change:
       - {where: {content: fixed later}, set: {reminder_timestamp: 5}}
 `
@@ -124,9 +126,9 @@ func decimal(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) + ".
 
 func TestExpressionErrors(t *testing.T) {
 	extracting := func(extractor, rest string) string {
-		return "table: SANDBOX\n    measure: tool_trace_dependant\n    reference: off\n    extractor: " + extractor + "\n    " + rest
+		return "table: sandbox\n    measure: derived\n    reference: off\n    extractor: " + extractor + "\n    " + rest
 	}
-	const text = "fill_to: content\n    expect: {content: 'It is {a}'}"
+	const text = "into: content\n    expect: {content: 'It is {a}'}"
 	for _, c := range []struct{ name, old, replacement, want string }{
 		{"syntax", "expect: {wifi: false}", "expect: {latitude: {cel: 'now +'}}",
 			"a.yaml:14:36: milestones[0].expect.latitude.cel: column 6 of the expression: Syntax error: it ends too early"},
@@ -150,12 +152,12 @@ func TestExpressionErrors(t *testing.T) {
 			`a.yaml:19:16: milestones[1].extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
 		{"unknown place", "says: Done.", extracting("days_extractor", text),
 			"a.yaml:21:23: milestones[1].expect.content: has a place for a, but the extractor gives days"},
-		{"no place", "says: Done.", extracting("days_extractor", "fill_to: content\n    expect: {content: It is late}"),
+		{"no place", "says: Done.", extracting("days_extractor", "into: content\n    expect: {content: It is late}"),
 			"a.yaml:21:23: milestones[1].expect.content: has no place for what the extractor gives, which is days; write {days}"},
-		{"unpaired brace", "says: Done.", extracting("days_extractor", "fill_to: content\n    expect: {content: 'It is {days'}"),
+		{"unpaired brace", "says: Done.", extracting("days_extractor", "into: content\n    expect: {content: 'It is {days'}"),
 			"a.yaml:21:23: milestones[1].expect.content: has an unpaired brace; write {{ or }} for a brace itself"},
-		{"nothing to fill", "says: Done.", extracting("days_extractor", "fill_to: tool_trace\n    expect: {content: It is late}"),
-			"a.yaml:21:13: milestones[1].expect: has no tool_trace, which fill_to says is to be filled"},
+		{"nothing to fill", "says: Done.", extracting("days_extractor", "into: tool_trace\n    expect: {content: It is late}"),
+			"a.yaml:21:13: milestones[1].expect: has no tool_trace, which into says is to be filled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old
@@ -165,5 +167,50 @@ func TestExpressionErrors(t *testing.T) {
 			}
 			checkErrors(t, files(edit(t, testScenario, old, c.replacement), testWorld), strings.Split(c.want, "\n"))
 		})
+	}
+}
+
+// TestPlainTimes checks that times without an expression mean what one means, wherever a timestamp
+// stands.
+func TestPlainTimes(t *testing.T) {
+	t.Parallel()
+	written := `name: one
+world: base
+categories: [SINGLE_TOOL_CALL]
+user:
+  goal: Be reminded.
+  tools: [timestamp_diff]
+  says: Remind me.
+  script:
+    - calls: [{tool: timestamp_diff, arguments: {timestamp_0: NOW, timestamp_1: DAY}}]
+oracle:
+  - calls: [{tool: add_reminder, arguments: {content: now, reminder_timestamp: NINE}}]
+milestones:
+  - call: [{tool: search_reminder, arguments: {reminder_timestamp_lowerbound: NOW, in: {timestamp: NINE}}}]
+  - table: reminder
+    expect: {content: Tea, reminder_timestamp: NINE, creation_timestamp: NOW}
+  - table: sandbox
+    expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: NINE}}}
+`
+	world := `clock: {now: 2025-01-02T12:00:00, time_zone: Europe/Berlin}
+tables:
+  setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}]
+  reminder: [{content: Tea, creation_timestamp: NOW, reminder_timestamp: NINE}]
+`
+	load := func(words ...string) *scenariov1.Scenario {
+		replace := strings.NewReplacer(words...)
+		loaded, err := Load(files(replace.Replace(written), replace.Replace(world)), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded[0].Scenario
+	}
+	got := load("NOW", "now", "NINE", "2025-01-03T09:00", "DAY", "2025-01-03")
+	want := load("NOW", "{cel: now}", "NINE", `{cel: 'local("2025-01-03T09:00")'}`, "DAY", `{cel: 'local("2025-01-03")'}`)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("plain times (-expressions +plain):\n%s", diff)
+	}
+	if text := got.GetSetup().GetOracleScript()[0].GetCalls()[0].GetArgumentsJson(); text != `{"content": "now", "reminder_timestamp": 1735891200.0}` {
+		t.Errorf("arguments of the oracle: %s", text)
 	}
 }

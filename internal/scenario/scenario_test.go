@@ -228,13 +228,13 @@ func TestValidateCanonical(t *testing.T) {
 		}, Problem{"setup.messages[2]", "has index 3, expected 2"}},
 		{"no version", func(s *scenariov1.Scenario) {
 			s.Setup.Tables = s.Setup.Tables[:3]
-		}, Problem{"setup.tables", "REMINDER has no version"}},
+		}, Problem{"setup.tables", "reminder has no version"}},
 		{"short row", func(s *scenariov1.Scenario) {
 			s.Setup.Tables[1].Rows[0].Cells = s.Setup.Tables[1].Rows[0].Cells[1:]
-		}, Problem{"setup.tables[1].rows[0]", "a row of CONTACT has 4 cells, expected 5"}},
+		}, Problem{"setup.tables[1].rows[0]", "a row of contact has 4 cells, expected 5"}},
 		{"wrong cell", func(s *scenariov1.Scenario) {
 			s.Setup.Tables[1].Rows[0].Cells[4] = world.Text("yes")
-		}, Problem{"setup.tables[1].rows[0].cells[4]", "CONTACT.is_self must be a boolean"}},
+		}, Problem{"setup.tables[1].rows[0].cells[4]", "contact.is_self must be a boolean"}},
 		{"no measure", func(s *scenariov1.Scenario) {
 			s.Evaluation.Minefields.Nodes[0].Constraints[0].Measure = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED
 		}, Problem{"evaluation.minefields.nodes[0].constraints[0].measure", "is missing"}},
@@ -266,6 +266,9 @@ func TestValidateEmpty(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(testScenario, testWorld)
 	f.Add(strings.Replace(relativeScenario, "world: later", "world: base", 1), earlyWorld)
+	f.Add(nameScenario, namedWorld)
+	f.Add(todaysScenario, testWorld)
+	f.Add(strings.Replace(turnScenario, "ORACLE", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [told]\n", 1), testWorld)
 	for _, seed := range []string{"a: [", "- - - -", "? {a: b}\n: c", "name: &a [*a]", "a: |\n  b\n---\n...", "<<: {a: b}", "\t", "x: !!map"} {
 		f.Add(seed, seed)
 	}

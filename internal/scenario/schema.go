@@ -2,12 +2,14 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -22,8 +24,10 @@ func Schema() ([]byte, error) {
 	for name, f := range forms() {
 		definitions[name] = f.schema()
 	}
-	definitions["row"] = anyOf(rowNames())
-	definitions["anyRecording"] = anyOf([]string{"recording", "sharedRecording"})
+	definitions["row"] = anyOf(rowFormNames())
+	for name, members := range unions() {
+		definitions[name] = anyOf(members)
+	}
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
 	definitions["recordings"] = holding("[recording]")
 	var out bytes.Buffer
@@ -39,6 +43,11 @@ func Schema() ([]byte, error) {
 		return nil, fmt.Errorf("write schema: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// unions are names for items of a list that have several forms.
+func unions() map[string][]string {
+	return map[string][]string{"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"}}
 }
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
@@ -77,13 +86,20 @@ func (f form) schema() object {
 	if len(required) > 0 {
 		out["required"] = required
 	}
-	if f.one {
+	switch {
+	case f.one && len(f.beside) > 0:
+		var choices []object
+		for _, name := range f.choices() {
+			choices = append(choices, object{"required": []string{name}})
+		}
+		out["oneOf"] = choices
+	case f.one:
 		out["minProperties"], out["maxProperties"] = 1, 1
 	}
 	return out
 }
 
-func rowNames() []string {
+func rowFormNames() []string {
 	var names []string
 	for _, name := range tableNames() {
 		names = append(names, rowPrefix+name)
@@ -93,7 +109,7 @@ func rowNames() []string {
 
 // primitives returns the definitions that are no mappings with named fields.
 func primitives() map[string]object {
-	const localTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$`
+	const localTime = `^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$`
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
@@ -103,7 +119,7 @@ func primitives() map[string]object {
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},
 		"time":  {"anyOf": time}, "yes": {"const": true}, "object": {"type": "object"}, "anything": {},
 		"textCell": {"type": []string{"string", "null"}}, "booleanCell": {"type": []string{"boolean", "null"}},
-		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, reference("expression"))},
+		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": nowText}, reference("expression"))},
 		"tolerances": {"type": "object", "additionalProperties": amount},
 		"texts":      {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":  {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
@@ -111,7 +127,7 @@ func primitives() map[string]object {
 		"role": {"enum": roleNames()}, "table": {"enum": tableNames()},
 		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
 		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
-		"fillTo":        {"enum": []string{"content", "tool_trace"}},
+		"into":          {"enum": []string{"content", "tool_trace"}},
 	}
 }
 
@@ -120,8 +136,31 @@ func measureNames(prefix string, numbers map[string]int32) []string {
 	var names []string
 	for name, number := range numbers {
 		if number != 0 {
-			names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
+			names = append(names, measureName(prefix, name))
 		}
 	}
 	return sorted(names)
+}
+
+// measureName returns how authors write a measure, from its name in an enumeration.
+func measureName(prefix, name string) string {
+	text := strings.ToLower(strings.TrimPrefix(name, prefix))
+	return cmp.Or(formerValues("measure")[text], text)
+}
+
+// formerValues returns what the values of a primitive of the schema were called before, with their
+// names now.
+func formerValues(primitive string) map[string]string {
+	switch primitive {
+	case "measure":
+		return map[string]string{"tool_trace_dependant": "derived"}
+	case "table":
+		former := make(map[string]string)
+		for _, schema := range schemas() {
+			former[world.TableText(schema.Name)] = tableText(schema.Name)
+		}
+		return former
+	default:
+		return nil
+	}
 }

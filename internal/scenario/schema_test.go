@@ -115,16 +115,17 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, c := range []struct{ name, old, replacement string }{
 		{"nothing", "name: one", "name: one"},
 		{"unknown field", "world: base", "wrld: base"},
-		{"missing field", "categories: [SINGLE_TOOL_CALL]\n", ""},
+		{"missing field", "name: one\n", ""},
 		{"wrong type", "[SINGLE_TOOL_CALL]", "SINGLE_TOOL_CALL"},
 		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE]"},
 		{"two in a turn", "- say: Done.\nmilestones", "- {say: Done., end: true}\nmilestones"},
+		{"a milestone alone", "- say: Done.\nmilestones", "- milestone: told\nmilestones"},
 		{"unknown column", "expect: {wifi: false}", "expect: {wify: false}"},
-		{"floor", "name: one", "name: one\nfloor: 2"},
+		{"floor", "name: one", "name: one\nmax_idle_score: 2"},
 		{"a call shown without an answer", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status}]}]\n  says: Wifi off!"},
 		{"a call shown that did not fail", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status, answer: None, failed: false}]}]\n  says: Wifi off!"},
 		{"calls beside a text", "  says: Wifi off!", "  demonstrations: [{user: Hi, calls: [{tool: set_wifi_status, answer: None}]}]\n  says: Wifi off!"},
-		{"trip of a milestone", "- name: told", "- name: told\n    trip: []"},
+		{"trip of a milestone", "- name: told", "- name: told\n    triggered_by: []"},
 	} {
 		doc := documentsOf(t, c.name, []byte(edit(t, testScenario, c.old, c.replacement)))[0]
 		if err := schema.Validate(doc); (err == nil) != (c.name == "nothing") {

@@ -54,7 +54,7 @@ func TestReferences(t *testing.T) {
 	} {
 		text := edit(t, testScenario, "  - name: told\n    says: Done.\n", `  - {name: on, says: On.}
   - {name: aside, after: [off], says: Aside.}
-  - {name: told, after: [on], table: CONTACT, measure: addition, reference: `+c.written+`, expect: {name: Ada}}
+  - {name: told, after: [on], table: contact, measure: addition, reference: `+c.written+`, expect: {name: Ada}}
   - {name: later, says: Later.}
 `)
 		checkErrors(t, files(text, testWorld), []string{"a.yaml:17:" + c.column + ": milestones[3].reference: " + c.want})
@@ -63,12 +63,12 @@ func TestReferences(t *testing.T) {
 
 func TestPhoneNumbers(t *testing.T) {
 	for _, c := range []struct{ name, column, written, want string }{
-		{"text", "CONTACT: [{name: A, phone_number", `"555"`, `tables.CONTACT[0].phone_number: is "555"`},
-		{"empty", "CONTACT: [{name: A, phone_number", `""`, `tables.CONTACT[0].phone_number: is ""`},
-		{"sender", "MESSAGING: [{content: A, sender_phone_number", "x", `tables.MESSAGING[0].sender_phone_number: is "x"`},
-		{"recipient", "MESSAGING: [{content: A, recipient_phone_number", "x", `tables.MESSAGING[0].recipient_phone_number: is "x"`},
-		{"good", "CONTACT: [{name: A, phone_number", `"+11233344455"`, ""},
-		{"none", "CONTACT: [{name: A, phone_number", "null", ""},
+		{"text", "contact: [{name: A, phone_number", `"555"`, `tables.contact[0].phone_number: is "555"`},
+		{"empty", "contact: [{name: A, phone_number", `""`, `tables.contact[0].phone_number: is ""`},
+		{"sender", "messaging: [{content: A, sender_phone_number", "x", `tables.messaging[0].sender_phone_number: is "x"`},
+		{"recipient", "messaging: [{content: A, recipient_phone_number", "x", `tables.messaging[0].recipient_phone_number: is "x"`},
+		{"good", "contact: [{name: A, phone_number", `"+11233344455"`, ""},
+		{"none", "contact: [{name: A, phone_number", "null", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const reason = ", expected a phone number in international form like +493023125040"
@@ -83,7 +83,7 @@ func TestPhoneNumbers(t *testing.T) {
 			if got := errorText(err); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-			checkErrors(t, files(testScenario, world), []string{`worlds/base.yaml:6:33: tables.CONTACT[0].phone_number: is "+49"` + reason})
+			checkErrors(t, files(testScenario, world), []string{`worlds/base.yaml:6:33: tables.contact[0].phone_number: is "+49"` + reason})
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestCanonicalPhoneNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = LoadPack(fstest.MapFS{"catalogue.binpb": {Data: wire}}, testOptions())
-	const want = `catalogue.binpb:1:1: scenarios[0].setup.tables[1].rows[0].cells[2]: one: CONTACT.phone_number is "555", ` +
+	const want = `catalogue.binpb:1:1: scenarios[0].setup.tables[1].rows[0].cells[2]: one: contact.phone_number is "555", ` +
 		"expected a phone number in international form like +493023125040"
 	if errorText(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)

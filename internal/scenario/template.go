@@ -16,9 +16,8 @@ name: NAME
 notes: The number is in the address book under the person's job.
 # A file in worlds/. Change its tables for this scenario alone with tables.
 world: plain
-# STATE_DEPENDENCY, CANONICALIZATION, SINGLE_TOOL_CALL or MULTIPLE_TOOL_CALL, SINGLE_USER_TURN or MULTIPLE_USER_TURN,
-# INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION.
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
+# Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
+# count calls and turns of the user follow from the solution.
 # The tools that the task needs; distraction tools are added in the variants.
 tools: [search_contacts]
 user:
@@ -28,24 +27,21 @@ user:
     - The pipe below the kitchen sink leaks.
   # The first message.
   says: What's my plumber's number?
-# A solution, turn by turn. It scores 1.
+# A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone; others, like changes of the
+# world, stand in a list called milestones.
 oracle:
   - calls: [{tool: search_contacts, arguments: {relationship: plumber}}]
+    milestone: searched
   - say: Your plumber Ada Quist has the number +493023125099.
-# What must happen, in this order unless after says otherwise.
-milestones:
-  - name: searched
-    call: {tool: search_contacts, arguments: {relationship: plumber}}
-  - name: told
-    says: Your plumber Ada Quist has the number +493023125099.
+    milestone: told
 `
 
 const templateWorldText = `# yaml-language-server: $schema=../schema.json
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
-  SETTING:
+  setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
-  CONTACT:
+  contact:
     - {name: Juno Falk, phone_number: "+493023125040", relationship: self, is_self: true}
     - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}
 `

@@ -58,7 +58,7 @@ func TestToolErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			text := testScenario
 			if c.name == "nothing changes" {
-				text = edit(t, text, "    table: SETTING", "    table: SETTING\n    measure: update\n    reference: start")
+				text = edit(t, text, "    table: setting", "    table: setting\n    measure: update\n    reference: start")
 			}
 			_, err := Load(files(edit(t, text, c.old, c.replacement), testWorld), opts)
 			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -257,6 +258,10 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 		v.shape, v.boolean = shapeBool, n.Value
 	case *ast.StringNode:
 		v.shape, v.text, v.inside = shapeText, n.Value, insideScalar(n.GetToken())
+		if n.Token.Type == token.StringType && isJSONNumber(n.Value) { // one beyond 64 bits
+			v.shape = shapeNumber
+			r.finite(v)
+		}
 	case *ast.LiteralNode:
 		v.shape, v.text, v.inside = shapeText, n.Value.Value, insideBlock(n)
 	case *ast.IntegerNode, *ast.FloatNode:
@@ -280,6 +285,14 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 		r.breaks(v, "%s is not read here", strings.ToLower(node.Type().String()))
 	}
 	return v
+}
+
+// finite works out a number from its spelling.
+func (r *reader) finite(v *value) {
+	var err error
+	if v.number, err = strconv.ParseFloat(v.text, 64); err != nil {
+		r.breaks(v, "%s is not a number that can be kept", v.text)
+	}
 }
 
 // convertNumber keeps the spelling where JSON has the same.
@@ -350,10 +363,5 @@ func joinPath(path, key string) string {
 
 // isJSONNumber says whether a spelling is a number in JSON too.
 func isJSONNumber(text string) bool {
-	rest := strings.TrimPrefix(text, "-")
-	whole, fraction, hasFraction := strings.Cut(rest, ".")
-	if whole == "" || len(whole) > 1 && whole[0] == '0' || hasFraction && fraction == "" {
-		return false
-	}
-	return strings.Trim(whole+fraction, "0123456789") == ""
+	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }

@@ -153,25 +153,25 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		path := fmt.Sprintf("setup.tables[%d]", i)
 		schema, ok := world.SchemaOf(table.GetName())
 		if !ok || table.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
-			c.fail(path, "is a version of %s, expected one of the other tables", world.TableText(table.GetName()))
+			c.fail(path, "is a version of %s, expected one of the other tables", tableText(table.GetName()))
 			continue
 		}
 		last, again := seen[table.GetName()]
 		if again && table.GetIndex() <= last {
-			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.TableText(table.GetName()), last)
+			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), tableText(table.GetName()), last)
 		}
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
 	for _, schema := range schemas() {
 		if _, ok := seen[schema.Name]; !ok && schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
-			c.fail("setup.tables", "%s has no version", world.TableText(schema.Name))
+			c.fail("setup.tables", "%s has no version", tableText(schema.Name))
 		}
 	}
 }
 
 func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
-	name := world.TableText(schema.Name)
+	name := tableText(schema.Name)
 	if schema.Name == worldv1.TableName_TABLE_NAME_SETTING && len(rows) != 1 {
 		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
 	}

@@ -275,11 +275,11 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if constraint.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX {
-			c.fail(path+".measure", "is %s, which compares stored tables; messages are in SANDBOX", measureText(constraint.GetMeasure()))
+			c.fail(path+".measure", "is %s, which compares stored tables; messages are in sandbox", measureText(constraint.GetMeasure()))
 		}
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
 		if constraint.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX {
-			c.fail(path+".table", "is %s, but tool_trace_dependant compares messages, which are in SANDBOX", world.TableText(constraint.GetTable()))
+			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", tableText(constraint.GetTable()))
 		}
 		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
 			c.fail(path+".fill_to", "is %q, expected tool_trace or content", fill)
@@ -309,7 +309,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 }
 
 func measureText(m evaluationv1.SnapshotMeasure) string {
-	return strings.ToLower(strings.TrimPrefix(m.String(), snapshotPrefix))
+	return measureName(snapshotPrefix, m.String())
 }
 
 // targetRow checks the cells of a wanted row.
@@ -345,7 +345,7 @@ func (c *checker) column(path string, schema world.Schema, name string) int {
 		for i := range names {
 			names[i] = schema.Columns[i].Name
 		}
-		c.fail(path, "%s has no column %q%s", world.TableText(schema.Name), name, hint(name, names))
+		c.fail(path, "%s has no column %q%s", tableText(schema.Name), name, hint(name, names))
 	}
 	return at
 }

@@ -45,15 +45,15 @@ func TestVariants(t *testing.T) {
 		}
 	}
 	want := []shown{
-		{"one", "SINGLE_TOOL_CALL NO_DISTRACTION_TOOLS", ""},
-		{"one_3_distraction_tools", "SINGLE_TOOL_CALL THREE_DISTRACTION_TOOLS", "THREE_DISTRACTION_TOOLS"},
-		{"one_10_distraction_tools", "SINGLE_TOOL_CALL TEN_DISTRACTION_TOOLS", "TEN_DISTRACTION_TOOLS"},
-		{"one_all_tools", "SINGLE_TOOL_CALL ALL_TOOLS_AVAILABLE", "ALL_TOOLS"},
+		{"one", "SINGLE_TOOL_CALL SINGLE_USER_TURN NO_DISTRACTION_TOOLS", ""},
+		{"one_3_distraction_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN THREE_DISTRACTION_TOOLS", "THREE_DISTRACTION_TOOLS"},
+		{"one_10_distraction_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN TEN_DISTRACTION_TOOLS", "TEN_DISTRACTION_TOOLS"},
+		{"one_all_tools", "SINGLE_TOOL_CALL SINGLE_USER_TURN ALL_TOOLS_AVAILABLE", "ALL_TOOLS"},
 	}
 	for _, part := range []string{"TOOL_DESCRIPTION", "ARG_TYPE", "ARG_DESCRIPTION", "TOOL_NAME"} {
 		want = append(want, shown{
 			"one_3_distraction_tools_" + strings.ToLower(part) + "_scrambled",
-			"SINGLE_TOOL_CALL THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED", "THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED",
+			"SINGLE_TOOL_CALL SINGLE_USER_TURN THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED", "THREE_DISTRACTION_TOOLS " + part + "_SCRAMBLED",
 		})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -174,6 +174,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 		return
 	}
 	r.resolve(v, into.clock)
+	r.names(u, into, v).resolve(v)
 	for i := range v.fields {
 		name := r.tableName(v.fields[i].place, v.fields[i].key)
 		schema, ok := world.SchemaOf(name)
@@ -181,7 +182,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 			continue
 		}
 		if name == worldv1.TableName_TABLE_NAME_SANDBOX {
-			r.fail(v.fields[i].place, "SANDBOX holds the messages, which are not given as rows")
+			r.fail(v.fields[i].place, "sandbox holds the messages, which are not given as rows")
 			continue
 		}
 		edit := &tableEdit{

@@ -68,7 +68,7 @@ func TestParseErrors(t *testing.T) {
 		{agent, "grpcs://a:https", `player "grpcs://a:https": address "a:https": port "https": expected 1 to 65535`},
 		{agent, "grpc://a/b:7500", `player "grpc://a/b:7500": address "a/b:7500": expected host:port, e.g. localhost:7500`},
 		{agent, "grpc://me@a:7500", `player "grpc://me@a:7500": address "me@a:7500": expected host:port, e.g. localhost:7500`},
-		{user, "scripted:none.yaml", `player "scripted:none.yaml": read script: stat none.yaml: no such file or directory`},
+		{user, "scripted:none.yaml", `player "scripted:none.yaml": none.yaml: cannot be read: no such file or directory`},
 	}
 	lists := strings.NewReplacer("AGENTS", strings.Join(names(agent), ", "), "USERS", strings.Join(names(user), ", "))
 	for _, test := range tests {
@@ -97,92 +97,4 @@ func TestParseFile(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
 	}
-}
-
-func TestTurns(t *testing.T) {
-	call := func(id, tool, arguments string) *worldv1.ToolCall {
-		made := &worldv1.ToolCall{Tool: tool, ArgumentsJson: arguments}
-		if id != "" {
-			made.Id = &id
-		}
-		return made
-	}
-	turns := func(list ...*worldv1.Turn) []*worldv1.Turn { return list }
-	calls := func(list ...*worldv1.ToolCall) *worldv1.Turn { return &worldv1.Turn{Calls: list} }
-	tests := map[string]struct {
-		text string
-		want []*worldv1.Turn
-	}{
-		"texts": {"- say: ok\n- say: ''\n- say: |\n    two\n    lines\n", turns(&worldv1.Turn{Say: "ok"}, &worldv1.Turn{}, &worldv1.Turn{Say: "two\nlines\n"})},
-		"calls": {
-			"- calls:\n  - id: c1\n    tool: a\n    arguments: {z: 1.50, a: [true, null, x], 'b c': {d: -1e400}}\n  - tool: b\n",
-			turns(calls(call("c1", "a", `{"z": 1.50, "a": [true, null, "x"], "b c": {"d": -1e400}}`), call("", "b", "{}"))),
-		},
-		"block arguments": {
-			"- calls:\n  - tool: a\n    arguments:\n      one: \"<&>\\n\"\n",
-			turns(calls(call("", "a", `{"one": "<&>\n"}`))),
-		},
-		"numbers that JSON writes otherwise": {
-			"- calls: [{tool: a, arguments: {x: 0x1F, y: 1_000, z: 123456789012345678901234567890}}]",
-			turns(calls(call("", "a", `{"x": 31, "y": 1000, "z": 123456789012345678901234567890}`))),
-		},
-		"JSON": {
-			"[\n  {\"say\": \"a\\u00e9 \\ud83d\\ude00\"},\n  {\"calls\": [{\"id\": \"c\", \"tool\": \"t\", \"arguments\": {\"on\": false, \"n\": null}}]}\n]\n",
-			turns(&worldv1.Turn{Say: "aé 😀"}, calls(call("c", "t", `{"on": false, "n": null}`))),
-		},
-		"no turn": {"[]", []*worldv1.Turn{}},
-	}
-	for name, test := range tests {
-		got, err := parseTurns("s.yaml", []byte(test.text))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func TestTurnErrors(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"", "s.yaml:1:1: document: expected one list of turns"},
-		{"say: x", "s.yaml:1:1: document: is a mapping, expected a list"},
-		{"- hello", "s.yaml:1:3: [0]: is text, expected a mapping with say, calls"},
-		{"- say: x\n- sya: y", `s.yaml:2:3: [1].sya: unknown field, expected one of say, calls; did you mean "say"?`},
-		{"- say: x\n  calls: []", "s.yaml:1:3: [0]: expected either say or calls"},
-		{"- {}", "s.yaml:1:3: [0]: expected either say or calls"},
-		{"- say: 5", "s.yaml:1:8: [0].say: is a number, expected text (quote it)"},
-		{"- say: [x]", "s.yaml:1:8: [0].say: is a list, expected text"},
-		{"- calls: []", "s.yaml:1:10: [0].calls: is empty, expected at least one call"},
-		{"- calls: x", "s.yaml:1:10: [0].calls: is text, expected a list"},
-		{"- calls:\n  - id: c", "s.yaml:2:5: [0].calls[0]: has no tool"},
-		{"- calls:\n  - tool: ''", "s.yaml:2:11: [0].calls[0].tool: is empty, expected a tool's name"},
-		{"- calls:\n  - tool: a\n    id: 7", "s.yaml:3:9: [0].calls[0].id: is a number, expected text (quote it)"},
-		{"- calls:\n  - tool: a\n    arguments: [1]", "s.yaml:3:16: [0].calls[0].arguments: is a list, expected a mapping"},
-		{"- calls:\n  - tool: a\n    arguments: {x: .nan}", "s.yaml:3:20: [0].calls[0].arguments.x: is a nan, which JSON does not have"},
-		{"- calls:\n  - tool: a\n    args: {}", `s.yaml:3:5: [0].calls[0].args: unknown field, expected one of id, tool, arguments`},
-		{"- say: x\n  say: y", "s.yaml:2:3: document: mapping key \"say\" already defined at [1:3]"},
-		{"- say: &a x\n- say: *a", "s.yaml:1:8: [0].say: is a anchor, expected text"},
-		{"- say: 'x", "s.yaml:1:8: document: could not find end character of single-quoted text"},
-	}
-	for _, test := range tests {
-		_, err := parseTurns("s.yaml", []byte(test.text))
-		if err == nil || err.Error() != test.want {
-			t.Errorf("%q:\n got %v\nwant %s", test.text, err, test.want)
-		}
-	}
-}
-
-// FuzzTurns looks for input that makes the reader panic or return neither turns nor an error with its place.
-func FuzzTurns(f *testing.F) {
-	f.Add("- say: ok\n- calls: [{id: c, tool: t, arguments: {a: [1, 2.5, null]}}]\n")
-	f.Add("[{\"say\": \"x\"}]")
-	f.Add("- say: &a [*a]")
-	f.Fuzz(func(t *testing.T, text string) {
-		turns, err := parseTurns("s.yaml", []byte(text))
-		if err != nil && (turns != nil || !strings.HasPrefix(err.Error(), "s.yaml:")) {
-			t.Errorf("%q: got %v, %v, want an error that starts with the place", text, turns, err)
-		}
-	})
 }

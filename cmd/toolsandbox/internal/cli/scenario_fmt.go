@@ -12,20 +12,21 @@ import (
 )
 
 func newScenarioFmt() *cobra.Command {
-	var check bool
+	var check, upgrade bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
 		Short: "Bring files of a pack into their canonical form",
 		Long: `fmt writes scenario, world and pack files with their fields in the usual order and two columns of indentation, and prints the
-names of those it changed. Comments stay, empty lines go; what a file says does not change.`,
-		Example: "  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
+names of those it changed. Comments stay, empty lines go; what a file says does not change. With --upgrade, files that are written
+in an earlier version of the format are brought into today's.`,
+		Example: "  toolsandbox scenario fmt --upgrade mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return launch.Usage("FILE: missing, expected files to format")
 			}
 			changed := 0
 			for _, name := range args {
-				different, err := format(name, !check)
+				different, err := format(name, upgrade, !check)
 				if err != nil {
 					return err
 				}
@@ -43,16 +44,21 @@ names of those it changed. Comments stay, empty lines go; what a file says does 
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if any file would change")
+	cmd.Flags().BoolVar(&upgrade, "upgrade", false, "bring files of an earlier version of the format into today's")
 	return cmd
 }
 
 // format says whether a file is not in its canonical form, and writes that if it is to.
-func format(name string, write bool) (different bool, err error) {
+func format(name string, upgrade, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {
 		return false, launch.Usage("FILE: %s: %w", name, err)
 	}
-	after, err := scenario.Format(name, before)
+	canonical := scenario.Format
+	if upgrade {
+		canonical = scenario.Upgrade
+	}
+	after, err := canonical(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}

@@ -269,7 +269,7 @@ func TestGuardedMinefield(t *testing.T) {
 		}}, off + `  its constraints hold at message 7
   but automatic guardrails switch it off there:
   0 SETTING guardrail since message 0 (the first of the user)
-  to have it stepped on all the same, write guardrails: {except: [SETTING]}
+  to have it stepped on all the same, write guardrails: {except: [setting]}
 `},
 		{"constraint that does not hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
 			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{broken},

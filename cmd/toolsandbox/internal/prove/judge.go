@@ -39,7 +39,7 @@ func (s *subject) checkStart(ctx context.Context, p *player) error {
 	}
 	floor := s.scenario.GetProof().GetFloor()
 	if floor >= whole {
-		s.fail(ruleFloor, "the floor is 1, so an agent that does nothing would pass: expected less")
+		s.fail(ruleFloor, "max_idle_score is 1, so an agent that does nothing would pass: expected less")
 	}
 	start, err := p.start(ctx, s.scenario)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *subject) judge(ctx context.Context, p *player) error {
 		switch e.kind {
 		case helpless:
 			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-whole) {
-				s.failBy(e, "an agent that does not help scores too much, raise the floor or word the milestones otherwise: %s", s.marks(e))
+				s.failBy(e, "an agent that does not help scores too much, raise max_idle_score or word the milestones otherwise: %s", s.marks(e))
 			}
 		case lower:
 			if err := s.judgeFault(ctx, p, e); err != nil {
@@ -165,9 +165,9 @@ func (s *subject) judgeTrips(ctx context.Context, p *player, tripped map[int]boo
 		case guarded != "":
 			s.failBy(s.experiments[at], "%s is switched off: %s", nodeText(node, i), guarded)
 		case s.trip(i) != nil:
-			s.failBy(s.experiments[at], "the trip does not step on %s", nodeText(node, i))
+			s.failBy(s.experiments[at], "triggered_by does not step on %s", nodeText(node, i))
 		default:
-			s.fail(ruleMinefield, "state a trip for %s: those that its constraints suggest do not step on it", nodeText(node, i))
+			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not step on it", nodeText(node, i))
 		}
 	}
 	return nil

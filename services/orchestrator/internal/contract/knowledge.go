@@ -42,7 +42,7 @@ func (k *knowledge) learn(text string) {
 		if k.words[plain] = true; plain != t.word {
 			k.words[transcribed(t.word)] = true
 		}
-		if month := slices.Index(months(), t.word); month >= 0 {
+		if month := slices.Index(months, t.word); month >= 0 {
 			k.values[strconv.Itoa(month+1)] = true
 		}
 	}
@@ -269,8 +269,8 @@ var (
 	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
 	// amountForm is a number as it is counted in, roughly what stands before one that is rounded.
 	amountForm = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
-	roughly    = regexp.MustCompile(`(?i)\b(about|around|roughly|approximately|nearly|almost|some|close to|over|under|(more|less) than)\s+[$€£¥]?\s*$`)
+	roughly    = phrase("roughly")
 	// money stands before an amount, measure after one.
 	money   = regexp.MustCompile(`[$€£¥]\s*$`)
-	measure = regexp.MustCompile(`(?i)^\s*(%|percent\b|lbs?\b|pounds?\b|kg\b|kilo|grams?\b|ounces?\b|dollars?\b|euros?\b|francs?\b|miles?\b|km\b|met(er|re)s?\b|degrees?\b)`)
+	measure = phrase("measure")
 )

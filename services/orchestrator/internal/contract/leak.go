@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -192,15 +191,11 @@ func (c *check) asked(unit int) bool {
 
 var (
 	// stage is what the one says who speaks of the play.
-	stage = regexp.MustCompile(`(?i)\b(my instructions? (say|tell|are)s?( me)?|(i was|i['’]ve been|as) instructed (to|not)|according to (my (instructions?|role|script|prompt)|the (scenario|script|prompt))|` +
-		`the instructions ((that )?i (was|were|am|have been) given|say|tell)|i(['’]m| am| was|['’]ve been| have been) (not supposed|told not|not told) to (offer|volunteer|reveal)\b|i(['’]m| am| was) (supposed|told|asked) to (pretend|play (a|the) (person|user|human|role))\b|` +
-		`(the|this) (scenario|script|prompt) (says|tells|states|wants)|(only (when|if)|until|before) i(['’]m| am) asked|what (you want|you know|i know):|my knowledge (does|says|includes?)|` +
-		`as the user\b|the user (has|wants|asks|needs|does|doesn['’]t)\b[^.!?\n]*|` +
-		`(i('m|’m| am) )?(simulating|role-?playing) (a|the|as)\b|simulated user|i('m|’m| am) (playing|acting as) (a|the) (user|person|human)|my (goal|role|task) (here )?is (to|that)\b|(my|the) system prompt)`)
+	stage = phrase("stage")
 	// everything is a question for all that there is.
-	everything = regexp.MustCompile(`(?i)\b(details|information|everything|what (else )?(do )?you know)\b`)
+	everything = phrase("everything")
 	// ignorance is what a unit of the instructions begins with that the user may tell at any time.
-	ignorance = regexp.MustCompile(`(?i)^\W*you (do not|don['’]t|cannot|can['’]t|know neither|forgot|have (forgotten|no)\b)`)
+	ignorance = phrase("ignorance")
 )
 
 // reader reads instructions.

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,10 +10,10 @@ import (
 
 // knowsName says whether a name is known, as it stands, shortened or with an ending.
 func (k *knowledge) knowsName(name string) bool {
-	if k.words[name] || slices.Contains(ordinary(), name) {
+	if k.words[name] || slices.Contains(ordinary, name) {
 		return true
 	}
-	if month := slices.Index(months(), name); month >= 0 && k.values[strconv.Itoa(month+1)] {
+	if month := slices.Index(months, name); month >= 0 && k.values[strconv.Itoa(month+1)] {
 		return true
 	}
 	const stem, ending = 4, 2
@@ -29,54 +28,23 @@ func (k *knowledge) knowsName(name string) bool {
 
 var (
 	// wantsName is a question for the name of a person, wantsPlace one for that of a place.
-	wantsName  = regexp.MustCompile(`(?i)\b(names?|who|whom|called|which (contact|person|friend|one))\b[^.!]*\?|\bplease (tell|give|provide)\b[^.!?]*\bname\b`)
-	wantsPlace = regexp.MustCompile(`(?i)\b(where (is|are|was|were|does|do|did|exactly)|(which|what) (\w+ )?(city|town|place|country|countries|province|state|region|village))\b[^.!]*\?`)
+	wantsName  = phrase("wants_name")
+	wantsPlace = phrase("wants_place")
 	// label stands before a name that is written after a colon.
-	label = regexp.MustCompile(`(?i)\b(name|contact|person|sender|recipient|place|street|city|address):\s*$`)
+	label = phrase("label")
 	// title stands before a name; its dot ends no sentence. hedge follows an answer.
-	title = regexp.MustCompile(`(?i)\b(mr|mrs|ms|mx|dr|prof|st|rev)\.\s*$`)
-	hedge = regexp.MustCompile(`(?i)^\s*(i (think|believe|guess|suppose)|if i (remember|recall)|maybe|perhaps|probably|or so)\b`)
+	title = phrase("title")
+	hedge = phrase("hedge")
+
+	months   = wordList("months")
+	weekdays = wordList("weekdays")
+	// ordinary are words that are written with a capital and name nobody.
+	ordinary = wordList("ordinary")
+	// openers are words with which an answer begins that is no name, places words for places that
+	// are none.
+	openers = wordList("openers")
+	places  = wordList("places")
 )
-
-func months() []string {
-	return []string{
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-	}
-}
-
-func weekdays() []string {
-	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-}
-
-// ordinary returns words that are written with a capital and name nobody.
-func ordinary() []string {
-	return []string{
-		"alexa", "assistant", "bluetooth", "celsius", "cheers", "dad", "fahrenheit", "god", "grandma", "grandpa", "hello", "hey", "hmm", "internet",
-		"mama", "miss", "mom", "mrs", "mum", "okay", "papa", "please", "prof", "siri", "sorry", "thank", "thanks", "wifi", "yeah", "yes", "you",
-	}
-}
-
-// openers returns words with which an answer begins that is no name.
-func openers() []string {
-	return []string{
-		"about", "abroad", "actually", "ah", "all", "and", "any", "anybody", "anyone", "anywhere", "ask", "beats", "both", "but", "can", "check", "clueless",
-		"could", "don't", "downtown", "dunno", "either", "everywhere", "exactly", "forget", "forgot", "forgotten", "from", "good", "great", "her", "here",
-		"his", "home", "how", "i'm", "in", "indoors", "inside", "isn't", "it's", "its", "just", "let", "look", "maybe", "mine", "near", "nearby", "neither",
-		"never", "nobody", "none", "nope", "not", "nothing", "nowhere", "on", "online", "only", "outdoors", "outside", "really", "same", "see", "she",
-		"she's", "he's", "some", "somebody", "someone", "somewhere", "sure", "that", "that's", "the", "their", "them", "then", "there", "they", "this",
-		"those", "true", "unknown", "upstairs", "wait", "well", "what", "whatever", "which", "whichever", "who", "whoever", "why", "with", "work", "wrong",
-		"yep",
-	}
-}
-
-// common returns words for places that are no names.
-func common() []string {
-	return []string{
-		"airport", "bakery", "beach", "cafe", "calendar", "church", "contacts", "email", "forest", "garage", "garden", "gym", "hospital", "hotel", "inbox",
-		"kitchen", "lake", "library", "mail", "market", "messages", "mountains", "notes", "office", "park", "pharmacy", "phone", "reminders", "restaurant",
-		"school", "settings", "shop", "station", "store", "street", "town", "texts", "woods",
-	}
-}
 
 // names returns the words that name somebody or something: those that are capital though no sentence begins with them, weekdays
 // and months, and a short answer to one who asked for a name.
@@ -86,9 +54,9 @@ func names(text string, asked bool) []span {
 		found := []rune(text[t.start:t.end])
 		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
 		begins := beginsSentence(text[:t.start])
-		day := slices.Contains(weekdays(), strings.TrimSuffix(t.word, "s"))
-		month := capital && slices.Contains(months(), t.word) && t.word != "may" && t.word != "march"
-		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers(), t.word) && !slices.Contains(common(), t.word)
+		day := slices.Contains(weekdays, strings.TrimSuffix(t.word, "s"))
+		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
+		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
 		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
 			list = append(list, span{t.start, t.start + len(bare(text[t.start:t.end]))})
 		}

@@ -201,79 +201,8 @@ func amount(list []token) (value, n int) {
 
 // numberWord returns what a word for a number means.
 func numberWord(word string) (value int, ok bool) {
-	if small, ok := smallWord(word); ok {
-		return small, true
-	}
-	switch word {
-	case "thirteen", "thirteenth":
-		return 13, true
-	case "fourteen", "fourteenth":
-		return 14, true
-	case "fifteen", "fifteenth":
-		return 15, true
-	case "sixteen", "sixteenth":
-		return 16, true
-	case "seventeen", "seventeenth":
-		return 17, true
-	case "eighteen", "eighteenth":
-		return 18, true
-	case "nineteen", "nineteenth":
-		return 19, true
-	case "twenty", "twentieth":
-		return 20, true
-	case "thirty", "thirtieth":
-		return 30, true
-	case "forty":
-		return 40, true
-	case "fifty":
-		return 50, true
-	case "sixty":
-		return 60, true
-	case "seventy":
-		return 70, true
-	case "eighty":
-		return 80, true
-	case "ninety":
-		return 90, true
-	case "hundred":
-		return 100, true
-	case "thousand":
-		return 1000, true
-	}
-	return 0, false
-}
-
-// smallWord is numberWord for what people say without meaning a fact.
-func smallWord(word string) (value int, ok bool) {
-	switch word {
-	case "zero", "zeroth":
-		return 0, true
-	case "one", "first":
-		return 1, true
-	case "two", "second":
-		return 2, true
-	case "three", "third":
-		return 3, true
-	case "four", "fourth":
-		return 4, true
-	case "five", "fifth":
-		return 5, true
-	case "six", "sixth":
-		return 6, true
-	case "seven", "seventh":
-		return 7, true
-	case "eight", "eighth":
-		return 8, true
-	case "nine", "ninth":
-		return 9, true
-	case "ten", "tenth":
-		return 10, true
-	case "eleven", "eleventh":
-		return 11, true
-	case "twelve", "twelfth":
-		return 12, true
-	}
-	return 0, false
+	value, ok = numbers[word]
+	return value, ok
 }
 
 // lengths returns what spans of time in a text are in other numbers, as half an hour is 30 minutes.
@@ -296,14 +225,14 @@ func lengths(text string) []string {
 }
 
 var (
-	halfHour     = regexp.MustCompile(`(?i)\bhalf an hour\b`)
-	quarterHour  = regexp.MustCompile(`(?i)\bquarter of an hour\b`)
-	quarterHours = regexp.MustCompile(`(?i)\bthree[ -]quarters of an hour\b`)
-	hourAndHalf  = regexp.MustCompile(`(?i)\b(hour and a half|one and a half hours|1\.5 hours)\b`)
-	oneHour      = regexp.MustCompile(`(?i)\b(an|one) hour\b`)
-	oneDay       = regexp.MustCompile(`(?i)\b(a|one) day\b`)
-	twoWeeks     = regexp.MustCompile(`(?i)\b(two weeks|fortnight)\b`)
-	twelve       = regexp.MustCompile(`(?i)\bdozen\b`)
+	halfHour     = phrase("half_hour")
+	quarterHour  = phrase("quarter_hour")
+	quarterHours = phrase("quarter_hours")
+	hourAndHalf  = phrase("hour_and_half")
+	oneHour      = phrase("one_hour")
+	oneDay       = phrase("one_day")
+	twoWeeks     = phrase("two_weeks")
+	twelve       = phrase("twelve")
 )
 
 var (
@@ -316,12 +245,12 @@ var (
 	// decimal is a number with decimals, those at the end that say nothing left out.
 	decimal = regexp.MustCompile(`^(\d+)[.,](\d*?)0*$`)
 	// ofDay is what follows the hour of a time.
-	ofDay = regexp.MustCompile(`(?i)^\s*([ap]\.?m\b|o['’]clock|uhr\b|h\b)`)
+	ofDay = phrase("of_day")
 	// clockTime is a time of day with minutes, and with seconds if they are there.
 	clockTime = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2})|:(\d{2}):(\d{2}))$`)
 	// atHour and afterHour stand around an hour that nothing else follows.
 	atHour    = regexp.MustCompile(`(?i)\bat\s+$`)
-	afterHour = regexp.MustCompile(`(?i)^\s*([.,;!?)]|$|(tomorrow|today|tonight|sharp|please|then|instead)\b|(on|in the)\s)`)
+	afterHour = phrase("after_hour")
 )
 
 // clock reads a time of day as minutes of the half day, and its seconds if it tells any; rest follows what is written.

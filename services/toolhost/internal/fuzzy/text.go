@@ -4,18 +4,7 @@
 // Scores run from 0 to 100. All functions are pure; a Text may be used concurrently.
 package fuzzy
 
-import (
-	"slices"
-	"unicode/utf8"
-)
-
-//go:generate go run gen.go -source $TOOLSANDBOX_VECTORS/tools/default_process.jsonl
-
-// toSpace marks the code points that become a space.
-const toSpace rune = utf8.MaxRune + 1
-
-// change says what default processing does with a run of code points.
-type change struct{ first, last, offset rune }
+import "slices"
 
 // Text is a text prepared for scoring. Its memory is about eight times that of the text.
 type Text struct {
@@ -73,33 +62,6 @@ func (t *Text) fill(text string, process bool) {
 	}
 	slices.SortFunc(t.words, slices.Compare[[]rune])
 	t.sorted = join(t.sorted, t.words)
-}
-
-func processRune(r rune) rune {
-	switch {
-	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-		return r
-	case r >= 'A' && r <= 'Z':
-		return r + 'a' - 'A'
-	case r < utf8.RuneSelf:
-		return ' '
-	}
-	low, high := 0, len(processed)
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		if processed[middle].last < r {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	if low == len(processed) || r < processed[low].first {
-		return r
-	}
-	if processed[low].offset == toSpace {
-		return ' '
-	}
-	return r + processed[low].offset
 }
 
 // isSpace says whether words end at r.

@@ -114,10 +114,7 @@ func (c container) String() string {
 
 // magnitude returns the text of abs(n): an int's digits, six digits of a float.
 func (n number) magnitude() string {
-	switch {
-	case n.opaque:
-		return "nan"
-	case n.whole != nil:
+	if n.whole != nil {
 		return strings.TrimPrefix(n.whole.String(), "-")
 	}
 	text := strconv.FormatFloat(n.real, 'g', 6, 64)

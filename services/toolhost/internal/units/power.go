@@ -16,9 +16,6 @@ const (
 
 // power returns a ** b.
 func power(a, b number) (number, error) {
-	if a.opaque || b.opaque {
-		return number{opaque: true, complex: a.complex || b.complex}, nil
-	}
 	if a.whole != nil && b.whole != nil && b.whole.Sign() >= 0 {
 		return powerOfInts(a.whole, b.whole), nil
 	}
@@ -40,7 +37,7 @@ func power(a, b number) (number, error) {
 	case x == 0:
 		return float(math.Pow(x, y)), nil
 	case x < 0 && y != math.Trunc(y):
-		return number{opaque: true, complex: true}, nil
+		return notANumber(), nil
 	}
 	result := powerOfFloats(x, y)
 	if math.IsInf(result, 0) {
@@ -57,8 +54,8 @@ func powerOfInts(a, b *big.Int) number {
 		}
 		return number{whole: a}
 	}
-	if !b.IsInt64() || b.Int64() > maxPowerBits || b.Int64()*int64(a.BitLen()) > maxPowerBits {
-		return number{opaque: true}
+	if !b.IsInt64() || b.Int64() > maxBits || b.Int64()*int64(a.BitLen()) > maxBits {
+		return notANumber()
 	}
 	return number{whole: new(big.Int).Exp(a, b, nil)}
 }

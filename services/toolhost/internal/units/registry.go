@@ -1,58 +1,20 @@
 package units
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 const undefinedUnitError = "pint.errors.UndefinedUnitError"
 
-// unitKind says how a unit is converted into its reference.
-type unitKind uint8
-
-const (
-	scaled      unitKind = iota // by a factor
-	base                        // not at all: its reference is a dimension
-	offset                      // by a factor and an offset
-	logarithmic                 // by a factor and a power
-)
-
-// prefix is a prefix by one of its names. Numbers in tables are texts that parseNumber reads.
-type prefix struct {
-	text, name, scale string
-}
-
-// term is a unit or dimension with its power in a definition.
-type term struct {
-	name, power string
-}
-
-// definition is a unit: as its reference times a scale, with more for units that are not multiplicative.
-type definition struct {
-	name      string
-	kind      unitKind
-	offset    string
-	logBase   string
-	logFactor string
-	scale     string
-	reference []term
-}
-
-// alias is another name or symbol of a unit.
-type alias struct {
-	text, name string
-}
-
-// multiplicative says whether 0 of the unit is 0 of its reference.
-func (d *definition) multiplicative() bool { return d.kind == scaled || d.kind == base }
-
 // registry is the default registry as one call sees it: with the prefixed units that the call has used, which thereby have
 // become names that take further prefixes.
 type registry struct {
+	*table
 	prefixed map[string]*definition
 }
 
@@ -61,19 +23,12 @@ func (r *registry) lookup(text string) *definition {
 	if d, ok := r.prefixed[text]; ok {
 		return d
 	}
-	if i, ok := slices.BinarySearchFunc(aliases[:], text, func(a alias, text string) int { return cmp.Compare(a.text, text) }); ok {
-		text = aliases[i].name
-	}
-	i, ok := slices.BinarySearchFunc(definitions[:], text, func(d definition, text string) int { return cmp.Compare(d.name, text) })
-	if !ok {
-		return nil
-	}
-	return &definitions[i]
+	return r.units[text]
 }
 
 // candidate is one reading of a text as a prefix and a unit.
 type candidate struct {
-	prefix *prefix
+	prefix prefix
 	unit   string
 }
 
@@ -85,22 +40,22 @@ func (r *registry) candidates(text string) []candidate {
 		if !strings.HasSuffix(text, suffix) {
 			continue
 		}
-		for i := range prefixes {
-			name, ok := strings.CutPrefix(text, prefixes[i].text)
+		for _, p := range r.prefixes {
+			name, ok := strings.CutPrefix(text, p.text)
 			if !ok {
 				continue
 			}
 			name = strings.TrimSuffix(name, suffix)
-			if suffix != "" && len([]rune(name)) == 1 {
+			if suffix != "" && utf8.RuneCountInString(name) == 1 {
 				continue
 			}
 			unit := r.lookup(name)
 			if unit == nil || slices.ContainsFunc(found, func(c candidate) bool {
-				return c.prefix.name == prefixes[i].name && c.unit == unit.name
+				return c.prefix.name == p.name && c.unit == unit.name
 			}) {
 				continue
 			}
-			found = append(found, candidate{&prefixes[i], unit.name})
+			found = append(found, candidate{p, unit.name})
 		}
 	}
 	return slices.DeleteFunc(found, func(c candidate) bool {
@@ -131,7 +86,7 @@ func (r *registry) canonical(text string) (string, error) {
 	if r.prefixed == nil {
 		r.prefixed = make(map[string]*definition)
 	}
-	r.prefixed[name] = &definition{name: name, scale: first.prefix.scale, reference: []term{{first.unit, "1"}}}
+	r.prefixed[name] = &definition{name: name, scale: first.prefix.scale, reference: container{{first.unit, integer(1)}}}
 	return name, nil
 }
 
@@ -155,8 +110,7 @@ func (r *registry) definition(text string) (*definition, error) {
 // parse reads an expression of units. Units that are not multiplicative become differences where they stand in a product or
 // a power.
 func (r *registry) parse(text string) (container, error) {
-	text = strings.TrimFunc(strings.ReplaceAll(text, "%", " percent "), isSpace)
-	parsed, err := parseProduct(text)
+	parsed, err := parseProduct(strings.ReplaceAll(text, "%", " percent "))
 	if err != nil {
 		return nil, err
 	}
@@ -215,28 +169,11 @@ func (r *registry) expand(units container, times number, visit func(d *definitio
 		if d.kind == base {
 			continue
 		}
-		reference, err := d.container()
-		if err != nil {
-			return err
-		}
-		if err := r.expand(reference, exponent, visit); err != nil {
+		if err := r.expand(d.reference, exponent, visit); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// container returns the reference of a unit.
-func (d *definition) container() (container, error) {
-	reference := make(container, len(d.reference))
-	for i, t := range d.reference {
-		power, err := parseNumber(t.power)
-		if err != nil {
-			return nil, err
-		}
-		reference[i] = factor{t.name, power}
-	}
-	return reference, nil
 }
 
 // dimensionality returns the dimensions of units.
@@ -246,11 +183,7 @@ func (r *registry) dimensionality(units container) (container, error) {
 		if d.kind != base {
 			return nil
 		}
-		reference, err := d.container()
-		if err != nil {
-			return err
-		}
-		for _, f := range reference {
+		for _, f := range d.reference {
 			exponent, err := multiply(power, f.power)
 			if err != nil {
 				return err
@@ -276,11 +209,8 @@ func (r *registry) factor(units container) (number, error) {
 		if d.kind == base {
 			return nil
 		}
-		scale, err := parseNumber(d.scale)
+		scale, err := power(d.scale, exponent)
 		if err != nil {
-			return err
-		}
-		if scale, err = power(scale, exponent); err != nil {
 			return err
 		}
 		total, err = multiply(total, scale)
@@ -289,59 +219,35 @@ func (r *registry) factor(units container) (number, error) {
 	return total, err
 }
 
-// numbers reads numbers of a definition.
-func (d *definition) numbers(texts ...string) ([]number, error) {
-	numbers := make([]number, len(texts))
-	for i, text := range texts {
-		var err error
-		if numbers[i], err = parseNumber(text); err != nil {
-			return nil, err
-		}
-	}
-	return numbers, nil
-}
-
 // toReference converts an amount of a unit that is not multiplicative into its reference.
 func (d *definition) toReference(amount number) (number, error) {
 	if d.kind == offset {
-		n, err := d.numbers(d.scale, d.offset)
+		amount, err := multiply(amount, d.scale)
 		if err != nil {
 			return number{}, err
 		}
-		if amount, err = multiply(amount, n[0]); err != nil {
-			return number{}, err
-		}
-		return add(amount, n[1])
+		return add(amount, d.offset)
 	}
-	n, err := d.numbers(d.scale, d.logBase, d.logFactor)
+	amount, err := divide(amount, d.logFactor)
 	if err != nil {
 		return number{}, err
 	}
-	if amount, err = divide(amount, n[2]); err != nil {
-		return number{}, err
-	}
-	exponent := math.Log(n[1].approximate()) * amount.approximate()
-	return multiply(n[0], float(math.Exp(exponent)))
+	exponent := math.Log(d.logBase.approximate()) * amount.approximate()
+	return multiply(d.scale, float(math.Exp(exponent)))
 }
 
 // fromReference is the inverse of toReference.
 func (d *definition) fromReference(amount number) (number, error) {
 	if d.kind == offset {
-		n, err := d.numbers(d.scale, d.offset)
+		amount, err := subtract(amount, d.offset)
 		if err != nil {
 			return number{}, err
 		}
-		if amount, err = subtract(amount, n[1]); err != nil {
-			return number{}, err
-		}
-		return divide(amount, n[0])
+		return divide(amount, d.scale)
 	}
-	n, err := d.numbers(d.scale, d.logBase, d.logFactor)
+	amount, err := divide(amount, d.scale)
 	if err != nil {
 		return number{}, err
 	}
-	if amount, err = divide(amount, n[0]); err != nil {
-		return number{}, err
-	}
-	return float(n[2].approximate() * math.Log(amount.approximate()) / math.Log(n[1].approximate())), nil
+	return float(d.logFactor.approximate() * math.Log(amount.approximate()) / math.Log(d.logBase.approximate())), nil
 }

@@ -6,8 +6,7 @@ package units
 
 import (
 	"errors"
-	"strconv"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
@@ -16,11 +15,15 @@ import (
 // Where a unit is unknown it tries both once more in lower case. The error is the *python.Exception that pint raises, e.g.
 // pint.errors.DimensionalityError.
 func Convert(amount python.Value, from, to string) (python.Value, error) {
-	r := &registry{}
+	t, err := load()
+	if err != nil {
+		return python.Value{}, err
+	}
+	r := &registry{table: t}
 	result, err := r.convert(amount, from, to)
 	var exception *python.Exception
 	if errors.As(err, &exception) && exception.Type == undefinedUnitError {
-		return r.convert(amount, lower(from), lower(to))
+		return r.convert(amount, strings.ToLower(from), strings.ToLower(to))
 	}
 	return result, err
 }
@@ -42,13 +45,8 @@ func (r *registry) convert(amount python.Value, from, to string) (python.Value, 
 		return amount, nil
 	}
 	result, err := r.convertUnits(value, source, target)
-	switch {
-	case err != nil:
+	if err != nil {
 		return python.Value{}, err
-	case result.complex:
-		return python.Value{}, raise(typeError, "Object of type complex is not JSON serializable")
-	case result.opaque:
-		return python.Value{}, raise(overflowError, "int too large to convert to float")
 	}
 	return result.value(), nil
 }
@@ -144,11 +142,10 @@ func (r *registry) checkDimensions(source, target container) error {
 // replace returns the container with the unit's reference in its place.
 func (d *definition) replace(units container) (container, error) {
 	units = units.without(d.name)
-	reference, err := d.container()
-	if err != nil || len(reference) == 0 {
-		return units, err
+	if len(d.reference) == 0 {
+		return units, nil
 	}
-	last := reference[len(reference)-1]
+	last := d.reference[len(d.reference)-1]
 	return units.add(last.name, last.power)
 }
 
@@ -163,34 +160,4 @@ func (r *registry) scale(value number, source, target container) (number, error)
 		return number{}, err
 	}
 	return multiply(value, factor)
-}
-
-// checkSurrogates refuses a text that Python could not encode.
-func checkSurrogates(text string) error {
-	first, last := -1, -1
-	var code string
-	for i, position := 0, 0; i < len(text); position++ {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == utf8.RuneError && size == 1 && len(text)-i >= 3 && text[i] == 0xED && text[i+1] >= 0xA0 {
-			size = 3
-			if first < 0 {
-				first = position
-				code = strconv.FormatInt(0xD000|int64(text[i+1]&0x3F)<<6|int64(text[i+2]&0x3F), 16)
-			} else if last != position-1 {
-				break
-			}
-			last = position
-		} else if first >= 0 {
-			break
-		}
-		i += size
-	}
-	switch {
-	case first < 0:
-		return nil
-	case first == last:
-		return raise("UnicodeEncodeError", "'utf-8' codec can't encode character '\\u"+code+"' in position "+strconv.Itoa(first)+": surrogates not allowed")
-	default:
-		return raise("UnicodeEncodeError", "'utf-8' codec can't encode characters in position "+strconv.Itoa(first)+"-"+strconv.Itoa(last)+": surrogates not allowed")
-	}
 }

@@ -116,18 +116,17 @@ func TestConvert(t *testing.T) {
 		{python.Int(1), "m \"x\" #y", "cm", "100.0"},
 		{python.Int(1), "m**0", "m", "KeyError: 'meter'"},
 		{python.Int(1), "m***s", "m", "pint.errors.DefinitionSyntaxError: missing unary operator '*'"},
-		{python.Int(1), ")m(", "m", "pint.errors.DefinitionSyntaxError: unopened parentheses in tokens: " +
-			"TokenInfo(type=54 (OP), string=')', start=(1, 0), end=(1, 1), line=')m(')"},
-		{python.Int(1), "m/\n    s/\n  s", "m", "IndentationError: unindent does not match any outer indentation level (<tokenize>, line 3)"},
-		{python.Int(1), "m '''", "m", "tokenize.TokenError: ('EOF in multi-line string', (1, 2))"},
-		{python.Int(1), "m²0x10", "m", "ValueError: could not convert string to float: '0x10'"},
-		{python.Int(1), "m**(-1)**0.5", "m", "TypeError: can't convert complex to float"},
+		{python.Int(1), ")m(", "m", "pint.errors.DefinitionSyntaxError: unopened parentheses in tokens: )"},
+		{python.Int(1), "()", "m", "AssertionError"},
+		{python.Int(1), "meter/second**2", "kilometers per second squared", "0.001"},
+		{python.Int(1), "2m ²", "m", "ValueError: Unit expression cannot have a scaling factor."},
+		{python.Int(1), "m/0", "m", "ZeroDivisionError: division by zero"},
+		{python.Int(1), "(-1)**0.5 m", "m", "ValueError: Unit expression cannot have a scaling factor."},
 		{python.Int(1), "1//m", "m", "TypeError: unsupported operand type(s) for //: 'int' and 'ParserHelper'"},
 		{python.Int(1), "nan", "m", "ValueError: Unit expression cannot have a scaling factor."},
 		{python.Int(1), "9**9**9 m", "m", "ValueError: Unit expression cannot have a scaling factor."},
 		{python.Int(1), "[length]", "m", "pint.errors.UndefinedUnitError: '[length]' is not defined in the unit registry"},
-		{python.Int(1), "\xed\xa0\x80", "m", "UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"},
-		{python.Int(1), "MΣ", "m", "pint.errors.UndefinedUnitError: 'mς' is not defined in the unit registry"},
+		{python.Int(1), "\xed\xa0\x80", "m", "AssertionError"},
 		{python.Int(1), strings.Repeat("(", 2000) + "m" + strings.Repeat(")", 2000), "m", "RecursionError: maximum recursion depth exceeded"},
 		{python.Int(1), strings.Repeat("m*", 2000) + "m", "m", "RecursionError: maximum recursion depth exceeded"},
 		{python.Bool(true), "m", "cm", "TypeError: Invalid magnitude for Quantity: True"},
@@ -144,9 +143,31 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// TestRegistry follows every unit of the data file down to base units.
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	loaded, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prefixes, names := len(loaded.prefixes), len(loaded.units); prefixes < 60 || names < 900 {
+		t.Errorf("load() = %d prefixes, %d names, want at least 60 and 900", prefixes, names)
+	}
+	for name := range loaded.units {
+		r := &registry{table: loaded}
+		if _, err := r.factor(container{{name, integer(1)}}); err != nil {
+			t.Errorf("factor of %s: %v", name, err)
+		}
+		if _, err := r.dimensionality(container{{name, integer(1)}}); err != nil {
+			t.Errorf("dimensionality of %s: %v", name, err)
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	f.Add("square meter per second²", "m ** (1/2) * degC")
 	f.Add("1e3 'x' 0x1F\\\n(m", "dB # °F")
+	f.Add("9**9999*9**9999", "m**(9**9999)")
 	f.Fuzz(func(t *testing.T, from, to string) {
 		result, err := Convert(python.Int(7), from, to)
 		var exception *python.Exception

@@ -1,0 +1,95 @@
+package scenario
+
+// milestones returns the list of milestones with those of the oracle's turns: where the list has
+// their names, the others behind it in the order of the turns. Nil if there are none.
+func (b *builder) milestones(v *value) *value {
+	list := v.get("milestones")
+	turns := b.turnMilestones(v.get("oracle"))
+	if list != nil && list.shape != shapeList {
+		return list
+	}
+	if list == nil && len(turns) == 0 {
+		return nil
+	}
+	whole := &value{shape: shapeList, path: "milestones", line: v.line, column: v.column}
+	if list != nil {
+		whole.line, whole.column = list.line, list.column
+		for _, item := range list.list {
+			if item.shape == shapeText {
+				item, turns = b.takeTurn(item, turns)
+			}
+			if item != nil {
+				whole.list = append(whole.list, item)
+			}
+		}
+	}
+	for _, turn := range turns {
+		whole.list = append(whole.list, turn.node)
+	}
+	return whole
+}
+
+// turnMilestone is the milestone of a turn: its name and the same as if it were written in the
+// list.
+type turnMilestone struct {
+	name string
+	node *value
+}
+
+// takeTurn returns the milestone of the turn that a text names, and the others; nil after recording
+// a mistake.
+func (b *builder) takeTurn(v *value, turns []turnMilestone) (*value, []turnMilestone) {
+	var names []string
+	for i, turn := range turns {
+		if turn.name == v.text {
+			return turn.node, append(turns[:i:i], turns[i+1:]...)
+		}
+		names = append(names, turn.name)
+	}
+	b.fail(v, "no turn of the oracle has the milestone %q, or it stands here twice%s", v.text, hint(v.text, names))
+	return nil, turns
+}
+
+// turnMilestones returns the milestones of the oracle's turns.
+func (b *builder) turnMilestones(oracle *value) []turnMilestone {
+	var found []turnMilestone
+	if oracle == nil || oracle.shape != shapeList {
+		return nil // the script has recorded what is wrong
+	}
+	for _, turn := range oracle.list {
+		name := turn.get("milestone")
+		if turn.shape != shapeMapping || !b.want(name, shapeText) {
+			continue
+		}
+		if constraint, ok := b.turnConstraint(turn, name); ok {
+			node := &value{
+				shape: shapeMapping, path: turn.path, line: turn.line, column: turn.column,
+				fields: []field{{key: "name", place: name, value: name}, constraint},
+			}
+			found = append(found, turnMilestone{name.text, node})
+		}
+	}
+	return found
+}
+
+// turnConstraint returns what follows from a turn: its text is said, or its one call is made with
+// its arguments. What is wrong with the text or the call itself is left to the script.
+func (b *builder) turnConstraint(turn, at *value) (field, bool) {
+	if say := turn.get("say"); say != nil {
+		return field{key: "says", place: say, value: say}, say.shape == shapeText
+	}
+	calls := turn.get("calls")
+	if calls == nil || calls.shape != shapeList || len(calls.list) != 1 {
+		b.fail(at, "needs a turn that says something or makes one call; write the milestone into milestones")
+		return field{}, false
+	}
+	wanted := *calls.list[0]
+	wanted.fields = nil
+	for _, f := range calls.list[0].fields {
+		if wantedCallForm().has(f.key) {
+			wanted.fields = append(wanted.fields, f)
+		}
+	}
+	tool := wanted.get("tool")
+	return field{key: "call", place: &wanted, value: &wanted}, tool != nil && tool.shape == shapeText
+}

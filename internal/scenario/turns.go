@@ -1,0 +1,94 @@
+package scenario
+
+import (
+	"strconv"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Turns reads a file that holds nothing but a list of turns, written as in a scenario's script.
+// Calls without an id have none, and tools and arguments are not checked. The error is of type
+// Errors.
+func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
+	b := &builder{reader: &reader{file: name}, places: map[string]*value{}}
+	docs := b.documents(data)
+	if len(docs) != 1 && len(b.errors) == 0 {
+		b.fail(top(), "expected one list of turns")
+	}
+	var turns []*worldv1.Turn
+	for _, doc := range docs {
+		turns = append(turns, b.turns(doc, turnForm(), "")...)
+	}
+	if len(b.errors) > 0 {
+		return nil, b.errors.atMost(maxMistakes)
+	}
+	return turns, nil
+}
+
+// script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
+func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
+	turns := b.turns(v, turn, path)
+	calls := 0
+	for _, turn := range turns {
+		for _, call := range turn.GetCalls() {
+			if call.GetId() == endCallID {
+				continue
+			}
+			if calls++; call.GetId() == "" {
+				call.Id = proto.String("call_" + strconv.Itoa(calls))
+			}
+		}
+	}
+	return turns
+}
+
+// turns reads turns; path is where they stand in the canonical form.
+func (b *builder) turns(v *value, form form, path string) []*worldv1.Turn {
+	var turns []*worldv1.Turn
+	for _, item := range b.items(v) {
+		if b.object(item, form) != nil {
+			turns = append(turns, b.turn(item, path+"["+strconv.Itoa(len(turns))+"]"))
+		}
+	}
+	return turns
+}
+
+func (b *builder) turn(v *value, at string) *worldv1.Turn {
+	b.mark(at, v)
+	turn := &worldv1.Turn{Say: b.text(v.get("say"))}
+	if end := v.get("end"); b.want(end, shapeBool) {
+		if !end.boolean {
+			b.fail(end, "is false; leave the turn out")
+		}
+		turn.Calls = endTurn().GetCalls()
+	}
+	for _, call := range b.items(v.get("calls")) {
+		if read := b.call(call, at+".calls["+strconv.Itoa(len(turn.GetCalls()))+"]"); read != nil {
+			turn.Calls = append(turn.Calls, read)
+		}
+	}
+	if list := v.get("calls"); list != nil && list.shape == shapeList && len(list.list) == 0 {
+		b.fail(list, "is empty, expected at least one call")
+	}
+	return turn
+}
+
+// call reads one call; nil if it is no mapping.
+func (b *builder) call(v *value, path string) *worldv1.ToolCall {
+	if b.object(v, callForm()) == nil {
+		return nil
+	}
+	b.mark(path, v)
+	b.mark(path+".id", v.get("id"))
+	b.mark(path+".tool", v.get("tool"))
+	b.mark(path+".arguments_json", v.get("arguments"))
+	call := &worldv1.ToolCall{Id: proto.String(b.text(v.get("id"))), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
+	if tool := v.get("tool"); tool != nil && tool.shape == shapeText && tool.text == "" {
+		b.fail(tool, "is empty, expected a tool's name")
+	}
+	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
+		call.ArgumentsJson = jsonText(arguments)
+	}
+	return call
+}

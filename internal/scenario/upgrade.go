@@ -1,0 +1,144 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Upgrade returns the canonical form of a file of a pack that is written in an earlier version of
+// the format, in today's. A file in today's format only gets its canonical form. Errors are those
+// of Format.
+func Upgrade(name string, data []byte) ([]byte, error) {
+	data, err := Format(name, data)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := parseNodes(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
+	}
+	u := upgrade{forms: forms()}
+	for _, node := range nodes {
+		u.value(node.Content[0], "pack|world|scenario")
+		plainTimes(node.Content[0])
+		turnMilestones(node.Content[0])
+		ownCategories(node.Content[0])
+		if user := entry(node.Content[0], "user"); user != nil {
+			unknownItems(user)
+		}
+	}
+	if data, err = encodeNodes(nodes); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
+	}
+	return Format(name, data)
+}
+
+// upgrade brings nodes into today's format.
+type upgrade struct{ forms map[string]form }
+
+// value upgrades what a field holds.
+func (u upgrade) value(node *yaml.Node, holds string) {
+	single, items := alternatives(holds)
+	switch node.Kind { //nolint:exhaustive // aliases are not read
+	case yaml.MappingNode:
+		u.mapping(node, fitting(node, u.forms, single...))
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			if item.Kind == yaml.MappingNode {
+				u.mapping(item, fitting(item, u.forms, items...))
+			} else {
+				u.scalar(item, items)
+			}
+		}
+	case yaml.ScalarNode:
+		u.scalar(node, single)
+	}
+}
+
+func (u upgrade) mapping(node *yaml.Node, f form) {
+	for i := 0; i+1 < len(node.Content) && len(f.fields) > 0; i += 2 {
+		key := node.Content[i]
+		key.Value = f.now(key.Value)
+		u.value(node.Content[i+1], f.field(key.Value).holds)
+	}
+}
+
+// scalar upgrades a text that may be one of several primitives.
+func (u upgrade) scalar(node *yaml.Node, primitives []string) {
+	for _, name := range primitives {
+		if now, renamed := formerValues(name)[node.Value]; renamed && node.Kind == yaml.ScalarNode {
+			node.Value = now
+			return
+		}
+	}
+}
+
+// localExpression is an expression that only stands for a local time.
+var localExpression = regexp.MustCompile(`^local\("([^"]+)"\)$`)
+
+// plainTimes writes times without an expression where a timestamp stands. Recordings keep theirs:
+// their texts are taken as they are.
+func plainTimes(node *yaml.Node) {
+	for i, child := range node.Content {
+		isValue := node.Kind == yaml.MappingNode && i%2 == 1
+		if !isValue {
+			plainTimes(child)
+			continue
+		}
+		switch key := node.Content[i-1].Value; {
+		case key == "recordings" || key == "extractor":
+		case isTimestamp(key) && child.Kind == yaml.MappingNode:
+			plainTime(child)
+		default:
+			plainTimes(child)
+		}
+	}
+}
+
+// plainTime replaces the mapping of an expression by the time, if it is one that can stand alone.
+func plainTime(node *yaml.Node) {
+	if len(node.Content) != 2 || node.Content[0].Value != expressionKey {
+		return
+	}
+	source := strings.TrimSpace(node.Content[1].Value)
+	if found := localExpression.FindStringSubmatch(source); found != nil {
+		source = found[1]
+	} else if source != nowText {
+		return
+	}
+	node.Kind, node.Style, node.Tag, node.Value, node.Content = yaml.ScalarNode, 0, "", source, nil
+}
+
+// unknownItem is one sentence about what the user does not know.
+var unknownItem = regexp.MustCompile(`^` + unknownMark + `([^\s.][^.\n]*[^\s.])\.$`)
+
+// unknownItems takes what the user does not know from the end of what it knows.
+func unknownItems(user *yaml.Node) {
+	known := entry(user, "knowledge")
+	if known == nil || known.Kind != yaml.SequenceNode || entry(user, "unknown") != nil {
+		return
+	}
+	end := len(known.Content)
+	for end > 0 {
+		item := known.Content[end-1]
+		found := unknownItem.FindStringSubmatch(item.Value)
+		if item.Kind != yaml.ScalarNode || found == nil {
+			break
+		}
+		item.Value = found[1]
+		end--
+	}
+	if end == len(known.Content) {
+		return
+	}
+	moved := &yaml.Node{Kind: yaml.SequenceNode, Style: known.Style, Content: known.Content[end:]}
+	user.Content = append(user.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "unknown"}, moved)
+	at := slices.Index(user.Content, known)
+	if known.Content = known.Content[:end:end]; end == 0 && !commented(user.Content[at-1]) && !commented(known) {
+		user.Content = slices.Delete(user.Content, at-1, at+1)
+	}
+}

@@ -1,0 +1,89 @@
+package scenario
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// turnMilestones lets turns of the oracle carry the milestones that follow from them. A milestone
+// with a comment stays where it is.
+func turnMilestones(scenario *yaml.Node) {
+	oracle, list := entry(scenario, "oracle"), entry(scenario, "milestones")
+	if oracle == nil || list == nil || oracle.Kind != yaml.SequenceNode || list.Kind != yaml.SequenceNode {
+		return
+	}
+	// turns holds the number of the turn that carries an item, -1 for a milestone that no turn
+	// does.
+	turns := make([]int, len(list.Content))
+	for i, item := range list.Content {
+		turns[i] = carrier(oracle.Content, item)
+		if turns[i] >= 0 && item.Kind == yaml.MappingNode {
+			list.Content[i] = entry(item, "name")
+			turn := oracle.Content[turns[i]]
+			turn.Content = append(turn.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "milestone"}, entry(item, "name"))
+		}
+	}
+	// What stands at the end of the list in the order of the turns need not be named.
+	end := len(turns)
+	for end > 0 && turns[end-1] >= 0 && !commented(list.Content[end-1]) && (end == len(turns) || turns[end-1] < turns[end]) {
+		end--
+	}
+	at := slices.Index(scenario.Content, list) - 1
+	if end > 0 || commented(scenario.Content[at]) {
+		list.Content = list.Content[:max(end, 1)]
+		return
+	}
+	scenario.Content = slices.Delete(scenario.Content, at, at+2)
+}
+
+// carrier returns the number of the turn that carries a milestone or may do so, -1 if there is
+// none.
+func carrier(turns []*yaml.Node, item *yaml.Node) int {
+	if item.Kind == yaml.ScalarNode {
+		return slices.IndexFunc(turns, func(turn *yaml.Node) bool {
+			name := entry(turn, "milestone")
+			return name != nil && name.Value == item.Value
+		})
+	}
+	name := entry(item, "name")
+	if len(item.Content) != 4 || name == nil || commented(item) {
+		return -1
+	}
+	last := len(turns) - 1 // of several that are alike, the one that has succeeded
+	for last >= 0 && !follows(turns[last], item) {
+		last--
+	}
+	return last
+}
+
+// follows says whether a milestone is what a turn that carries none says or calls.
+func follows(turn, milestone *yaml.Node) bool {
+	if len(turn.Content) != 2 {
+		return false
+	}
+	if says := entry(milestone, "says"); says != nil {
+		return sameNode(entry(turn, "say"), says)
+	}
+	calls, call := entry(turn, "calls"), entry(milestone, "call")
+	return calls != nil && len(calls.Content) == 1 && call != nil && call.Kind == yaml.MappingNode &&
+		entry(call, "tolerances") == nil && sameNode(calls.Content[0], call)
+}
+
+// entry returns the value of a key of a mapping, nil if there is none.
+func entry(node *yaml.Node, key string) *yaml.Node {
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// sameNode says whether two nodes hold the same, whatever their style.
+func sameNode(a, b *yaml.Node) bool {
+	return a != nil && b != nil && a.Kind == b.Kind && a.Value == b.Value && a.ShortTag() == b.ShortTag() && slices.EqualFunc(a.Content, b.Content, sameNode)
+}
+
+// commented says whether there are comments in a node.
+func commented(node *yaml.Node) bool { return len(comments([]*yaml.Node{node})) > 0 }
