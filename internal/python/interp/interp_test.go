@@ -1,7 +1,8 @@
-package source
+package interp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 // desk has a tool that returns its arguments, one that fails and one without a result.
@@ -23,7 +25,7 @@ func (d *desk) Call(name string, positional []python.Value, keyword *python.Dict
 	d.calls = append(d.calls, name)
 	switch name {
 	case "fail":
-		return python.Value{}, raise("ValueError", "no such thing")
+		return python.Value{}, &python.Exception{Type: "ValueError", Text: "no such thing"}
 	case "echo":
 		return python.DictOf(python.Item{Key: "args", Value: python.List(positional...)}, python.Item{Key: "kwargs", Value: keyword.Value()}), nil
 	default:
@@ -33,11 +35,11 @@ func (d *desk) Call(name string, positional []python.Value, keyword *python.Dict
 
 // answer runs source and returns what it prints and, behind that, what it raises.
 func answer(source string) string {
-	program, err := Compile(source)
+	program, err := syntax.Parse(source)
 	if err != nil {
 		return err.Error()
 	}
-	outcome := program.Run(&desk{})
+	outcome := Run(context.Background(), program, &desk{})
 	if outcome.Err != nil {
 		return outcome.Output + outcome.Err.Error()
 	}
@@ -89,17 +91,17 @@ func TestTools(t *testing.T) {
 		{"only what is reached is called", "if False: fail()\nprint([echo(i)['args'] for i in range(2)])", "[[0], [1]]\n", []string{"echo", "echo"}},
 		{"shadowed", "def echo(x): return x\nprint(echo(5))", "5\n", nil},
 		{"argument given twice", "echo(a=1, **{'a': 2})", "TypeError: echo() got multiple values for keyword argument 'a'", nil},
-		{"argument is no value", "echo(print)", "TypeError: Object of type function is not JSON serializable", nil},
+		{"argument is no value", "echo(print)", "TypeError: Object of type builtin_function_or_method is not JSON serializable", nil},
 		{"imports of the original", "from tool_sandbox.tools.contact import echo\nimport typing\nprint(echo())", "{'args': [], 'kwargs': {}}\n", []string{"echo"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			program, err := Compile(test.source)
+			program, err := syntax.Parse(test.source)
 			if err != nil {
 				t.Fatalf("Compile(%q): %v", test.source, err)
 			}
 			d := &desk{}
-			outcome := program.Run(d)
+			outcome := Run(t.Context(), program, d)
 			got := outcome.Output
 			if outcome.Err != nil {
 				got += outcome.Err.Error()
@@ -142,15 +144,15 @@ func TestSyntax(t *testing.T) {
 		{"break", "  File \"<input>\", line 1\nSyntaxError: 'break' outside loop\n"},
 		{"def f(a, a): pass", "  File \"<input>\", line 1\nSyntaxError: duplicate argument 'a' in function definition\n"},
 		{"f(a=1, a=2)", "  File \"<input>\", line 1\nSyntaxError: keyword argument repeated: a\n"},
-		{"import a.b.", at(1, 10, "import a.b.", "SyntaxError: invalid syntax")},
+		{"import a.b.", at(1, 11, "import a.b.", "SyntaxError: invalid syntax")},
 		{"f'{'", at(1, 0, "f'{'", "SyntaxError: f-string: expecting '}'")},
-		{"try:\n    x\nexcept E:\n    y", at(1, 0, "try:", "SyntaxError: 'try' cannot be executed here")},
+		{"with x as y:\n    y", at(1, 0, "with x as y:", "SyntaxError: 'with' cannot be executed here")},
 		{"x = 1; class A: pass", at(1, 7, "x = 1; class A: pass", "SyntaxError: 'class' cannot be executed here")},
 		{"print('\x00')", "ValueError: source code string cannot contain null bytes\n"},
 		{strings.Repeat("x = 1\n", 6000), "MemoryError: the source has 36000 bytes, at most 32768 can be executed"},
 	}
 	for _, test := range tests {
-		_, err := Compile(test.source)
+		_, err := syntax.Parse(test.source)
 		if err == nil {
 			t.Errorf("Compile(%.60q): got no error, want %q", test.source, test.want)
 			continue
@@ -163,7 +165,7 @@ func TestSyntax(t *testing.T) {
 
 // TestConcurrent runs one program many times at once: runs share nothing.
 func TestConcurrent(t *testing.T) {
-	program, err := Compile("x = []\nfor i in range(100):\n    x.append(echo(i))\nprint(len(x), x[-1])")
+	program, err := syntax.Parse("x = []\nfor i in range(100):\n    x.append(echo(i))\nprint(len(x), x[-1])")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 20 {
-				if outcome := program.Run(&desk{}); outcome.Output != want || outcome.Err != nil {
+				if outcome := Run(context.Background(), program, &desk{}); outcome.Output != want || outcome.Err != nil {
 					t.Errorf("got %q, error %v, want %q", outcome.Output, outcome.Err, want)
 				}
 			}
@@ -205,13 +207,13 @@ func FuzzRun(f *testing.F) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	program, err := Compile("for i in range(3):\n    print(f'{i}: {echo(i)}')")
+	program, err := syntax.Parse("for i in range(3):\n    print(f'{i}: {echo(i)}')")
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if outcome := program.Run(&desk{}); outcome.Err != nil {
+		if outcome := Run(context.Background(), program, &desk{}); outcome.Err != nil {
 			b.Fatal(outcome.Err)
 		}
 	}

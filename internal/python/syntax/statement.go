@@ -211,6 +211,9 @@ func (p *parser) try() Stmt {
 	if p.take("finally") {
 		s.Finally = p.block()
 	} else if len(s.Handlers) == 0 {
+		if p.tok.kind == kindEnd {
+			panic(incomplete(p.s))
+		}
 		p.unexpected()
 	}
 	return s

@@ -1,6 +1,6 @@
 // Package execute is the execution environment: it runs the calls that one speaker sent and says what each of them
-// answers. It does no input or output. A single tool call with literal arguments is run as it is; other source goes to
-// package source.
+// answers. It does no input or output. A single tool call with literal arguments is run as it is; package interp
+// runs other source.
 //
 // # Parallel calls
 //
@@ -32,10 +32,10 @@ import (
 	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
@@ -141,7 +141,7 @@ func (e *Environment) code(text string, sender worldv1.Role) call {
 	if expression, ok := python.ParseExpressionCall(text); ok {
 		return e.expression(expression, sender)
 	}
-	compiled, err := source.Compile(text)
+	compiled, err := syntax.Parse(text)
 	if err != nil {
 		return call{raises: err}
 	}
@@ -239,14 +239,13 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F 
 // raised makes an answer of an exception: only the last line of its text survives, unless the source does not compile.
 func (a Answer) raised(err error) Answer {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	var compile *source.SyntaxError
+	var compile *syntax.Error
 	if errors.As(err, &compile) {
 		a.Content, a.Exception = text, text
 		return a
 	}
-	if i := strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n'); i >= 0 {
-		text = text[i+1:]
-	}
+	text = strings.TrimRight(text, "\n")
+	text = text[strings.LastIndexByte(text, '\n')+1:]
 	a.Content, a.Exception = text, text
 	return a
 }

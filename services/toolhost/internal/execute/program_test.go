@@ -39,6 +39,10 @@ func TestProgram(t *testing.T) {
 			Content:   "a\nTypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
 			Exception: "TypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
 		}},
+		{"an exception of a tool is handled", "try:\n    add_contact('x', 'bad')\nexcept Exception as e:\n    print(type(e).__name__, e.args)", Answer{
+			Content: "NumberParseException ('(1) The string supplied did not seem to be a phone number.',)",
+		}},
+		{"the text of an exception ends with a line break", "raise ValueError('a\\n')", Answer{Content: "ValueError: a", Exception: "ValueError: a"}},
 		{"only an exception", "undefined_name", Answer{
 			Content: "NameError: name 'undefined_name' is not defined", Exception: "NameError: name 'undefined_name' is not defined",
 		}},
