@@ -54,8 +54,11 @@ func (m *machine) evalCall(f *frame, x *syntax.Call) (any, error) {
 func calledName(fn any) string {
 	switch fn := fn.(type) {
 	case *function:
-		return fn.code.Name + "()"
+		return "__console__." + fn.code.Name + "()"
 	case *builtin:
+		if fn.self != nil {
+			return typeName(fn.self) + "." + fn.name + "()"
+		}
 		return fn.name + "()"
 	case *tool:
 		return fn.name + "()"
@@ -347,17 +350,21 @@ func (a *arguments) bind(required int, params ...string) ([]any, error) {
 // positionalOnly binds like bind for builtins that take no names, with their words.
 func (a *arguments) positionalOnly(least, most int) ([]any, error) {
 	n := len(a.positional)
+	name := a.name
+	if _, isClass := a.self.(*class); a.self != nil && !isClass {
+		name = typeName(a.self) + "." + name
+	}
 	switch {
 	case len(a.named) > 0:
-		return nil, raise("TypeError", "%s() takes no keyword arguments", a.name)
+		return nil, raise("TypeError", "%s() takes no keyword arguments", name)
 	case n >= least && n <= most:
 		bound := blank(most)
 		copy(bound, a.positional)
 		return bound, nil
 	case least == most && most == 0:
-		return nil, raise("TypeError", "%s() takes no arguments (%d given)", a.name, n)
+		return nil, raise("TypeError", "%s() takes no arguments (%d given)", name, n)
 	case least == most && most == 1:
-		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, n)
+		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", name, n)
 	case least == most:
 		return nil, raise("TypeError", "%s expected %d arguments, got %d", a.name, least, n)
 	}

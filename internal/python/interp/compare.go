@@ -59,11 +59,11 @@ func (m *machine) equal(x, y any, depth int) (bool, error) {
 			return m.equalTables(&x.table, &y.table, depth)
 		}
 	case *set, *view:
-		a, aOK, err := m.setItems(x)
+		a, aOK, err := m.setItems(x, nil)
 		if err != nil || !aOK {
 			return same(x, y), err
 		}
-		b, bOK, err := m.setItems(y)
+		b, bOK, err := m.setItems(y, nil)
 		if err != nil || !bOK {
 			return same(x, y), err
 		}
@@ -193,11 +193,11 @@ func (m *machine) less(op string, x, y any, depth int) (bool, error) {
 			return m.lessItems(op, x.items, y.items, depth)
 		}
 	case *set, *view:
-		a, aOK, err := m.setItems(x)
+		a, aOK, err := m.setItems(x, nil)
 		if err != nil {
 			return false, err
 		}
-		b, bOK, err := m.setItems(y)
+		b, bOK, err := m.setItems(y, nil)
 		if err != nil {
 			return false, err
 		}
@@ -251,7 +251,7 @@ func (m *machine) contains(x, y any) (bool, error) {
 		i, err := m.get(&y.table, x)
 		return i >= 0, err
 	case *set:
-		i, err := m.get(&y.table, x)
+		i, err := m.get(&y.table, frozen(x))
 		return i >= 0, err
 	case *span:
 		if i, large, ok := integer(x); ok {

@@ -94,6 +94,7 @@ func (m *machine) parseInt(text string, base int) (any, error) {
 		if err != nil {
 			return err
 		}
+		shown = shown[:offset(shown, 200)]
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
 	}
 	if err := m.spend(len(text) / 8); err != nil {
@@ -165,6 +166,9 @@ func newFloat(a *arguments) (any, error) {
 		if bare == "nan" && len(digits) == len(bare)+1 {
 			return math.NaN(), nil
 		}
+	}
+	if strings.TrimFunc(text, isSpace) == "" {
+		text = ""
 	}
 	shown, err := a.repr(text)
 	if err != nil {
@@ -315,12 +319,9 @@ func newRange(a *arguments) (any, error) {
 // iterators returns the iterators of all arguments.
 func (a *arguments) iterators(from int) ([]iterator, error) {
 	all := make([]iterator, 0, len(a.positional))
-	for i, arg := range a.positional[from:] {
+	for _, arg := range a.positional[from:] {
 		it, err := a.iter(arg)
 		if err != nil {
-			if a.name == "zip" {
-				return nil, raise("TypeError", "zip argument #%d must support iteration", i+1)
-			}
 			return nil, err
 		}
 		all = append(all, it)

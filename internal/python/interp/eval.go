@@ -157,6 +157,9 @@ func (m *machine) items(f *frame, exprs []syntax.Expr) ([]any, error) {
 			if err != nil {
 				return nil, err
 			}
+			if _, failure := m.iter(v); failure != nil {
+				return nil, raise("TypeError", "Value after * must be an iterable, not %s", typeName(v))
+			}
 			if items, err = m.collect(items, v); err != nil {
 				return nil, err
 			}

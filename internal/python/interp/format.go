@@ -113,18 +113,16 @@ func (m *machine) formatText(v any, format string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case s.grouping != "" && (s.verb == 0 || s.verb == 's'):
+		return "", raise("ValueError", "Cannot specify '%s' with 's'.", s.grouping)
 	case s.verb != 0 && s.verb != 's':
 		return "", unknownCode(s.verb, v)
 	case s.sign != 0:
 		return "", raise("ValueError", "Sign not allowed in string format specifier")
 	case s.alternate:
 		return "", raise("ValueError", "Alternate form (#) not allowed in string format specifier")
-	case s.align == '=' && !s.zero:
-		return "", raise("ValueError", "'=' alignment not allowed in string format specifier")
 	case s.align == '=':
 		return "", raise("ValueError", "'=' alignment not allowed in string format specifier")
-	case s.grouping != "":
-		return "", raise("ValueError", "Cannot specify '%s' with 's'.", s.grouping)
 	}
 	if s.precision >= 0 && s.precision < len(text) {
 		text = text[:offset(text, s.precision)]
@@ -157,7 +155,7 @@ func (m *machine) formatInt(s spec, v any) (string, error) {
 	case 'c':
 		c, err := characterOf(i)
 		if err != nil {
-			return "", raise("OverflowError", "%%c arg not in range(0x110000)")
+			return "", raise("OverflowError", "%s", "%c arg not in range(0x110000)")
 		}
 		if s.align == 0 {
 			s.align = '<'

@@ -96,6 +96,9 @@ func (a *arguments) sort(items []any) error {
 			key = k.value
 		case "reverse":
 			if _, _, ok := integer(k.value); !ok {
+				if _, isFloat := k.value.(float64); isFloat {
+					return raise("TypeError", "integer argument expected, got float")
+				}
 				return raise("TypeError", "an integer is required (got type %s)", typeName(k.value))
 			}
 			reverse = truth(k.value)
@@ -370,9 +373,17 @@ func formatOf(a *arguments) (any, error) {
 	}
 	format, ok := args[1].(string)
 	if !ok {
-		return nil, raise("TypeError", "format() argument 2 must be str, not %s", typeName(args[1]))
+		return nil, raise("TypeError", "format() argument 2 must be str, not %s", givenName(args[1]))
 	}
 	return a.format(args[0], format)
+}
+
+// givenName returns the name of an argument's type as messages about arguments have it.
+func givenName(v any) string {
+	if v == nil {
+		return "None"
+	}
+	return typeName(v)
 }
 
 func nextOf(a *arguments) (any, error) {
@@ -436,6 +447,8 @@ func powOf(a *arguments) (any, error) {
 	y, yOK := whole(args[1])
 	z, zOK := whole(args[2])
 	switch {
+	case !isNumber(args[0]) || !isNumber(args[1]) || !isNumber(args[2]):
+		return nil, raise("TypeError", "unsupported operand type(s) for pow(): '%s', '%s', '%s'", typeName(args[0]), typeName(args[1]), typeName(args[2]))
 	case !xOK || !yOK || !zOK:
 		return nil, raise("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
 	case z.Sign() == 0:
@@ -462,6 +475,9 @@ func chrOf(a *arguments) (any, error) {
 	}
 	i, ok := whole(args[0])
 	if !ok {
+		if _, isFloat := args[0].(float64); isFloat {
+			return nil, raise("TypeError", "integer argument expected, got float")
+		}
 		return nil, raise("TypeError", "an integer is required (got type %s)", typeName(args[0]))
 	}
 	return characterOf(i)

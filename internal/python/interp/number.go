@@ -292,8 +292,8 @@ func quotient(a, b *big.Int) (any, error) {
 	if math.IsInf(f, 0) {
 		return nil, raise("OverflowError", "integer division result too large for a float")
 	}
-	if f == 0 && a.Sign() == 0 {
-		f = 0
+	if a.Sign() == 0 && b.Sign() < 0 {
+		f = math.Copysign(0, -1)
 	}
 	return f, nil
 }
@@ -408,7 +408,7 @@ func floatPower(x, y float64) (any, error) {
 	if x == 0 && y < 0 {
 		return nil, raise("ZeroDivisionError", "0.0 cannot be raised to a negative power")
 	}
-	result := math.Pow(x, y)
+	result := rounded(x, y)
 	switch {
 	case math.IsNaN(result) && !math.IsNaN(x) && !math.IsNaN(y):
 		return nil, raise("ValueError", "complex numbers cannot be computed here")
@@ -416,4 +416,25 @@ func floatPower(x, y float64) (any, error) {
 		return nil, raiseValue("OverflowError", 34, "Numerical result out of range")
 	}
 	return result, nil
+}
+
+// rounded returns x to the power of y, rightly rounded for whole y that are not large, which math.Pow is not.
+func rounded(x, y float64) float64 {
+	const precision = 256
+	result := math.Pow(x, y)
+	if y != math.Trunc(y) || math.Abs(y) > 1<<16 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
+		return result
+	}
+	power, base := new(big.Float).SetPrec(precision).SetInt64(1), new(big.Float).SetPrec(precision).SetFloat64(x)
+	for n := int(math.Abs(y)); n > 0; n >>= 1 {
+		if n&1 == 1 {
+			power.Mul(power, base)
+		}
+		base.Mul(base, base)
+	}
+	if y < 0 {
+		power.Quo(new(big.Float).SetPrec(precision).SetInt64(1), power)
+	}
+	result, _ = power.Float64()
+	return result
 }

@@ -20,10 +20,10 @@ func (m *machine) binary(op string, x, y any) (any, error) {
 		return m.concatenate(shown, x, y)
 	case "*":
 		if n, large, ok := integer(y); ok {
-			return m.repeat(shown, x, y, n, large)
+			return m.repeat(x, n, large, unsupported(shown, x, y))
 		}
 		if n, large, ok := integer(x); ok {
-			return m.repeat(shown, y, x, n, large)
+			return m.repeat(y, n, large, unsupported(shown, x, y))
 		}
 		switch x.(type) {
 		case string, *list, *tuple:
@@ -87,8 +87,8 @@ func (m *machine) concatenated(x, y []any) ([]any, error) {
 	return append(append(make([]any, 0, len(x)+len(y)), x...), y...), nil
 }
 
-// repeat returns x * n.
-func (m *machine) repeat(shown string, x, by any, n int, large *big.Int) (any, error) {
+// repeat returns x * n, or an error if x is no sequence.
+func (m *machine) repeat(x any, n int, large *big.Int, otherwise error) (any, error) {
 	if large != nil {
 		n = math.MaxInt
 		if large.Sign() < 0 {
@@ -112,7 +112,7 @@ func (m *machine) repeat(shown string, x, by any, n int, large *big.Int) (any, e
 		items, err := m.repeated(x.items, n)
 		return &tuple{items}, err
 	}
-	return nil, unsupported(shown, x, by)
+	return nil, otherwise
 }
 
 func (m *machine) repeated(items []any, n int) ([]any, error) {
@@ -132,38 +132,35 @@ func (m *machine) repeated(items []any, n int) ([]any, error) {
 	return result, nil
 }
 
-// setItems returns the table of a set, or of a view of keys.
-func (m *machine) setItems(v any) (*table, bool, error) {
+// setItems returns the table of a set, or of a view of keys or items. With a view any other operand that has items counts as a set too.
+func (m *machine) setItems(v any, beside any) (*table, bool, error) {
 	switch v := v.(type) {
 	case *set:
 		return &v.table, true, nil
 	case *view:
-		switch v.kind {
-		case viewKeys:
+		if v.kind == viewKeys {
 			return &v.of.table, true, nil
-		case viewItems:
-			items, err := m.collect(nil, v)
-			if err != nil {
-				return nil, false, err
-			}
-			s, err := m.setOf(items, false)
-			made, ok := s.(*set)
-			if !ok {
-				return nil, false, err
-			}
-			return &made.table, true, err
 		}
 	}
-	return nil, false, nil
+	itself, isView := v.(*view)
+	other, besideView := beside.(*view)
+	if !(isView && itself.kind == viewItems) && !(besideView && other.kind != viewValues) {
+		return nil, false, nil
+	}
+	s, err := m.asSet(v)
+	if err != nil {
+		return nil, false, err
+	}
+	return &s.table, true, nil
 }
 
 // setOperation computes with sets.
 func (m *machine) setOperation(op string, x, y any) (any, bool, error) {
-	a, aOK, err := m.setItems(x)
+	a, aOK, err := m.setItems(x, y)
 	if err != nil || !aOK {
 		return nil, false, err
 	}
-	b, bOK, err := m.setItems(y)
+	b, bOK, err := m.setItems(y, x)
 	if err != nil || !bOK {
 		return nil, false, err
 	}
@@ -178,6 +175,9 @@ func (m *machine) setOperation(op string, x, y any) (any, bool, error) {
 func (m *machine) combine(into *table, op string, a, b *table) error {
 	if err := m.allocItems(2 * (a.live + b.live)); err != nil {
 		return err
+	}
+	if op == "&" && a.live >= b.live { // the keys of the smaller one stay
+		a, b = b, a
 	}
 	for _, e := range a.all() {
 		if op == "|" || (b.find(e.hash) >= 0) == (op == "&") {

@@ -286,12 +286,21 @@ func (m *machine) setItem(x, index, v any) error {
 }
 
 func (m *machine) setSlice(x *list, s *slice, v any) error {
-	items, err := m.collect(nil, v)
-	if err != nil {
-		return raise("TypeError", "can only assign an iterable")
-	}
 	places, err := s.places(len(x.items))
 	if err != nil {
+		return err
+	}
+	if _, failure := m.iter(v); failure != nil {
+		if places.step != 1 {
+			return raise("TypeError", "must assign iterable to extended slice")
+		}
+		return raise("TypeError", "can only assign an iterable")
+	}
+	items, err := m.collect(nil, v)
+	if err != nil {
+		return err
+	}
+	if places, err = s.places(len(x.items)); err != nil {
 		return err
 	}
 	if err := m.allocItems(len(x.items) + len(items)); err != nil {
@@ -356,8 +365,10 @@ func (m *machine) removeItem(x, index any) error {
 			x.items = slices.Delete(x.items, i, i+1)
 		}
 		return err
-	default:
+	case *tuple, string, *span:
 		return raise("TypeError", "'%s' object doesn't support item deletion", typeName(x))
+	default:
+		return raise("TypeError", "'%s' object does not support item deletion", typeName(x))
 	}
 }
 

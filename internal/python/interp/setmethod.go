@@ -3,6 +3,7 @@ package interp
 import (
 	"math"
 	"math/big"
+	"slices"
 )
 
 // setMethod returns a method of sets.
@@ -56,7 +57,7 @@ func setItem(a *arguments) (any, error) {
 		}
 		return nil, a.put(&s.table, args[0], nil)
 	}
-	i, err := a.get(&s.table, args[0])
+	i, err := a.get(&s.table, frozen(args[0]))
 	switch {
 	case err != nil:
 		return nil, err
@@ -66,6 +67,14 @@ func setItem(a *arguments) (any, error) {
 		return nil, raiseValue("KeyError", args[0])
 	}
 	return nil, nil
+}
+
+// frozen returns what a set looks for: a frozen set in place of a set.
+func frozen(v any) any {
+	if s, ok := v.(*set); ok {
+		return &set{s.table, true}
+	}
+	return v
 }
 
 // setWhole is clear and pop, which takes the first item.
@@ -115,7 +124,12 @@ func setCombine(a *arguments) (any, error) {
 			return nil, err
 		}
 		next := table{}
-		if err := a.combine(&next, op, &result.table, &other.table); err != nil {
+		left, right := &result.table, &other.table
+		if _, isSet := arg.(*set); op == "&" && !isSet { // the items of the argument stay
+			right.entries = slices.DeleteFunc(right.all(), func(e entry) bool { return left.find(e.hash) < 0 })
+			right.index, right.live = nil, len(right.entries)
+		}
+		if err := a.combine(&next, op, left, right); err != nil {
 			return nil, err
 		}
 		result.table = next

@@ -221,14 +221,16 @@ func (m *machine) percent(text string, values any) (any, error) {
 		}
 		c := conversion{machine: m, args: args, rest: after}
 		if strings.HasPrefix(after, "(") {
-			if mapping == nil {
+			switch values.(type) {
+			case *dict, *list, *span:
+			default:
 				return nil, raise("TypeError", "format requires a mapping")
 			}
 			name, behind, closed := strings.Cut(after[1:], ")")
 			if !closed {
 				return nil, raise("ValueError", "incomplete format key")
 			}
-			v, err := m.item(mapping, name)
+			v, err := m.item(values, name)
 			if err != nil {
 				return nil, err
 			}
@@ -363,10 +365,10 @@ func (c *conversion) apply(s spec, verb byte, v any) (string, error) {
 		if i, isInt := whole(v); isInt {
 			var err error
 			if text, err = characterOf(i); err != nil {
-				return "", raise("OverflowError", "%%c arg not in range(0x110000)")
+				return "", raise("OverflowError", "%s", "%c arg not in range(0x110000)")
 			}
 		} else if !ok || length(text) != 1 {
-			return "", raise("TypeError", "%%c requires int or char")
+			return "", raise("TypeError", "%s", "%c requires int or char")
 		}
 		return c.padded(text, " ", s.align, s.width)
 	}

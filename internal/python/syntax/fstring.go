@@ -92,7 +92,7 @@ func (f *formatter) field(level int) Expr {
 		f.wrong("empty expression not allowed")
 	case strings.ContainsRune(value, '\\'):
 		f.wrong("expression part cannot include a backslash")
-	case strings.ContainsRune(value, '#'):
+	case n < len(f.text) && f.text[n] == '#':
 		f.wrong("expression part cannot include '#'")
 	case n >= len(f.text):
 		f.wrong("expecting '}'")
@@ -171,6 +171,8 @@ func endOfValue(text string) int {
 				quote = strings.Repeat(quote, 3)
 			}
 			i += len(quote) - 1
+		case c == '#':
+			return i
 		case c == '(' || c == '[' || c == '{':
 			depth++
 		case depth > 0 && (c == ')' || c == ']' || c == '}'):

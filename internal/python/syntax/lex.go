@@ -208,18 +208,40 @@ func textPrefix(s string) int {
 	return -1
 }
 
-// number passes what belongs to a number, right or wrong.
+// number reads a number: with a base, or with a fraction and an exponent.
 func (l *lexer) number() token {
 	start := l.pos
-	based := l.s[start] == '0' && start+1 < len(l.s) && strings.IndexByte("xXoObB", l.s[start+1]) >= 0
-	for ; l.pos < len(l.s); l.pos++ {
-		c := l.s[l.pos]
-		sign := (c == '+' || c == '-') && l.pos > start && l.s[l.pos-1]|0x20 == 'e' && !based
-		if c != '.' && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') && !sign {
-			break
+	digits := func(more string) {
+		for l.pos < len(l.s) && (l.s[l.pos] >= '0' && l.s[l.pos] <= '9' || strings.IndexByte(more, l.s[l.pos]|0x20) >= 0 || l.s[l.pos] == '_') {
+			l.pos++
 		}
 	}
-	return token{kindNumber, l.s[start:l.pos], start}
+	if l.s[start] == '0' && start+1 < len(l.s) && strings.IndexByte("xob", l.s[start+1]|0x20) >= 0 {
+		l.pos += 2
+		if digits(""); l.s[start+1]|0x20 == 'x' {
+			digits("abcdef")
+		}
+		return token{kindNumber, l.s[start:l.pos], start}
+	}
+	digits("")
+	if l.pos < len(l.s) && l.s[l.pos] == '.' {
+		l.pos++
+		digits("")
+	}
+	if rest := l.s[l.pos:]; rest != "" && rest[0]|0x20 == 'e' {
+		if after := strings.TrimLeft(rest[1:], "+-"); len(rest)-len(after) <= 2 && after != "" && after[0] >= '0' && after[0] <= '9' {
+			l.pos += len(rest) - len(after)
+			digits("")
+		}
+	}
+	if rest := l.s[l.pos:]; rest != "" && rest[0]|0x20 == 'j' {
+		l.fail(start, "complex numbers cannot be executed here")
+	}
+	text := l.s[start:l.pos]
+	if strings.Trim(text, "0123456789_") == "" && text[0] == '0' && strings.Trim(text, "0_") != "" {
+		l.fail(l.pos-1, "leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers")
+	}
+	return token{kindNumber, text, start}
 }
 
 // text passes a string literal.
