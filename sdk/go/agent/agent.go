@@ -88,6 +88,10 @@ type Message struct {
 	ToolName string
 	// Failed says whether the call failed. Only for ToolAnswer.
 	Failed bool
+	// Value is what the tool returned, as JSON. Nil if the call failed, and for code. Only for ToolAnswer.
+	Value json.RawMessage
+	// Code is Python source that the agent sent. Only for Self.
+	Code string
 }
 
 // Tool is a tool that the agent may call.
@@ -110,15 +114,20 @@ type ToolCall struct {
 	Arguments json.RawMessage
 }
 
-// Reply is one turn of an agent. Make it with Say, Call or Calls. The zero Reply says an empty text.
+// Reply is one turn of an agent. Make it with Say, Call, Calls or Code. The zero Reply says an empty text.
 type Reply struct {
 	text  string
 	calls []ToolCall
+	code  *string
 	err   error
 }
 
 // Say returns a turn that says something to the user.
 func Say(text string) Reply { return Reply{text: text} }
+
+// Code returns a turn that runs Python source in the session, with the tools as functions. The next message has what it printed,
+// or the error that ended it.
+func Code(source string) Reply { return Reply{code: &source} }
 
 // Call returns a turn that calls one tool. arguments becomes a JSON object: a struct, a map, or nil for none. Arguments
 // that JSON cannot write end the conversation as an error of Act does.

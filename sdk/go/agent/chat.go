@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 )
@@ -83,7 +84,7 @@ func chatMessage(m Message) ChatMessage {
 	case ToolAnswer:
 		return ChatMessage{Role: "tool", Content: m.Text, ToolCallID: m.CallID, Name: m.ToolName}
 	case Self:
-		message := ChatMessage{Role: "assistant", Content: m.Text}
+		message := ChatMessage{Role: "assistant", Content: cmp.Or(m.Code, m.Text)}
 		for _, call := range m.Calls {
 			function := ChatFunction{Name: call.Name, Arguments: string(call.Arguments)}
 			message.ToolCalls = append(message.ToolCalls, ChatToolCall{ID: call.ID, Type: "function", Function: function})

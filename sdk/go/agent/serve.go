@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -125,7 +126,7 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 	if err != nil {
 		return failed(ctx, err)
 	}
-	response = &agentv1.ActResponse{Text: reply.text}
+	response = &agentv1.ActResponse{Text: reply.text, Code: reply.code}
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}
@@ -201,7 +202,10 @@ func conversation(req *agentv1.ActRequest) *Conversation {
 	for i, m := range req.GetMessages() {
 		c.Messages[i] = Message{
 			Speaker: speaker(m.GetSpeaker()), Text: m.GetText(),
-			CallID: m.GetCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(),
+			CallID: m.GetCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(), Code: m.GetCode(),
+		}
+		if m.ValueJson != nil {
+			c.Messages[i].Value = json.RawMessage(m.GetValueJson())
 		}
 		for _, call := range m.GetCalls() {
 			c.Messages[i].Calls = append(c.Messages[i].Calls, ToolCall{ID: call.GetId(), Name: call.GetName(), Arguments: []byte(call.GetArgumentsJson())})

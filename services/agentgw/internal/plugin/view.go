@@ -3,6 +3,7 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -63,7 +64,7 @@ func message(e *conversation.Entry) *agentv1.Message {
 	switch e.Kind {
 	case conversation.Result:
 		return &agentv1.Message{
-			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: e.Value,
+			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: sound(e.Value),
 		}
 	case conversation.System:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
@@ -74,6 +75,19 @@ func message(e *conversation.Entry) *agentv1.Message {
 	case conversation.Assistant:
 	}
 	return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: e.Text}
+}
+
+// sound returns a value as JSON that every parser takes. Python's json writes numbers that JSON lacks.
+func sound(value *string) *string {
+	if value == nil || json.Valid([]byte(*value)) {
+		return value
+	}
+	parsed, err := python.ParseJSON(*value)
+	if err != nil {
+		return nil
+	}
+	text := string(appendArguments(nil, parsed))
+	return &text
 }
 
 func rowID(e *conversation.Entry) string {
