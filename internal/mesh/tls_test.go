@@ -118,7 +118,7 @@ func TestTLS(t *testing.T) {
 			cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = serverCert, serverKey, test.ca
 			m, err := mesh.Connect(t.Context(), cfg, parts())
 			server := closed(t, m, err)
-			client.Remote = true
+			client.Remote, client.Wait = true, patience/10
 			test.client(&client)
 			m, err = mesh.Open(t.Context(), client, "", parts())
 			l := link{server: server, client: closed(t, m, err)}
