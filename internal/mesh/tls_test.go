@@ -85,9 +85,12 @@ func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 }
 
 // call asks once, without waiting for the server, so that a refused connection is an error at once.
+// call calls a service. A client that is refused goes on trying for as long as the call may take.
 func call(t *testing.T, conn grpc.ClientConnInterface) error {
 	t.Helper()
-	_, err := evaluatorv1.NewEvaluatorServiceClient(conn).GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
+	ctx, cancel := context.WithTimeout(t.Context(), patience/10)
+	defer cancel()
+	_, err := evaluatorv1.NewEvaluatorServiceClient(conn).GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
 	return err
 }
 
@@ -118,7 +121,7 @@ func TestTLS(t *testing.T) {
 			cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = serverCert, serverKey, test.ca
 			m, err := mesh.Connect(t.Context(), cfg, parts())
 			server := closed(t, m, err)
-			client.Remote, client.Wait = true, patience/10
+			client.Remote = true
 			test.client(&client)
 			m, err = mesh.Open(t.Context(), client, "", parts())
 			l := link{server: server, client: closed(t, m, err)}
@@ -131,7 +134,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A client that trusts the server and has no certificate of its own gets in only if the server asks for none.
+// A client that trusts the server and has no certificate of its own gets in only if the server asks
+// for none.
 func TestTLSWithoutClientCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	cert, key := ours.peer(t, "server")
