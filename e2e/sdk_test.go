@@ -20,10 +20,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what frames the program.
+// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what
+// frames the program.
 const maxAgentLines = 15
 
-// TestReadmeAgents plays the agents that the README shows, in each language, against the real services.
+// TestReadmeAgents plays the agents that the README shows, in each language, against the real
+// services.
 func TestReadmeAgents(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
@@ -89,7 +91,8 @@ func TestCodeAgent(t *testing.T) {
 	}
 }
 
-// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that starts after them.
+// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that
+// starts after them.
 func TestAttachedAgents(t *testing.T) {
 	address := freeAddress(t)
 	t.Run("go", func(t *testing.T) {

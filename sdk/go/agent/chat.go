@@ -50,9 +50,9 @@ type ChatDefinition struct {
 	Parameters json.RawMessage `json:"parameters"`
 }
 
-// ChatFunc is an Agent made of a function in the style of chat completions: messages and tools in, the assistant's message out.
-// It sees one turn at a time: the tools run in ToolSandbox and their answers come with the next turn. It must be safe for
-// concurrent use.
+// ChatFunc is an Agent made of a function in the style of chat completions: messages and tools in,
+// the assistant's message out. It sees one turn at a time: the tools run in ToolSandbox and their
+// answers come with the next turn. It must be safe for concurrent use.
 type ChatFunc func(ctx context.Context, messages []ChatMessage, tools []ChatTool) (ChatMessage, error)
 
 // Act implements Agent.

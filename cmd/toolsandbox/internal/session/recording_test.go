@@ -58,7 +58,8 @@ func TestWriteRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares what the scenario makes of it.
+// TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares
+// what the scenario makes of it.
 func TestRecordingsRoundTrip(t *testing.T) {
 	const task = "name: round_trip\ncategories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]\nuser: {goal: None., says: Hello.}\n" +
 		"clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
