@@ -27,7 +27,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// moody is a chat completions server whose answers follow from the conversation alone. Some time it refuses, or hangs.
+// moody is a chat completions server whose answers follow from the conversation alone. Some time it
+// refuses, or hangs.
 type moody struct {
 	*httptest.Server
 	answered atomic.Int64
@@ -37,7 +38,8 @@ type moody struct {
 	hangs atomic.Pointer[hanging]
 }
 
-// hanging is one time of hanging: whether its first request has come, and was given up by who asked, and whether it is over.
+// hanging is one time of hanging: whether its first request has come, and was given up by who
+// asked, and whether it is over.
 type hanging struct{ reached, left, over chan struct{} }
 
 const plenty = 1 << 30
@@ -107,7 +109,8 @@ func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
 }
 
-// equalResults compares the result files of two runs. What providers were asked differs where they refused.
+// equalResults compares the result files of two runs. What providers were asked differs where they
+// refused.
 func equalResults(t *testing.T, want, got string) {
 	t.Helper()
 	differences, err := compare.Runs(want, got)
@@ -121,8 +124,8 @@ func equalResults(t *testing.T, want, got string) {
 	}
 }
 
-// TestPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in the middle. Everything that was paid for is used,
-// and in the end the files are those of a calm run.
+// TestPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in the
+// middle. Everything that was paid for is used, and in the end the files are those of a calm run.
 func TestPlayedAgain(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)
@@ -167,8 +170,9 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// killed runs the command line and kills it when the server hangs, after n more answers. The request that hangs is given up with it where the
-// command line is what asks, and is answered where services go on.
+// killed runs the command line and kills it when the server hangs, after n more answers. The
+// request that hangs is given up with it where the command line is what asks, and is answered where
+// services go on.
 func killed(t *testing.T, server *moody, n int64, asks bool, args ...string) {
 	t.Helper()
 	hang := server.hang(n)

@@ -19,8 +19,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// redirectTLS lets the programs that are started from now on reach a host on this machine: by a proxy, and with a certificate that they trust. Who
-// comes is not answered.
+// redirectTLS lets the programs that are started from now on reach a host on this machine: by a
+// proxy, and with a certificate that they trust. Who comes is not answered.
 func redirectTLS(t *testing.T, host string) {
 	t.Helper()
 	cert, key := certify(t, host)
@@ -52,8 +52,8 @@ func redirectTLS(t *testing.T, host string) {
 	t.Setenv("SSL_CERT_FILE", cert)
 }
 
-// TestAttendanceElsewhere checks players of a sweep that services elsewhere play: the gateway there needs the key and reaches the agent, not the
-// client.
+// TestAttendanceElsewhere checks players of a sweep that services elsewhere play: the gateway there
+// needs the key and reaches the agent, not the client.
 func TestAttendanceElsewhere(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
@@ -86,7 +86,8 @@ func TestAttendanceElsewhere(t *testing.T) {
 	serving.Wait()
 }
 
-// TestAttachedAwaited plays an agent that attaches itself after the run has said that it waits for it.
+// TestAttachedAwaited plays an agent that attaches itself after the run has said that it waits for
+// it.
 func TestAttachedAwaited(t *testing.T) {
 	address := freeAddress(t)
 	p := sit(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")

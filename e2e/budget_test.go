@@ -63,8 +63,8 @@ func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	return code, said.String()
 }
 
-// TestStorm plays 200 rollouts at once against a server that answers 8 requests at once and refuses all others: the run learns that, and
-// every rollout gets its score.
+// TestStorm plays 200 rollouts at once against a server that answers 8 requests at once and refuses
+// all others: the run learns that, and every rollout gets its score.
 func TestStorm(t *testing.T) {
 	const room, rollouts = 8, 200
 	server := startChat(t)
@@ -101,8 +101,9 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestSpendLimit lets a run spend what it may, once in this process and once over four: it stops, says so, and --resume with a higher
-// limit plays exactly what is missing and asks for nothing twice.
+// TestSpendLimit lets a run spend what it may, once in this process and once over four: it stops,
+// says so, and --resume with a higher limit plays exactly what is missing and asks for nothing
+// twice.
 func TestSpendLimit(t *testing.T) {
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
@@ -143,8 +144,8 @@ func TestSpendLimit(t *testing.T) {
 	}
 }
 
-// TestSpendUnknownPrice limits the money that a model of the provider's own may cost whose price is not known: nothing is asked, and the run
-// says what helps.
+// TestSpendUnknownPrice limits the money that a model of the provider's own may cost whose price is
+// not known: nothing is asked, and the run says what helps.
 func TestSpendUnknownPrice(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "none")
 	t.Setenv("OPENAI_BASE_URL", "")

@@ -31,7 +31,8 @@ const (
 	runLimit = 150 * time.Second
 )
 
-// shop sells the turns of an agent: it lets as many pass as its ration says, and counts them by conversation and turn.
+// shop sells the turns of an agent: it lets as many pass as its ration says, and counts them by
+// conversation and turn.
 type shop struct {
 	ration
 	mu   sync.Mutex
@@ -71,7 +72,8 @@ func (s *shop) twice() (turns []string) {
 	return turns
 }
 
-// misbehave is an agent that answers nonsense, too much, late or not at all, the same to the same conversation.
+// misbehave is an agent that answers nonsense, too much, late or not at all, the same to the same
+// conversation.
 func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Messages[0].Text + c.Last().Text))
@@ -95,8 +97,9 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs beside them, while a seed chooses faults, for
-// -chaos.time: in the end all files are those of calm runs. What the faults cannot have lost is there without --resume, and paid once.
+// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs
+// beside them, while a seed chooses faults, for -chaos.time: in the end all files are those of calm
+// runs. What the faults cannot have lost is there without --resume, and paid once.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	good := &shop{}
@@ -130,7 +133,8 @@ type pass struct {
 	good     *shop
 }
 
-// choose chooses the faults: those that come next in an endless shuffled list, so that each comes soon, and one of all, or the damage of one store.
+// choose chooses the faults: those that come next in an endless shuffled list, so that each comes
+// soon, and one of all, or the damage of one store.
 func (p *pass) choose() {
 	all := faults()
 	for place := p.number * (faultsAPass - 1); len(p.faults) < faultsAPass-1; place++ {
@@ -247,7 +251,8 @@ func (b *background) over() bool {
 	}
 }
 
-// settle waits for the end of a run and looks at its files: those of the calm run, at the latest after --resume.
+// settle waits for the end of a run and looks at its files: those of the calm run, at the latest
+// after --resume.
 func (p *pass) settle(t *testing.T, calm string, run *background) {
 	t.Helper()
 	p.watch(t, run)
@@ -265,7 +270,8 @@ func (p *pass) settle(t *testing.T, calm string, run *background) {
 	resume(t, p.String(), calm, run.out, append(run.args, "--resume")...)
 }
 
-// watch waits for the end of a run. No service ends meanwhile, but a tool host that comes upon damage.
+// watch waits for the end of a run. No service ends meanwhile, but a tool host that comes upon
+// damage.
 func (p *pass) watch(t *testing.T, run *background) {
 	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
@@ -291,7 +297,8 @@ func (p *pass) watch(t *testing.T, run *background) {
 	}
 }
 
-// wantNamed looks at a run that did not come to its end: it has a result for each rollout, and those whose files are not those of the calm run have no score.
+// wantNamed looks at a run that did not come to its end: it has a result for each rollout, and
+// those whose files are not those of the calm run have no score.
 func wantNamed(t *testing.T, calm string, run *background) {
 	t.Helper()
 	want, got := readSummary(t, calm), readSummary(t, run.out)

@@ -99,8 +99,9 @@ func (r *remote) succeed(t *testing.T) {
 	}
 }
 
-// TestOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent plays a remote run: the command line goes on where it broke, and
-// every result is there once, as in a calm run. The agent answers so slowly that the run outlasts the kills.
+// TestOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent
+// plays a remote run: the command line goes on where it broke, and every result is there once, as
+// in a calm run. The agent answers so slowly that the run outlasts the kills.
 func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	const kills, trials = 6, 40
 	services := start(t)
@@ -147,7 +148,8 @@ func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// TestNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in agent plays a remote run and the evaluator has logs to score.
+// TestNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in
+// agent plays a remote run and the evaluator has logs to score.
 func TestNATSAwayForLong(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
@@ -176,7 +178,8 @@ func TestNATSAwayForLong(t *testing.T) {
 	}
 }
 
-// TestClientKilledWhileItCollects kills the command line of a remote run, which goes on meanwhile, and resumes it.
+// TestClientKilledWhileItCollects kills the command line of a remote run, which goes on meanwhile,
+// and resumes it.
 func TestClientKilledWhileItCollects(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)

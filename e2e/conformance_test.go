@@ -71,7 +71,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOverFourProcesses runs some vectors of each kind twice through four processes, which remember the first time.
+// TestConformanceOverFourProcesses runs some vectors of each kind twice through four processes,
+// which remember the first time.
 func TestConformanceOverFourProcesses(t *testing.T) {
 	services := start(t)
 	args := append(services.ClientArgs(), "--toolhost-addr", services.Address(cluster.ToolHost),
@@ -83,7 +84,8 @@ func TestConformanceOverFourProcesses(t *testing.T) {
 	}
 }
 
-// TestConformanceOfTheSlice runs the vectors that are part of this repository: it needs no shared folder.
+// TestConformanceOfTheSlice runs the vectors that are part of this repository: it needs no shared
+// folder.
 func TestConformanceOfTheSlice(t *testing.T) {
 	got := conform(t, filepath.Join("testdata", "vectors"))
 	if got.Failed != 0 {

@@ -26,8 +26,9 @@ var (
 )
 
 const (
-	// maxResumptions is how often a damaged run may have to be resumed: once to be told what is damaged, and once to play that again. A
-	// round that begins in what is left of a lost document may need one more.
+	// maxResumptions is how often a damaged run may have to be resumed: once to be told what is
+	// damaged, and once to play that again. A round that begins in what is left of a lost document
+	// may need one more.
 	maxResumptions = 4
 	// resumeLimit bounds one resumption, on a machine that is busy.
 	resumeLimit = 3 * time.Minute
@@ -53,7 +54,8 @@ type damage struct {
 	do   func(random *rand.Rand, at stores) error
 }
 
-// damages are those of every store. A stream's block is what NATS keeps its messages in, its index what it finds them with.
+// damages are those of every store. A stream's block is what NATS keeps its messages in, its index
+// what it finds them with.
 func damages() []damage {
 	all := []damage{
 		{"nothing", func(*rand.Rand, stores) error { return nil }},
@@ -119,8 +121,9 @@ func rewrite(pattern string, how func([]byte) []byte) error {
 	return err
 }
 
-// TestDamagedStores kills runs, damages what they have stored and resumes them, for -chaos.time: no file is ever wrong,
-// and in the end all are those of a calm run. The agent is a plug-in, so that its replies are recorded.
+// TestDamagedStores kills runs, damages what they have stored and resumes them, for -chaos.time: no
+// file is ever wrong, and in the end all are those of a calm run. The agent is a plug-in, so that
+// its replies are recorded.
 func TestDamagedStores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))
@@ -156,7 +159,8 @@ func TestDamagedStores(t *testing.T) {
 	}
 }
 
-// answerByTurn is an agent that calls a tool and then talks. It answers the same to the same conversation.
+// answerByTurn is an agent that calls a tool and then talks. It answers the same to the same
+// conversation.
 func answerByTurn(c *agent.Conversation) agent.Reply {
 	switch c.Turn {
 	case 0:
@@ -167,7 +171,8 @@ func answerByTurn(c *agent.Conversation) agent.Reply {
 	return agent.Say("I have read: " + c.Last().Text)
 }
 
-// killAt runs the command line and kills it at a sign of progress. A run that ends before is left as it is.
+// killAt runs the command line and kills it at a sign of progress. A run that ends before is left
+// as it is.
 func killAt(t *testing.T, progress int, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
@@ -188,7 +193,8 @@ func killAt(t *testing.T, progress int, args ...string) {
 	_ = cmd.Wait() // an error if it was killed
 }
 
-// resume resumes a run until it exits with 0. After each resumption the files that are there are those of the calm run.
+// resume resumes a run until it exits with 0. After each resumption the files that are there are
+// those of the calm run.
 func resume(t *testing.T, what, calm, out string, args ...string) {
 	t.Helper()
 	for range maxResumptions {
@@ -220,7 +226,8 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 	t.Errorf("%s: not whole after %d resumptions", what, maxResumptions)
 }
 
-// wrongFiles returns the trajectories' files of a run that differ from those of the calm one. One may be missing.
+// wrongFiles returns the trajectories' files of a run that differ from those of the calm one. One
+// may be missing.
 func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(out, "trajectories"), func(path string, entry fs.DirEntry, err error) error {

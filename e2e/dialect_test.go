@@ -19,7 +19,8 @@ type dialectCase struct {
 	second string
 }
 
-// startModel plays the model behind an OpenAI-compatible server: it calls in the first turn and speaks in the second.
+// startModel plays the model behind an OpenAI-compatible server: it calls in the first turn and
+// speaks in the second.
 func startModel(t *testing.T, c dialectCase) *httptest.Server {
 	t.Helper()
 	turn := 0

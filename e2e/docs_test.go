@@ -16,8 +16,8 @@ type command struct {
 	line     string
 }
 
-// TestDocumentedCommands runs every command that a document shows in a `sh` block. Commands of one document share a
-// directory and run in their order.
+// TestDocumentedCommands runs every command that a document shows in a `sh` block. Commands of one
+// document share a directory and run in their order.
 func TestDocumentedCommands(t *testing.T) {
 	commands := documented(t)
 	directories := make(map[string]string)
@@ -32,7 +32,8 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// workplace returns an empty directory in which the repository's own folders can be named as from its root.
+// workplace returns an empty directory in which the repository's own folders can be named as from
+// its root.
 func workplace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -48,7 +48,8 @@ func faults() []fault {
 	return all
 }
 
-// storeDamage is the n-th damage of one store as a fault. After a loss all services are started again, since they make their streams when they start.
+// storeDamage is the n-th damage of one store as a fault. After a loss all services are started
+// again, since they make their streams when they start.
 func storeDamage(n int) fault {
 	all := damages()[1:]
 	chosen := all[n%len(all)]
@@ -113,7 +114,8 @@ func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) 
 	return restart(ctx, services, func() error { return os.RemoveAll(services.Sessions(cluster.ToolHost)) }, cluster.ToolHost)
 }
 
-// toolHostDamaged changes the tool host's file. A tool host that says so has its file removed, as it asks for.
+// toolHostDamaged changes the tool host's file. A tool host that says so has its file removed, as
+// it asks for.
 func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(cluster.ToolHost); err != nil {
@@ -155,10 +157,12 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// littleRoom is the size beyond which no file grows on a full disk. What is stored of a run is larger before long.
+// littleRoom is the size beyond which no file grows on a full disk. What is stored of a run is
+// larger before long.
 const littleRoom = 16 << 10
 
-// fullDisk lets the files of a process grow no more for longer than others take to connect to it again. Whether it ends then or not, it is started again with room.
+// fullDisk lets the files of a process grow no more for longer than others take to connect to it
+// again. Whether it ends then or not, it is started again with room.
 func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(name); err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// openScenario gives the agent all tools, for it does not say which, so that the environment lets everybody call every tool.
+// openScenario gives the agent all tools, for it does not say which, so that the environment lets
+// everybody call every tool.
 const openScenario = `name: wifi_off
 world: flat
 categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
@@ -29,8 +30,9 @@ tables:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 `
 
-// TestForeignTool lets models call tools that they were not given in a scenario that restricts nothing: a user the agent's, by which it would solve
-// the task itself, and an agent the one that ends the conversation. Neither runs.
+// TestForeignTool lets models call tools that they were not given in a scenario that restricts
+// nothing: a user the agent's, by which it would solve the task itself, and an agent the one that
+// ends the conversation. Neither runs.
 func TestForeignTool(t *testing.T) {
 	pack := t.TempDir()
 	for name, text := range map[string]string{"wifi_off.yaml": openScenario, "worlds/flat.yaml": openWorld} {

@@ -17,11 +17,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
-// soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs a fiftieth of it.
+// soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs
+// a fiftieth of it.
 const soon = 5 * time.Second
 
-// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and resuming it, with as many rollouts at
-// once as one likes, completes the same files that an uninterrupted run leaves.
+// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and
+// resuming it, with as many rollouts at once as one likes, completes the same files that an
+// uninterrupted run leaves.
 func TestInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +45,8 @@ func TestInterruptAndResume(t *testing.T) {
 	}
 }
 
-// checkResumed wants the record of a run that went on once: everything as of the one that nobody stopped, but for its times and where it is.
+// checkResumed wants the record of a run that went on once: everything as of the one that nobody
+// stopped, but for its times and where it is.
 func checkResumed(t *testing.T, calm, broken string, first *results.Run) {
 	t.Helper()
 	want, err := results.ReadRun(calm)

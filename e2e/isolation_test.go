@@ -45,9 +45,10 @@ func secret() []string {
 	return []string{wire(cluster.Client, cluster.Evaluator), wire(cluster.Evaluator, cluster.NATS)}
 }
 
-// TestEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays it with agents of every kind
-// and looks at every byte between the processes, at their logs, spans, errors and descriptions: only the evaluator gets the
-// text. A text in the setup, on the other hand, is found wherever players are.
+// TestEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays it
+// with agents of every kind and looks at every byte between the processes, at their logs, spans,
+// errors and descriptions: only the evaluator gets the text. A text in the setup, on the other
+// hand, is found wherever players are.
 func TestEvaluatorIsolation(t *testing.T) {
 	r := record.New(canary, leak)
 	plugin := servePlugin(t)
@@ -118,7 +119,8 @@ func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 	}
 }
 
-// recordedCluster starts a cluster all of whose connections are recorded. The function that it returns records the spans.
+// recordedCluster starts a cluster all of whose connections are recorded. The function that it
+// returns records the spans.
 func recordedCluster(t *testing.T, r *record.Recorder, dir string) (*cluster.Cluster, func(*testing.T)) {
 	t.Helper()
 	collector, endpoint := receive(t)
@@ -148,7 +150,8 @@ func recordedCluster(t *testing.T, r *record.Recorder, dir string) (*cluster.Clu
 	}
 }
 
-// servePlugin serves an agent that makes mistakes, so that there are error texts to look at, and repeats what it was told.
+// servePlugin serves an agent that makes mistakes, so that there are error texts to look at, and
+// repeats what it was told.
 func servePlugin(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -190,7 +193,8 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack makes a pack of the catalogue with the canary in all that says how it is scored, and the leak in one setup.
+// plantedPack makes a pack of the catalogue with the canary in all that says how it is scored, and
+// the leak in one setup.
 func plantedPack(t *testing.T) string {
 	t.Helper()
 	loaded, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "scenarios")), scenario.Options{})
@@ -243,7 +247,8 @@ func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
 	return s
 }
 
-// plant puts the canary into every node of a scenario, its notes and its claims, and returns the number of nodes.
+// plant puts the canary into every node of a scenario, its notes and its claims, and returns the
+// number of nodes.
 func plant(t *testing.T, s *scenariov1.Scenario) int {
 	t.Helper()
 	s.Notes += canary
@@ -268,7 +273,8 @@ func plant(t *testing.T, s *scenariov1.Scenario) int {
 	return len(nodes)
 }
 
-// plantCell puts the canary into a wanted text; the roles of a message stay roles, and a wanted call a call.
+// plantCell puts the canary into a wanted text; the roles of a message stay roles, and a wanted
+// call a call.
 func plantCell(t *testing.T, cell *evaluationv1.TargetCell) {
 	t.Helper()
 	text, ok := cell.GetValue().GetKind().(*worldv1.Value_Text)
@@ -322,7 +328,8 @@ func dial(t *testing.T, address string) *grpc.ClientConn {
 	return conn
 }
 
-// provoke asks the services that players reach for things that they refuse, and for all that they tell.
+// provoke asks the services that players reach for things that they refuse, and for all that they
+// tell.
 func provoke(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	t.Helper()
 	gateway := agentgwv1.NewAgentGatewayServiceClient(dial(t, services.Address(cluster.AgentGateway)))
@@ -380,7 +387,8 @@ func provoke(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	}
 }
 
-// describe reads what the services that players reach tell about themselves: nothing of it knows evaluations.
+// describe reads what the services that players reach tell about themselves: nothing of it knows
+// evaluations.
 func describe(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	t.Helper()
 	for _, name := range []string{cluster.AgentGateway, cluster.ToolHost} {

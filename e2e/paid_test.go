@@ -100,8 +100,8 @@ func (r *ration) pass(ctx context.Context) bool {
 	}
 }
 
-// hold listens in front of an address and lets what comes from there pass only while the gate is open. What waits when the other side
-// dies is lost. It ends with the test.
+// hold listens in front of an address and lets what comes from there pass only while the gate is
+// open. What waits when the other side dies is lost. It ends with the test.
 func hold(t *testing.T, target string, g *gate) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,7 +176,8 @@ func holdOne(ctx context.Context, client net.Conn, target string, g *gate) {
 	group.Wait()
 }
 
-// recordedReplies counts the (rollout, index) that have a reply, and those among them that did not get into the rollout's log.
+// recordedReplies counts the (rollout, index) that have a reply, and those among them that did not
+// get into the rollout's log.
 func recordedReplies(t *testing.T, client orchestratorv1.OrchestratorServiceClient, sweep string, rollouts int) (all, undelivered int) {
 	t.Helper()
 	for n := range rollouts {
@@ -227,8 +228,9 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestPaidOnce kills the gateway several times under load, each time while it has answers that are paid for and delivered to nobody:
-// in the end every (rollout, message index) was asked once. The provider answers so little between two kills that the run cannot end early.
+// TestPaidOnce kills the gateway several times under load, each time while it has answers that are
+// paid for and delivered to nobody: in the end every (rollout, message index) was asked once. The
+// provider answers so little between two kills that the run cannot end early.
 func TestPaidOnce(t *testing.T) {
 	const trials, kills, few, atStake = 20, 3, 10, 8
 	server, delivery, provider := startChat(t), newGate(), &ration{}

@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestAgentRaises has agents whose own code fails: each rollout ends with a score of 0 that counts, is asked for once, and is the same when it is
-// replayed.
+// TestAgentRaises has agents whose own code fails: each rollout ends with a score of 0 that counts,
+// is asked for once, and is the same when it is replayed.
 func TestAgentRaises(t *testing.T) {
 	var asked atomic.Int32
 	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {

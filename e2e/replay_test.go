@@ -22,7 +22,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// chat stands for a server of chat completions. Its n-th answer has n in it, so that asking twice shows.
+// chat stands for a server of chat completions. Its n-th answer has n in it, so that asking twice
+// shows.
 type chat struct {
 	*httptest.Server
 	asked atomic.Int32
@@ -49,7 +50,8 @@ func startChat(t *testing.T) *chat {
 	return c
 }
 
-// bury waits until the server has noticed that its only client is dead: it is done with each of its requests, also those that it had not read yet.
+// bury waits until the server has noticed that its only client is dead: it is done with each of its
+// requests, also those that it had not read yet.
 func (c *chat) bury(t *testing.T) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", c.Listener.Addr().String())
@@ -112,8 +114,8 @@ func replay(t *testing.T, run string, args ...string) (again string) {
 	return again
 }
 
-// TestReplayModels lets models play both roles, in one process and over four, stops their server and plays the runs again, each in
-// both ways: the files are the same and nobody asks.
+// TestReplayModels lets models play both roles, in one process and over four, stops their server
+// and plays the runs again, each in both ways: the files are the same and nobody asks.
 func TestReplayModels(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)
@@ -235,7 +237,8 @@ func TestReplayServices(t *testing.T) {
 	}
 }
 
-// TestReplayFailure replays a run whose provider refused: the failures are the same, and nobody asks.
+// TestReplayFailure replays a run whose provider refused: the failures are the same, and nobody
+// asks.
 func TestReplayFailure(t *testing.T) {
 	server := startChat(t)
 	server.status = http.StatusUnauthorized
@@ -259,8 +262,8 @@ func fails(t *testing.T, want string, args ...string) {
 	}
 }
 
-// TestReplayMissing takes the last reply out of a recording, then all of it: the rollout fails and says what is missing, and nobody
-// asks; without any of it nothing is played.
+// TestReplayMissing takes the last reply out of a recording, then all of it: the rollout fails and
+// says what is missing, and nobody asks; without any of it nothing is played.
 func TestReplayMissing(t *testing.T) {
 	server := startChat(t)
 	out := filepath.Join(t.TempDir(), "out")

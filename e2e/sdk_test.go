@@ -20,10 +20,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what frames the program.
+// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what
+// frames the program.
 const maxAgentLines = 15
 
-// TestReadmeAgents plays the agents that the README shows, in each language, against the real services.
+// TestReadmeAgents plays the agents that the README shows, in each language, against the real
+// services.
 func TestReadmeAgents(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
@@ -62,7 +64,35 @@ func TestReadmeAgents(t *testing.T) {
 	}
 }
 
-// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that starts after them.
+// TestCodeAgent plays the agent of docs/agents.md, which writes code.
+func TestCodeAgent(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := block(t, string(page), "python")
+	if lines := agentLines(source); lines > maxAgentLines {
+		t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
+	}
+	address := freeAddress(t)
+	file := filepath.Join(t.TempDir(), "main.py")
+	if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runAgent(t, pythonAgent(t, file), address)
+	out := filepath.Join(t.TempDir(), "out")
+	printed := toolsandbox(t, "run", "--agent", "grpc://"+address, "--out", out, "turn_off_wifi")
+	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
+	}
+	said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+	if err != nil || !bytes.Contains(said, []byte("Wifi is off now.")) {
+		t.Errorf("conversation: got %v and\n%s\nwant that wifi is off", err, said)
+	}
+}
+
+// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that
+// starts after them.
 func TestAttachedAgents(t *testing.T) {
 	address := freeAddress(t)
 	t.Run("go", func(t *testing.T) {

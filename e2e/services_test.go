@@ -66,7 +66,8 @@ func writePack(t *testing.T, text string) string {
 	return dir
 }
 
-// TestHostedServices plays a scenario with live services, replays it without them, and plays it again from what it recorded.
+// TestHostedServices plays a scenario with live services, replays it without them, and plays it
+// again from what it recorded.
 func TestHostedServices(t *testing.T) {
 	server, asked := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)

@@ -23,7 +23,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// securePython is an agent that is served, or attaches itself, with TLS: mode, address, certificate, key.
+// securePython is an agent that is served, or attaches itself, with TLS: mode, address,
+// certificate, key.
 const securePython = `
 import pathlib
 import sys
@@ -47,7 +48,8 @@ else:
     attach(act, "grpcs://" + address, "mine", credentials=grpc.ssl_channel_credentials(certificate))
 `
 
-// TestSecureAgents plays agents of each language over TLS, which are dialled and which attach themselves.
+// TestSecureAgents plays agents of each language over TLS, which are dialled and which attach
+// themselves.
 func TestSecureAgents(t *testing.T) {
 	cert, key := certify(t)
 	play := func(t *testing.T, flags ...string) {

@@ -84,8 +84,8 @@ func receive(t *testing.T) (*receiver, string) {
 	return r, listener.Addr().String()
 }
 
-// wantTree is one rollout from the command line to the score. The execution environment answers two calls, the players take
-// three turns; spans of one parent are sorted by name.
+// wantTree is one rollout from the command line to the score. The execution environment answers two
+// calls, the players take three turns; spans of one parent are sorted by name.
 const wantTree = `rollout turn_off_wifi [toolsandbox]
   play turn_off_wifi [orchestrator]
     evaluate turn_off_wifi [evaluator]

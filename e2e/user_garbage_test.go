@@ -36,7 +36,8 @@ func entry(t *testing.T, out string) results.ScenarioResult {
 	return summary.Scenarios[0]
 }
 
-// TestModelUserGarbage lets prompted models write what cannot be read before they find their words: the rollout goes on and ends.
+// TestModelUserGarbage lets prompted models write what cannot be read before they find their words:
+// the rollout goes on and ends.
 func TestModelUserGarbage(t *testing.T) {
 	for _, m := range userModels() {
 		texts := garbage()[m.player]
@@ -66,7 +67,8 @@ func TestModelUserGarbage(t *testing.T) {
 	}
 }
 
-// TestModelUserHopeless lets each prompted model write nothing that can be read for ever: its rollout ends all the same.
+// TestModelUserHopeless lets each prompted model write nothing that can be read for ever: its
+// rollout ends all the same.
 func TestModelUserHopeless(t *testing.T) {
 	for player, texts := range garbage() {
 		t.Run(player, func(t *testing.T) {
@@ -86,8 +88,8 @@ func TestModelUserHopeless(t *testing.T) {
 	}
 }
 
-// TestModelUserFails lets a model say nothing five times as the user: the agent is not scored for that, and the user is asked again when the run
-// goes on. A replay of either is the same.
+// TestModelUserFails lets a model say nothing five times as the user: the agent is not scored for
+// that, and the user is asked again when the run goes on. A replay of either is the same.
 func TestModelUserFails(t *testing.T) {
 	turns := append(make([]userTurn, 5), userTurn{tool: "end_conversation", arguments: "{}"})
 	m := callingUsers()[0]

@@ -81,7 +81,8 @@ func (p *person) leave(t *testing.T) (code int, shown string) {
 	return p.cmd.ProcessState.ExitCode(), p.seen.String()
 }
 
-// TestPersonResumes interrupts a run that a person plays, in each way in which one can, and goes on with it: the person answers what is left.
+// TestPersonResumes interrupts a run that a person plays, in each way in which one can, and goes on
+// with it: the person answers what is left.
 func TestPersonResumes(t *testing.T) {
 	stops := map[string]func(t *testing.T, p *person){
 		"interrupt": func(t *testing.T, p *person) {

@@ -16,7 +16,8 @@ import (
 // userTurn is what a model says as the user: a text, or a call if there is a tool.
 type userTurn struct{ text, tool, arguments string }
 
-// userModel is a provider on this machine whose model plays the user of a scenario, and how it writes its answers.
+// userModel is a provider on this machine whose model plays the user of a scenario, and how it
+// writes its answers.
 type userModel struct {
 	player string
 	// result stands before what a tool answered.
@@ -144,7 +145,8 @@ func ordered(t *testing.T, name, text string, wanted ...string) {
 	}
 }
 
-// TestModelUserWithTools lets models play a user that has a tool of its own, by every provider's interface and prompted.
+// TestModelUserWithTools lets models play a user that has a tool of its own, by every provider's
+// interface and prompted.
 func TestModelUserWithTools(t *testing.T) {
 	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
 	turns := []userTurn{

@@ -11,7 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestServicesMissing runs a sweep on services that are not there: soon it says who is waited for, where, and for how long.
+// TestServicesMissing runs a sweep on services that are not there: soon it says who is waited for,
+// where, and for how long.
 func TestServicesMissing(t *testing.T) {
 	evaluator := freeAddress(t)
 	p := sit(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", freeAddress(t),
@@ -25,7 +26,8 @@ func TestServicesMissing(t *testing.T) {
 	}
 }
 
-// TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says so, and then it plays.
+// TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says
+// so, and then it plays.
 func TestAgentMissing(t *testing.T) {
 	address := freeAddress(t)
 	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
@@ -48,7 +50,8 @@ func TestAgentMissing(t *testing.T) {
 	}
 }
 
-// TestAgentGivenUp interrupts a run that waits for its agent: there is nothing to go on with, and the same directory does for the next run.
+// TestAgentGivenUp interrupts a run that waits for its agent: there is nothing to go on with, and
+// the same directory does for the next run.
 func TestAgentGivenUp(t *testing.T) {
 	address, out := freeAddress(t), filepath.Join(t.TempDir(), "out")
 	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")

@@ -1,8 +1,10 @@
-// Package bus stores and distributes everything that services tell each other through NATS JetStream: jobs, rollout
-// logs, snapshots, results and the documents they refer to. It owns the names of streams and subjects, the fencing of
-// logs and the create-if-absent rule of results; no other package names a subject.
+// Package bus stores and distributes everything that services tell each other through NATS
+// JetStream: jobs, rollout logs, snapshots, results and the documents they refer to. It owns the
+// names of streams and subjects, the fencing of logs and the create-if-absent rule of results; no
+// other package names a subject.
 //
-// All methods are safe for concurrent use. Publishing methods return once the server has acknowledged the message.
+// All methods are safe for concurrent use. Publishing methods return once the server has
+// acknowledged the message.
 package bus
 
 import (
@@ -44,8 +46,9 @@ type Config struct {
 	Replicas int
 }
 
-// DefaultConfig returns four shards per kind, one replica, retention for ever. A stream stores one message
-// after the other, so that a server that syncs each of them needs several streams to be fast.
+// DefaultConfig returns four shards per kind, one replica, retention for ever. A stream stores one
+// message after the other, so that a server that syncs each of them needs several streams to be
+// fast.
 func DefaultConfig() Config {
 	return Config{Shards: 4, Replicas: 1}
 }
@@ -73,8 +76,9 @@ type Bus struct {
 	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
 }
 
-// Open creates the streams that do not exist yet and returns a bus on them. The streams' settings are brought in line
-// with cfg; a number of shards other than that of an existing installation is an error.
+// Open creates the streams that do not exist yet and returns a bus on them. The streams' settings
+// are brought in line with cfg; a number of shards other than that of an existing installation is
+// an error.
 func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -156,7 +156,8 @@ func TestDocumentsSurviveTheCache(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreStoredAgain stores what the writer knows but the server has forgotten, and keeps it once.
+// TestDocumentsAreStoredAgain stores what the writer knows but the server has forgotten, and keeps
+// it once.
 func TestDocumentsAreStoredAgain(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	writer := natstest.Open(t, conn, bus.DefaultConfig())

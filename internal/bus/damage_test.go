@@ -36,7 +36,8 @@ func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 	return ends[1:]
 }
 
-// TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream and the sequence, and it can be opened anew.
+// TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream
+// and the sequence, and it can be opened anew.
 func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in three ways
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)
@@ -120,7 +121,8 @@ func marshal(t *testing.T, message proto.Message) []byte {
 	return raw
 }
 
-// TestDamagedSetup replaces a setup by another one under its digest: it is not used, and putting it again mends it.
+// TestDamagedSetup replaces a setup by another one under its digest: it is not used, and putting it
+// again mends it.
 func TestDamagedSetup(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)

@@ -13,7 +13,8 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// Digest returns the lower-case hex SHA-256 over the deterministic wire form of a document, and that form.
+// Digest returns the lower-case hex SHA-256 over the deterministic wire form of a document, and
+// that form.
 func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	raw, err = proto.MarshalOptions{Deterministic: true}.Marshal(document)
 	if err != nil {
@@ -23,8 +24,8 @@ func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	return hex.EncodeToString(sum[:]), raw, nil
 }
 
-// PutSetup stores a setup under its digest. Repeating it is safe, and keeps the setup for as long as one that is new. The caller must not
-// change it afterwards.
+// PutSetup stores a setup under its digest. Repeating it is safe, and keeps the setup for as long
+// as one that is new. The caller must not change it afterwards.
 func (b *Bus) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
 	digest, raw, err := Digest(setup)
 	if err != nil {
@@ -50,8 +51,9 @@ func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) 
 	return setup, nil
 }
 
-// PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the evaluation for as long as one that is new. The
-// caller must not change it afterwards. Only the evaluator may call this and Evaluation.
+// PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the
+// evaluation for as long as one that is new. The caller must not change it afterwards. Only the
+// evaluator may call this and Evaluation.
 func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
 	digest, raw, err := Digest(evaluation)
 	if err != nil {
@@ -64,7 +66,8 @@ func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evalua
 	return digest, nil
 }
 
-// Evaluation returns a stored evaluation, ErrNotFound if there is none. It is shared: do not change it.
+// Evaluation returns a stored evaluation, ErrNotFound if there is none. It is shared: do not change
+// it.
 func (b *Bus) Evaluation(ctx context.Context, digest string) (*evaluationv1.Evaluation, error) {
 	if evaluation, ok := b.evaluations.Get(digest); ok {
 		return evaluation, nil
@@ -77,8 +80,8 @@ func (b *Bus) Evaluation(ctx context.Context, digest string) (*evaluationv1.Eval
 	return evaluation, nil
 }
 
-// putDocument stores a document unless it is there. Where streams forget, it is stored again, so that it is kept as long as the sweep that
-// needs it.
+// putDocument stores a document unless it is there. Where streams forget, it is stored again, so
+// that it is kept as long as the sweep that needs it.
 func (b *Bus) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw)
 	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
@@ -90,8 +93,8 @@ func (b *Bus) putDocument(ctx context.Context, stream, subject string, raw []byt
 	return b.purgeOlder(ctx, stream, subject)
 }
 
-// document reads what is stored under a digest. One that is not what the digest says is as good as missing: whoever creates the sweep again
-// stores it anew.
+// document reads what is stored under a digest. One that is not what the digest says is as good as
+// missing: whoever creates the sweep again stores it anew.
 func (b *Bus) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
 	msg, err := b.last(ctx, stream, subject)
 	if err != nil {

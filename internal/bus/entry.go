@@ -32,8 +32,8 @@ type Position struct {
 	Digest []byte
 }
 
-// seal numbers an entry, chains it to the one before and returns its stored form, which ends with its
-// digest.
+// seal numbers an entry, chains it to the one before and returns its stored form, which ends with
+// its digest.
 func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	entry.Number, entry.Previous, entry.Digest = after.Entries, after.Digest, nil
 	if entry.GetStart() != nil {
@@ -66,8 +66,8 @@ func unseal(raw []byte) (*busv1.LogEntry, error) {
 	return entry, nil
 }
 
-// Follows says with its error why an entry cannot stand behind a position: another entry is missing in
-// between, or the log was written anew. An entry that opens a log follows anything.
+// Follows says with its error why an entry cannot stand behind a position: another entry is missing
+// in between, or the log was written anew. An entry that opens a log follows anything.
 func Follows(entry *busv1.LogEntry, after Position) error {
 	switch {
 	case entry.GetStart() != nil:

@@ -19,9 +19,10 @@ const (
 	followBytes = 16 << 20
 )
 
-// FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until ctx is done (then it
-// returns nil) or handle fails. The handler's context carries the publisher's trace context. entry is nil if what is
-// stored is no entry any more; what the server itself cannot read is left out.
+// FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
+// ctx is done (then it returns nil) or handle fails. The handler's context carries the publisher's
+// trace context. entry is nil if what is stored is no entry any more; what the server itself cannot
+// read is left out.
 func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
 	prefix := logSubject(shard, "")
 	return b.follow(ctx, logStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
@@ -37,7 +38,8 @@ func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 	})
 }
 
-// FollowSnapshots is FollowLog for the snapshots of a shard. One that cannot be decoded is left out: it is as good as missing.
+// FollowSnapshots is FollowLog for the snapshots of a shard. One that cannot be decoded is left
+// out: it is as good as missing.
 func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
 		snapshot, err := decode[busv1.Snapshot](msg.Subject(), msg.Data())
@@ -48,8 +50,9 @@ func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx co
 	})
 }
 
-// FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty. A rollout has one for each round in
-// which it ended. One that cannot be decoded is left out: it is as good as missing.
+// FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty.
+// A rollout has one for each round in which it ended. One that cannot be decoded is left out: it is
+// as good as missing.
 func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
 		result, err := decode[busv1.Result](msg.Subject(), msg.Data())
@@ -68,8 +71,8 @@ func resultFilter(sweepID string) string {
 	return sweepResultSubject(sweepID)
 }
 
-// Results calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty, that is stored at the time of the call,
-// oldest first. It may visit one more than once.
+// Results calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty,
+// that is stored at the time of the call, oldest first. It may visit one more than once.
 func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
 		if result, err := decode[busv1.Result](msg.Subject(), msg.Data()); err == nil {
@@ -82,8 +85,9 @@ func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Res
 	return nil
 }
 
-// readAll visits every message that matches a filter and can be read. It ends when the server has no more, since a message that cannot be
-// read stays in the server's count of those to come. A message may be visited more than once, and without its data.
+// readAll visits every message that matches a filter and can be read. It ends when the server has
+// no more, since a message that cannot be read stays in the server's count of those to come. A
+// message may be visited more than once, and without its data.
 func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
@@ -119,7 +123,8 @@ func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bo
 	}
 }
 
-// FollowCancellations calls handle with the id of every cancelled sweep and the last round that is cancelled, as FollowLog does.
+// FollowCancellations calls handle with the id of every cancelled sweep and the last round that is
+// cancelled, as FollowLog does.
 func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID string, round int32)) error {
 	return b.follow(ctx, sweepStream, sweepCancelSubject("*"), func(_ context.Context, msg jetstream.Msg) error {
 		stored, err := decode[busv1.SweepCancellation](msg.Subject(), msg.Data())
@@ -131,7 +136,8 @@ func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID strin
 	})
 }
 
-// ResultIDs calls visit with the rollout id and the round of every result that the server can read, as Results does.
+// ResultIDs calls visit with the rollout id and the round of every result that the server can read,
+// as Results does.
 func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), true, func(msg jetstream.Msg) {
 		visit(splitRoundKey(strings.TrimPrefix(msg.Subject(), resultSubject("", 0))))
@@ -164,8 +170,8 @@ func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.
 	return info, err
 }
 
-// follow reads a stream with an ordered consumer: no acknowledgements, no state on the server beyond the connection; it
-// makes itself anew after gaps and reconnects.
+// follow reads a stream with an ordered consumer: no acknowledgements, no state on the server
+// beyond the connection; it makes itself anew after gaps and reconnects.
 func (b *Bus) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
 	return b.followFrom(ctx, stream, filter, jetstream.DeliverAllPolicy, handle)
 }

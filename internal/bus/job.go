@@ -15,19 +15,21 @@ import (
 )
 
 const (
-	// maxPendingJobs bounds the jobs of one sweep that are delivered and not yet done, over all orchestrators.
+	// maxPendingJobs bounds the jobs of one sweep that are delivered and not yet done, over all
+	// orchestrators.
 	maxPendingJobs = 20000
 	// maxUnacknowledged bounds how many jobs are published ahead of their acknowledgements.
 	maxUnacknowledged = 256
 )
 
-// Delivery is one job that was handed to this process. It comes again, here or elsewhere, unless it is done or extended
-// within the queue's lease.
+// Delivery is one job that was handed to this process. It comes again, here or elsewhere, unless it
+// is done or extended within the queue's lease.
 type Delivery struct {
 	msg jetstream.Msg
 	// Rollout is what is to be run.
 	Rollout *busv1.Rollout
-	// Parallel is how many rollouts of the sweep one process may run at once, as it was when the job was queued; 0 means no limit of its own.
+	// Parallel is how many rollouts of the sweep one process may run at once, as it was when the
+	// job was queued; 0 means no limit of its own.
 	Parallel int
 	// Round is the round of its sweep in which it is to be run.
 	Round int32
@@ -43,8 +45,8 @@ func (d *Delivery) Done(ctx context.Context) error {
 	return nil
 }
 
-// Finish removes the job from the queue without waiting for the server. Should that be lost, the job comes again and is
-// found to be done.
+// Finish removes the job from the queue without waiting for the server. Should that be lost, the
+// job comes again and is found to be done.
 func (d *Delivery) Finish() error {
 	if err := d.msg.Ack(); err != nil {
 		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
@@ -68,7 +70,8 @@ func (d *Delivery) Release(delay time.Duration) error {
 	return nil
 }
 
-// Fetch returns up to n jobs. It waits for the first one, but not longer than ctx and wait allow; none is no error.
+// Fetch returns up to n jobs. It waits for the first one, but not longer than ctx and wait allow;
+// none is no error.
 func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delivery, error) {
 	batch, err := q.consumer.FetchNoWait(n)
 	if err != nil {
@@ -108,8 +111,8 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	return jobs, nil
 }
 
-// Enqueue queues jobs, and tells who follows the queues. One for the same rollout and round that is in the queue already is left as it is. Safe to
-// repeat.
+// Enqueue queues jobs, and tells who follows the queues. One for the same rollout and round that is
+// in the queue already is left as it is. Safe to repeat.
 func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
 		if err := attempt(ctx, jobStream, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {

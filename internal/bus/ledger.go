@@ -6,13 +6,15 @@ import (
 	"fmt"
 )
 
-// Ledger is a set of small documents that several processes change by compare-and-swap. They stay as long as results do.
+// Ledger is a set of small documents that several processes change by compare-and-swap. They stay
+// as long as results do.
 type Ledger struct{ bus *Bus }
 
 // Ledger returns the ledger of the installation.
 func (b *Bus) Ledger() Ledger { return Ledger{b} }
 
-// Read returns a document and its revision, nil and 0 if there is none. A name is letters, digits, '-', '_' and '.'.
+// Read returns a document and its revision, nil and 0 if there is none. A name is letters, digits,
+// '-', '_' and '.'.
 func (l Ledger) Read(ctx context.Context, name string) (raw []byte, revision uint64, err error) {
 	msg, err := l.bus.last(ctx, ledgerStream, ledgerSubject(name))
 	if errors.Is(err, ErrNotFound) {
@@ -24,8 +26,9 @@ func (l Ledger) Read(ctx context.Context, name string) (raw []byte, revision uin
 	return msg.Data, msg.Sequence, nil
 }
 
-// Write stores a document if the given revision is still its last, else it fails with ErrFenced. It may do so too after having
-// stored it, if the first acknowledgement was lost: a document has to tell whose change it holds.
+// Write stores a document if the given revision is still its last, else it fails with ErrFenced. It
+// may do so too after having stored it, if the first acknowledgement was lost: a document has to
+// tell whose change it holds.
 func (l Ledger) Write(ctx context.Context, name string, raw []byte, revision uint64) error {
 	_, err := l.bus.replace(ctx, ledgerStream, ledgerSubject(name), raw, revision)
 	if errors.Is(err, ErrExists) {

@@ -15,11 +15,11 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// Append adds an entry to a rollout's log and returns the position behind it, which is that of the next
-// append. It sets the entry's number and digests. after is the log's end as the caller knows it, the zero
-// value for a new log. ErrFenced means that it is not the end: nothing was written. After any other error
-// the entry may have been written; appending the same entry again with the same position is safe and finds
-// out.
+// Append adds an entry to a rollout's log and returns the position behind it, which is that of the
+// next append. It sets the entry's number and digests. after is the log's end as the caller knows
+// it, the zero value for a new log. ErrFenced means that it is not the end: nothing was written.
+// After any other error the entry may have been written; appending the same entry again with the
+// same position is safe and finds out.
 func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
 	raw, err := seal(entry, after)
 	if err != nil {
@@ -43,9 +43,9 @@ func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	return positionOf(entry, seq), nil
 }
 
-// Reopen appends an entry that opens a log anew behind one that cannot be read, which ended at the given
-// position. If not even its newest entry can be read, the position is the zero value and what is left of
-// the log is removed first. Errors are those of Append.
+// Reopen appends an entry that opens a log anew behind one that cannot be read, which ended at the
+// given position. If not even its newest entry can be read, the position is the zero value and what
+// is left of the log is removed first. Errors are those of Append.
 func (b *Bus) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
 	if end.Sequence == 0 {
 		stream := logStream(b.shardOf(rolloutID))
@@ -62,14 +62,15 @@ type Log struct {
 	Entries []*busv1.LogEntry
 	// End is the position of the next Append.
 	End Position
-	// Begun and Updated are when the first and the last entry were stored. For people only: nothing that
-	// is reproducible may depend on them.
+	// Begun and Updated are when the first and the last entry were stored. For people only: nothing
+	// that is reproducible may depend on them.
 	Begun, Updated time.Time
 }
 
-// ReadLog returns a rollout's log; it has no entries if there is none. ErrDamaged says that one of its
-// entries is missing or not what was stored; the log then holds the entries behind that one, if any. Each entry says which one it was appended to, so that it is read from its end: to look for the
-// next entry the server would walk over those of other rollouts in between.
+// ReadLog returns a rollout's log; it has no entries if there is none. ErrDamaged says that one of
+// its entries is missing or not what was stored; the log then holds the entries behind that one, if
+// any. Each entry says which one it was appended to, so that it is read from its end: to look for
+// the next entry the server would walk over those of other rollouts in between.
 func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	log := &Log{}
 	stream, subject := logStream(b.shardOf(rolloutID)), logSubject(b.shardOf(rolloutID), rolloutID)
@@ -126,8 +127,8 @@ func (b *Bus) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject str
 	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))
 }
 
-// newest returns the last message of a subject that seemed to have none: nil if that is so, ErrDamaged if it has messages and the newest cannot
-// be read.
+// newest returns the last message of a subject that seemed to have none: nil if that is so,
+// ErrDamaged if it has messages and the newest cannot be read.
 func (b *Bus) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
 	info, err := b.info(ctx, stream, subject)
 	if err != nil || info.State.Subjects[subject] == 0 {
@@ -141,8 +142,8 @@ func (b *Bus) newest(ctx context.Context, stream, subject, rolloutID string) (*j
 	return msg, err
 }
 
-// PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing the same one again
-// is harmless.
+// PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing
+// the same one again is harmless.
 func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
 	raw, err := proto.Marshal(snapshot)
 	if err != nil {
@@ -154,8 +155,9 @@ func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) err
 	return nil
 }
 
-// ReadSnapshots returns all snapshots of a session that can be read, oldest first; the same one may occur more than once. What is missing is told by
-// comparing them with the versions that the log names.
+// ReadSnapshots returns all snapshots of a session that can be read, oldest first; the same one may
+// occur more than once. What is missing is told by comparing them with the versions that the log
+// names.
 func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
 	var snapshots []*busv1.Snapshot
 	shard := b.shardOf(sessionID)
@@ -175,5 +177,6 @@ func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Sna
 // LogStream returns the name of the stream that holds a rollout's log, for messages to people.
 func (b *Bus) LogStream(rolloutID string) string { return logStream(b.shardOf(rolloutID)) }
 
-// SnapshotStream returns the name of the stream that holds a session's snapshots, for messages to people.
+// SnapshotStream returns the name of the stream that holds a session's snapshots, for messages to
+// people.
 func (b *Bus) SnapshotStream(sessionID string) string { return snapshotStream(b.shardOf(sessionID)) }

@@ -14,8 +14,9 @@ import (
 
 func sweepParallelSubject(sweepID string) string { return "sweep." + sweepID + ".parallel" }
 
-// SetParallel stores how many rollouts of a sweep each worker process may run at once from now on, as somebody says who plays the sweep in a round; 0
-// is no limit. The number of the highest round counts, and of several of one round the one that was stored last: a command line that lost its
+// SetParallel stores how many rollouts of a sweep each worker process may run at once from now on,
+// as somebody says who plays the sweep in a round; 0 is no limit. The number of the highest round
+// counts, and of several of one round the one that was stored last: a command line that lost its
 // connection and creates its sweep again does not undo what a later part of the run has set.
 func (b *Bus) SetParallel(ctx context.Context, sweepID string, parallel, round int32) error {
 	next := &busv1.SweepParallel{Parallel: parallel, Round: round}
@@ -50,8 +51,8 @@ func (b *Bus) parallel(ctx context.Context, sweepID string) (*busv1.SweepParalle
 	return stored, msg.Sequence, err
 }
 
-// FollowParallel calls handle with the number of every sweep that has one, and with each that is stored after that, in order, until ctx is done (then
-// it returns nil).
+// FollowParallel calls handle with the number of every sweep that has one, and with each that is
+// stored after that, in order, until ctx is done (then it returns nil).
 func (b *Bus) FollowParallel(ctx context.Context, handle func(sweepID string, parallel int)) error {
 	return b.followFrom(ctx, sweepStream, sweepParallelSubject("*"), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
 		stored, err := decode[busv1.SweepParallel](msg.Subject(), msg.Data())

@@ -11,7 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 )
 
-// numbers follows the numbers of rollouts at once until a sweep has been told, and returns those of all sweeps in the order in which they came.
+// numbers follows the numbers of rollouts at once until a sweep has been told, and returns those of
+// all sweeps in the order in which they came.
 func numbers(t *testing.T, b *bus.Bus, last string) map[string][]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -29,7 +30,8 @@ func numbers(t *testing.T, b *bus.Bus, last string) map[string][]int {
 	return told
 }
 
-// TestParallel shows which number counts: that of the highest round, and in it the last one. Who follows later is told only that.
+// TestParallel shows which number counts: that of the highest round, and in it the last one. Who
+// follows later is told only that.
 func TestParallel(t *testing.T) {
 	b := natstest.Start(t)
 	set := func(sweepID string, parallel, round int32) {

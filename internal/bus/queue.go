@@ -14,14 +14,17 @@ import (
 )
 
 const (
-	// jobConsumer and a sweep's id name the durable consumer of the sweep's jobs that all orchestrators share.
+	// jobConsumer and a sweep's id name the durable consumer of the sweep's jobs that all
+	// orchestrators share.
 	jobConsumer = "sweep-"
-	// firstJobConsumer is the one consumer of all jobs that earlier versions had. A work queue hands a job to one consumer only, so that it and those
-	// of the sweeps exclude each other.
+	// firstJobConsumer is the one consumer of all jobs that earlier versions had. A work queue
+	// hands a job to one consumer only, so that it and those of the sweeps exclude each other.
 	firstJobConsumer = "orchestrator"
-	// idleLeases is how many leases after the last request and the last delivered job the server forgets a consumer.
+	// idleLeases is how many leases after the last request and the last delivered job the server
+	// forgets a consumer.
 	idleLeases = 6
-	// queuedSubject and a sweep's id are the subject of the news that jobs of the sweep were queued. It is not stored.
+	// queuedSubject and a sweep's id are the subject of the news that jobs of the sweep were
+	// queued. It is not stored.
 	queuedSubject = "queued."
 
 	// What the server says when two consumers of a work queue want the same jobs.
@@ -29,15 +32,17 @@ const (
 	codeFilterNotUnique    jetstream.ErrorCode = 10100
 )
 
-// Queue hands out the jobs of one sweep, oldest first. It needs no closing: what was delivered and not done comes again after its lease, and the
-// server forgets the consumer of a sweep that is over. The queue can then no longer be fetched from: open it again.
+// Queue hands out the jobs of one sweep, oldest first. It needs no closing: what was delivered and
+// not done comes again after its lease, and the server forgets the consumer of a sweep that is
+// over. The queue can then no longer be fetched from: open it again.
 type Queue struct {
 	consumer jetstream.Consumer
 }
 
-// Jobs opens the job queue of a sweep. A job that is neither done nor extended within lease is delivered again. Jobs stay queued while nobody has their
-// queue open; after idleLeases leases of that, deliveries are counted from 1 again. The consumer of earlier versions goes: its
-// processes get no more jobs, and those that they hold are delivered again.
+// Jobs opens the job queue of a sweep. A job that is neither done nor extended within lease is
+// delivered again. Jobs stay queued while nobody has their queue open; after idleLeases leases of
+// that, deliveries are counted from 1 again. The consumer of earlier versions goes: its processes
+// get no more jobs, and those that they hold are delivered again.
 func (b *Bus) Jobs(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
 	queue = &Queue{}
 	open := func(ctx context.Context) (err error) {
@@ -70,8 +75,9 @@ func excluded(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == codeMultipleUnfiltered || api.ErrorCode == codeFilterNotUnique)
 }
 
-// ResetJobs has the server hand out the jobs of the sweep anew if it takes those that are stored for done: none is with anybody, and none is to
-// come. So it is after the stream, but not the server's record of what was done, has lost its tail.
+// ResetJobs has the server hand out the jobs of the sweep anew if it takes those that are stored
+// for done: none is with anybody, and none is to come. So it is after the stream, but not the
+// server's record of what was done, has lost its tail.
 func (b *Bus) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
 	name := jobConsumer + sweepID
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
@@ -109,16 +115,18 @@ func (b *Bus) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 	return true, nil
 }
 
-// FollowQueues calls handle with the id of each sweep that has jobs: of all of them at the beginning and then once every so often, and of one
-// when some of its jobs were queued, until ctx is done (then it returns nil). It calls trouble with an error of a look at all of them; the next look may
-// succeed.
+// FollowQueues calls handle with the id of each sweep that has jobs: of all of them at the
+// beginning and then once every so often, and of one when some of its jobs were queued, until ctx
+// is done (then it returns nil). It calls trouble with an error of a look at all of them; the next
+// look may succeed.
 func (b *Bus) FollowQueues(ctx context.Context, every time.Duration, handle func(sweepID string), trouble func(error)) error {
 	news, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
 	if err != nil {
 		return fmt.Errorf("follow job queues: %w", err)
 	}
 	defer func() { _ = news.Unsubscribe() }() // fails only with the connection
-	// News that come before the server knows the subscription are not missed: the first look comes after it on the same connection.
+	// News that come before the server knows the subscription are not missed: the first look comes
+	// after it on the same connection.
 	for {
 		sweeps, err := b.queuedSweeps(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -169,8 +177,8 @@ func (b *Bus) announce(jobs []*busv1.Job) error {
 	return nil
 }
 
-// queuedSweeps returns the ids of the sweeps that have jobs. Consumers know how many jobs their sweeps have; the list of all jobs, which may be long, is
-// read only if there are more.
+// queuedSweeps returns the ids of the sweeps that have jobs. Consumers know how many jobs their
+// sweeps have; the list of all jobs, which may be long, is read only if there are more.
 func (b *Bus) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	sweeps, counted := b.countedSweeps(ctx)
 	var stored uint64
@@ -194,8 +202,8 @@ func (b *Bus) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	return sweeps, nil
 }
 
-// countedSweeps returns the ids of the sweeps whose consumers know of jobs, and how many jobs these are in all. It may miss some: a consumer may
-// be on a server that is away.
+// countedSweeps returns the ids of the sweeps whose consumers know of jobs, and how many jobs these
+// are in all. It may miss some: a consumer may be on a server that is away.
 func (b *Bus) countedSweeps(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
 	ctx, done := context.WithTimeout(ctx, attemptTimeout)
 	defer done()

@@ -17,7 +17,8 @@ import (
 
 func job(id string) *busv1.Job { return &busv1.Job{Rollout: &busv1.Rollout{Id: id}} }
 
-// TestQueuesOfSweeps fetches from the queue of a sweep behind another one's jobs, and forgets consumers that nobody uses, but none of their jobs.
+// TestQueuesOfSweeps fetches from the queue of a sweep behind another one's jobs, and forgets
+// consumers that nobody uses, but none of their jobs.
 func TestQueuesOfSweeps(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, bus.DefaultConfig())
@@ -83,7 +84,8 @@ func await(t *testing.T, heard <-chan string, sweeps ...string) {
 	}
 }
 
-// TestFollowQueues hears of jobs that are there, that are queued later, and that somebody queued without telling.
+// TestFollowQueues hears of jobs that are there, that are queued later, and that somebody queued
+// without telling.
 func TestFollowQueues(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, bus.DefaultConfig())

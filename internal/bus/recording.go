@@ -12,22 +12,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recordingStream holds what came from outside beside the replies: exchanges with model providers, and answers of hosted
-// services that a rollout is to replay.
+// recordingStream holds what came from outside beside the replies: exchanges with model providers,
+// and answers of hosted services that a rollout is to replay.
 const recordingStream = "RECORDING"
 
 func exchangeSubject(id string, i int32) string { return "exchange." + id + "." + strconv.Itoa(int(i)) }
 func answerSubject(id string, n int32) string   { return "answer." + id + "." + strconv.Itoa(int(n)) }
 
-// recordingConfig is the stream of recordings like another one. Requests repeat the conversation, so they are worth compressing.
+// recordingConfig is the stream of recordings like another one. Requests repeat the conversation,
+// so they are worth compressing.
 func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 	like.Compression = jetstream.S2Compression
 	return like
 }
 
-// RecordExchange stores what a gateway and a model provider said to each other about a message of a rollout, in place of the record with a
-// revision, which is 0 if there is none, and returns the new one's. ErrExists if another one is stored; after a lost acknowledgement that may be
-// this one.
+// RecordExchange stores what a gateway and a model provider said to each other about a message of a
+// rollout, in place of the record with a revision, which is 0 if there is none, and returns the new
+// one's. ErrExists if another one is stored; after a lost acknowledgement that may be this one.
 func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error) {
 	sequence, err := b.replace(ctx, recordingStream, exchangeSubject(rolloutID, index), raw, revision)
 	if err != nil {
@@ -36,7 +37,8 @@ func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32,
 	return sequence, nil
 }
 
-// Exchange returns the recorded exchange about a message with its revision, ErrNotFound if there is none.
+// Exchange returns the recorded exchange about a message with its revision, ErrNotFound if there is
+// none.
 func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
 	msg, err := b.last(ctx, recordingStream, exchangeSubject(rolloutID, index))
 	if err != nil {
@@ -45,7 +47,8 @@ func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) (raw 
 	return msg.Data, msg.Sequence, nil
 }
 
-// PutReply stores a reply that a rollout is to replay. ErrExists if something else is stored; storing the same again succeeds.
+// PutReply stores a reply that a rollout is to replay. ErrExists if something else is stored;
+// storing the same again succeeds.
 func (b *Bus) PutReply(ctx context.Context, rolloutID string, index int32, raw []byte) error {
 	return b.put(ctx, replyStream, replySubject(rolloutID, index), raw)
 }
@@ -89,8 +92,9 @@ func (b *Bus) Answers(ctx context.Context, rolloutID string, visit Visit) error 
 	return b.visit(ctx, recordingStream, "answer."+rolloutID, visit)
 }
 
-// visit visits every message one token below a subject, in the order of the indices that these tokens are. The server knows a stream's subjects,
-// and where each one's message is; asked for one message after the other it would search all that lies between them.
+// visit visits every message one token below a subject, in the order of the indices that these
+// tokens are. The server knows a stream's subjects, and where each one's message is; asked for one
+// message after the other it would search all that lies between them.
 func (b *Bus) visit(ctx context.Context, stream, subject string, visit Visit) error {
 	info, err := b.info(ctx, stream, subject+".*")
 	if err != nil {

@@ -33,7 +33,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestRecording stores what is to be replayed and reads it again, without what belongs to other rollouts.
+// TestRecording stores what is to be replayed and reads it again, without what belongs to other
+// rollouts.
 func TestRecording(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()

@@ -16,16 +16,17 @@ const (
 	relayQueue   = "relay"
 	// relayTimeout carries how long the asker waits, in milliseconds, for clocks may differ.
 	relayTimeout = "Timeout-Ms"
-	// maxRelayed bounds the requests of one name that one process answers at once; the connection buffers the next ones.
+	// maxRelayed bounds the requests of one name that one process answers at once; the connection
+	// buffers the next ones.
 	maxRelayed = 1024
 )
 
 // ErrTooLarge says that NATS does not take a message of this length.
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
-// Ask sends a request to one of the processes that answer to a name, and waits for the answer until ctx is done. Nothing is
-// stored: a request whose asker or answerer dies is lost. The name is one token of a subject. Errors: ErrNotFound (nobody answers to
-// the name), ErrTooLarge.
+// Ask sends a request to one of the processes that answer to a name, and waits for the answer until
+// ctx is done. Nothing is stored: a request whose asker or answerer dies is lost. The name is one
+// token of a subject. Errors: ErrNotFound (nobody answers to the name), ErrTooLarge.
 func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
@@ -45,9 +46,10 @@ func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, err
 	return answer.Data, nil
 }
 
-// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends at the asker's deadline, if it has one, until
-// stop is called. Of several processes that answer to the name each request reaches one. stop ends the contexts of all and
-// waits for the goroutines; requests that have arrived by then are still answered.
+// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends at the
+// asker's deadline, if it has one, until stop is called. Of several processes that answer to the
+// name each request reaches one. stop ends the contexts of all and waits for the goroutines;
+// requests that have arrived by then are still answered.
 func (b *Bus) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -40,7 +40,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayContext checks that an answerer learns when its asker has given up, and when it is to stop.
+// TestRelayContext checks that an answerer learns when its asker has given up, and when it is to
+// stop.
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)

@@ -13,7 +13,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// PublishResult stores the result of a rollout's round unless that has one already; created tells which. Safe to repeat.
+// PublishResult stores the result of a rollout's round unless that has one already; created tells
+// which. Safe to repeat.
 func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
 	id := result.GetRollout().GetId()
 	raw, err := proto.Marshal(result)
@@ -27,7 +28,8 @@ func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created 
 	return existing == nil, nil
 }
 
-// Result returns the result of a rollout's last round, ErrNotFound if there is none: then an earlier round's does not count any more.
+// Result returns the result of a rollout's last round, ErrNotFound if there is none: then an
+// earlier round's does not count any more.
 func (b *Bus) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
 	sweepID, _, _ := strings.Cut(rolloutID, ".")
 	rounds, err := b.Rounds(ctx, sweepID)
@@ -46,8 +48,9 @@ func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*
 	return decode[busv1.Result](msg.Subject, msg.Data)
 }
 
-// RecordReply stores what a player answered for a message index in place of the record with a revision, which is 0 if there is none.
-// ErrExists if another one is stored; after a lost acknowledgement that may be this one.
+// RecordReply stores what a player answered for a message index in place of the record with a
+// revision, which is 0 if there is none. ErrExists if another one is stored; after a lost
+// acknowledgement that may be this one.
 func (b *Bus) RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
 	if _, err := b.replace(ctx, replyStream, replySubject(rolloutID, index), raw, revision); err != nil {
 		return fmt.Errorf("record reply %d of %s: %w", index, rolloutID, err)
@@ -64,7 +67,8 @@ func (b *Bus) Reply(ctx context.Context, rolloutID string, index int32) (raw []b
 	return msg.Data, msg.Sequence, nil
 }
 
-// PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing the same again succeeds.
+// PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing
+// the same again succeeds.
 func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(sweep)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 func sweepRoundSubject(sweepID, round string) string { return "sweep." + sweepID + ".round." + round }
 
-// roundKey names what there is once a rollout and round: its job and its result. Round 0 adds nothing.
+// roundKey names what there is once a rollout and round: its job and its result. Round 0 adds
+// nothing.
 func roundKey(rolloutID string, round int32) string {
 	if round == 0 {
 		return rolloutID
@@ -44,7 +45,8 @@ type round struct {
 	rollouts []byte
 }
 
-// Rounds are those of a sweep that have begun, beside round 0. The zero value is that of a sweep without any.
+// Rounds are those of a sweep that have begun, beside round 0. The zero value is that of a sweep
+// without any.
 type Rounds struct {
 	begun    []round
 	revision uint64 // sequence of the document that was stored last
@@ -103,8 +105,9 @@ func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 	return rounds, nil
 }
 
-// BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1 on that is not among rounds. ErrFenced means
-// that one has begun since they were read, which may be this one: read them again.
+// BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1
+// on that is not among rounds. ErrFenced means that one has begun since they were read, which may
+// be this one: read them again.
 func (b *Bus) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
 	stored := &busv1.SweepRound{}
 	if len(rollouts) > 0 {

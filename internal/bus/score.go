@@ -17,8 +17,8 @@ const scoreSubject = "score"
 // scoreBacklog bounds the requests that wait in a process. Further ones are dropped and made again.
 const scoreBacklog = 1024
 
-// RequestScore asks an evaluator to read a rollout that has ended from the bus and to store its result,
-// should it have missed it. The request may be lost: repeat it while there is no result.
+// RequestScore asks an evaluator to read a rollout that has ended from the bus and to store its
+// result, should it have missed it. The request may be lost: repeat it while there is no result.
 func (b *Bus) RequestScore(rollout *busv1.Rollout, round int32) error {
 	raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Round: round})
 	if err == nil {

@@ -14,8 +14,9 @@ import (
 
 func sweepSpendingSubject(sweepID string) string { return "sweep." + sweepID + ".spending" }
 
-// Spending returns what a sweep may spend and whether that is used up, with the revision that SetSpending wants. Of a sweep of which
-// nobody has said anything it is empty, and the revision is 0.
+// Spending returns what a sweep may spend and whether that is used up, with the revision that
+// SetSpending wants. Of a sweep of which nobody has said anything it is empty, and the revision is
+// 0.
 func (b *Bus) Spending(ctx context.Context, sweepID string) (*busv1.SweepSpending, uint64, error) {
 	msg, err := b.last(ctx, sweepStream, sweepSpendingSubject(sweepID))
 	if errors.Is(err, ErrNotFound) {
@@ -28,7 +29,8 @@ func (b *Bus) Spending(ctx context.Context, sweepID string) (*busv1.SweepSpendin
 	return spending, msg.Sequence, err
 }
 
-// SetSpending stores it in place of the revision, or fails with ErrFenced if that is not the last one any more.
+// SetSpending stores it in place of the revision, or fails with ErrFenced if that is not the last
+// one any more.
 func (b *Bus) SetSpending(ctx context.Context, sweepID string, spending *busv1.SweepSpending, revision uint64) error {
 	raw, err := proto.Marshal(spending)
 	if err != nil {
@@ -51,7 +53,8 @@ func (b *Bus) SetSpending(ctx context.Context, sweepID string, spending *busv1.S
 	return nil
 }
 
-// Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are played.
+// Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are
+// played.
 func (b *Bus) Queued(ctx context.Context, sweepID string) (int, error) {
 	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
 	if err != nil {

@@ -27,10 +27,11 @@ const (
 )
 
 const (
-	// attemptTimeout bounds one request to the server. A server that restarts loses requests without a word.
+	// attemptTimeout bounds one request to the server. A server that restarts loses requests
+	// without a word.
 	attemptTimeout = 2 * time.Second
-	// patience bounds all attempts of one request together, where the caller's context has no earlier deadline. It covers
-	// the restart of a server.
+	// patience bounds all attempts of one request together, where the caller's context has no
+	// earlier deadline. It covers the restart of a server.
 	patience = 30 * time.Second
 	// retryDelay is the pause between two attempts.
 	retryDelay = 50 * time.Millisecond
@@ -81,7 +82,8 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := kept(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
-	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever where the message that has to go cannot be read.
+	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever where the message that has
+	// to go cannot be read.
 	streams := []jetstream.StreamConfig{
 		jobs,
 		kept(resultStream, "result.>"),
@@ -118,8 +120,9 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// attempt makes a request to a stream until it is answered: with anything but a lost answer it returns at once. Requests are made anew,
-// so each must be safe to repeat. The error is ErrAway if no answer came.
+// attempt makes a request to a stream until it is answered: with anything but a lost answer it
+// returns at once. Requests are made anew, so each must be safe to repeat. The error is ErrAway if
+// no answer came.
 func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
 	for begun := time.Now(); ; {
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
@@ -178,8 +181,8 @@ func unsure(err error) bool {
 	return errors.As(err, &api) && api.Code == 503
 }
 
-// publish sends a message and waits for its acknowledgement. repeated tells whether more than one attempt was made, that is,
-// whether an earlier one may be what is stored.
+// publish sends a message and waits for its acknowledgement. repeated tells whether more than one
+// attempt was made, that is, whether an earlier one may be what is stored.
 func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) error {
@@ -193,9 +196,9 @@ func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...j
 	return seq, attempts > 1, err
 }
 
-// create publishes to a subject that must have no message yet, and returns nil. If it has one, create
-// returns that; after a lost acknowledgement that may be this call's own. A message that cannot be read is
-// lost: it is removed and the new one takes its place.
+// create publishes to a subject that must have no message yet, and returns nil. If it has one,
+// create returns that; after a lost acknowledgement that may be this call's own. A message that
+// cannot be read is lost: it is removed and the new one takes its place.
 func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
@@ -215,8 +218,9 @@ func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (e
 	}
 }
 
-// replace publishes to a subject whose newest message has a sequence, 0 if there is none that can be read, and returns the new one's. It removes
-// those before. ErrExists if another message is the newest; after a lost acknowledgement that may be this one.
+// replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
+// be read, and returns the new one's. It removes those before. ErrExists if another message is the
+// newest; after a lost acknowledgement that may be this one.
 func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) (sequence uint64, err error) {
 	for {
 		sequence, _, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
@@ -310,7 +314,8 @@ func isWrongSequence(err error) bool {
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
-// decode reads a stored message; a message that this version cannot read is an error that names its subject.
+// decode reads a stored message; a message that this version cannot read is an error that names its
+// subject.
 func decode[T any, P interface {
 	*T
 	proto.Message

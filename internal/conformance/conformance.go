@@ -1,6 +1,6 @@
-// Package conformance runs files of vectors, which say what the original program did, through running services over gRPC
-// and reports where the services do something else. It reads the files as streams and knows nothing about where the services
-// run.
+// Package conformance runs files of vectors, which say what the original program did, through
+// running services over gRPC and reports where the services do something else. It reads the files
+// as streams and knows nothing about where the services run.
 package conformance
 
 import (
@@ -29,7 +29,8 @@ var ErrKind = errors.New("unknown kind of vectors")
 type Services struct {
 	Orchestrator grpc.ClientConnInterface
 	Evaluator    grpc.ClientConnInterface
-	// AgentGateway is needed for role vectors only. It must be able to reach servers on this machine.
+	// AgentGateway is needed for role vectors only. It must be able to reach servers on this
+	// machine.
 	AgentGateway grpc.ClientConnInterface
 	// ToolHost returns the connection to the shard that owns a session.
 	ToolHost func(session string) grpc.ClientConnInterface
@@ -37,17 +38,20 @@ type Services struct {
 
 // Config says how vectors are run.
 type Config struct {
-	// Run tells this run apart from all others on the same installation: letters, digits, - and _, at most 40.
+	// Run tells this run apart from all others on the same installation: letters, digits, - and _,
+	// at most 40.
 	Run string
-	// Scenarios is the file that trajectories refer to; empty looks for scenarios.json in the vectors' folder and its parents.
+	// Scenarios is the file that trajectories refer to; empty looks for scenarios.json in the
+	// vectors' folder and its parents.
 	Scenarios string
-	// Catalogue holds the scenarios that trajectories refer to, if not nil, instead of a file: a scenario's name is that of the
-	// base with the variant's suffix.
+	// Catalogue holds the scenarios that trajectories refer to, if not nil, instead of a file: a
+	// scenario's name is that of the base with the variant's suffix.
 	Catalogue []*scenariov1.Scenario
-	// Worlds is the file that tool calls refer to; empty looks for worlds.json in the vectors' folder and its parents, then
-	// beside Scenarios and in its folder tools.
+	// Worlds is the file that tool calls refer to; empty looks for worlds.json in the vectors'
+	// folder and its parents, then beside Scenarios and in its folder tools.
 	Worlds string
-	// ScoreOnly scores recorded trajectories instead of playing them, and leaves out what cannot be scored.
+	// ScoreOnly scores recorded trajectories instead of playing them, and leaves out what cannot be
+	// scored.
 	ScoreOnly bool
 	// Parallel is the number of cases at once, at least 1.
 	Parallel int
@@ -76,8 +80,9 @@ func New(services Services, cfg Config) *Runner {
 	}
 }
 
-// File runs one file. What keeps the file from being run, e.g. ErrKind or a missing scenarios.json, is an error that names
-// it; what goes wrong with one case is a difference. The error is that of ctx if it ends.
+// File runs one file. What keeps the file from being run, e.g. ErrKind or a missing scenarios.json,
+// is an error that names it; what goes wrong with one case is a difference. The error is that of
+// ctx if it ends.
 func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	k, err := recognise(path)
 	if err != nil {
@@ -131,7 +136,8 @@ func (r *Runner) loadTools(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first tool that the tool host does not have, "" if it has all. Tools must be loaded.
+// missing returns the first tool that the tool host does not have, "" if it has all. Tools must be
+// loaded.
 func (r *Runner) missing(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] })
 	if i < 0 {

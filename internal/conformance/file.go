@@ -19,8 +19,9 @@ const (
 	maxLine = 64 << 20
 )
 
-// Files returns the vector files below the given files and folders: a file as it is, of a folder all files that end in
-// .jsonl, in lexical order. The error says which path does not exist or holds none.
+// Files returns the vector files below the given files and folders: a file as it is, of a folder
+// all files that end in .jsonl, in lexical order. The error says which path does not exist or holds
+// none.
 func Files(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -64,7 +65,8 @@ func firstLine(path string) ([]byte, error) {
 	return first, err
 }
 
-// eachLine calls visit for each line that is not empty, until it returns false. visit may keep the line.
+// eachLine calls visit for each line that is not empty, until it returns false. visit may keep the
+// line.
 func eachLine(path string, visit func(line) bool) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -84,7 +86,8 @@ func eachLine(path string, visit func(line) bool) (err error) {
 	return nil
 }
 
-// findUpward returns the file of the given name in the folder of path or the nearest parent. flag is how the user can name it.
+// findUpward returns the file of the given name in the folder of path or the nearest parent. flag
+// is how the user can name it.
 func findUpward(path, name, flag string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

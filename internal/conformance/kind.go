@@ -43,7 +43,8 @@ type line struct {
 type outcome struct {
 	// line is set by whoever played the case.
 	line int
-	// unchecked says that the original's answer, or a part of it, is not the one to give, so that it was not compared.
+	// unchecked says that the original's answer, or a part of it, is not the one to give, so that
+	// it was not compared.
 	unchecked bool
 	// missing is a tool that the tool host does not have.
 	missing     string
@@ -77,7 +78,8 @@ func kinds() []kind {
 	}, roles(), elsewhere())
 }
 
-// elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of their packages.
+// elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of
+// their packages.
 func elsewhere() []kind {
 	const (
 		toolhost  = "services/toolhost/internal/"
@@ -107,7 +109,8 @@ func elsewhere() []kind {
 	return list
 }
 
-// recognise tells a file's kind from its name and the fields of its first line. The error names the file and may be ErrKind.
+// recognise tells a file's kind from its name and the fields of its first line. The error names the
+// file and may be ErrKind.
 func recognise(path string) (kind, error) {
 	first, err := firstLine(path)
 	if err != nil {

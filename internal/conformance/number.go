@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// quotedMark begins the text that stands for a number which Python writes and JSON lacks. No vector has a text that begins so.
+// quotedMark begins the text that stands for a number which Python writes and JSON lacks. No vector
+// has a text that begins so.
 const quotedMark = `"\u0000number `
 
 // numbersBeyondJSON are the numbers that Python writes into JSON although it has none of them.

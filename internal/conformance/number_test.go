@@ -24,7 +24,8 @@ func TestQuoteNumbers(t *testing.T) {
 	}
 }
 
-// TestUnreadRecord reads cases that are not compared although what the original did is of another form, and numbers that JSON lacks in any case.
+// TestUnreadRecord reads cases that are not compared although what the original did is of another
+// form, and numbers that JSON lacks in any case.
 func TestUnreadRecord(t *testing.T) {
 	const row = `"conversation": [{"sender": "USER", "recipient": "AGENT", "content": "x"}]`
 	answered := func(content string) string {

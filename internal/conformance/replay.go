@@ -78,7 +78,8 @@ func (r *Runner) sweep(ctx context.Context, batch []*trajectory, compat bool) []
 	return outcomes
 }
 
-// playSweep runs a sweep to its end and returns the results by scenario, those that came before an error too.
+// playSweep runs a sweep to its end and returns the results by scenario, those that came before an
+// error too.
 func (r *Runner) playSweep(ctx context.Context, batch []*trajectory, compat bool) (map[string]*busv1.Result, error) {
 	request := &orchestratorv1.CreateSweepRequest{
 		SweepId: fmt.Sprintf("%s-%t", r.id(batch[0].line), compat),

@@ -42,8 +42,8 @@ type MissingTool struct {
 type Report struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"`
-	// Cases is the number of cases; NotCompared of them were run, but the original's answer, or a part of it, is not the one to
-	// give; Differ of them failed.
+	// Cases is the number of cases; NotCompared of them were run, but the original's answer, or a
+	// part of it, is not the one to give; Differ of them failed.
 	Cases       int `json:"cases"`
 	NotCompared int `json:"not_compared"`
 	Differ      int `json:"differ"`
@@ -85,7 +85,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return nil
 }
 
-// excerpt returns the parts of two texts around the first place where they differ, each on one line.
+// excerpt returns the parts of two texts around the first place where they differ, each on one
+// line.
 func excerpt(want, got string) (string, string) {
 	if len(want) <= window && len(got) <= window {
 		return oneLine(want), oneLine(got)

@@ -18,9 +18,11 @@ import (
 const (
 	// expectEqual: the request and the messages agree.
 	expectEqual = "equal"
-	// expectModelError: the request agrees; the original aborts, as ours does in compatible mode only.
+	// expectModelError: the request agrees; the original aborts, as ours does in compatible mode
+	// only.
 	expectModelError = "model_error"
-	// expectProvider: the first request agrees; the end is a failure of the provider, or the original's messages.
+	// expectProvider: the first request agrees; the end is a failure of the provider, or the
+	// original's messages.
 	expectProvider = "provider"
 	// expectFault: nothing is compared.
 	expectFault = "fault"
@@ -31,13 +33,16 @@ type roleKind struct {
 	// file is the base name of its vectors.
 	file string
 	role worldv1.Role
-	// player returns who plays it here, with the model that a request names, against a server at an address.
+	// player returns who plays it here, with the model that a request names, against a server at an
+	// address.
 	player func(address string, want *roleRequest) *agentgwv1.Player
-	// unordered says that the order of mappings is not the original's but its library's, and that ids of calls were drawn.
+	// unordered says that the order of mappings is not the original's but its library's, and that
+	// ids of calls were drawn.
 	unordered bool
 	// sampling are the fields of a request's body that need to agree in compatible mode only.
 	sampling []string
-	// prompt rewrites the fields of recorded and sent prompts so that they can be compared; nil leaves them.
+	// prompt rewrites the fields of recorded and sent prompts so that they can be compared; nil
+	// leaves them.
 	prompt func(request *roleRequest, want, got map[string]any) error
 }
 

@@ -23,8 +23,8 @@ func keyHeader(name string) bool {
 	return name == "authorization" || name == "x-api-key" || name == "x-goog-api-key"
 }
 
-// request compares the first request with the recorded one; without one there must be none. The sampling parameters, headers and the
-// path's query are compared in compatible mode only.
+// request compares the first request with the recorded one; without one there must be none. The
+// sampling parameters, headers and the path's query are compared in compatible mode only.
 func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, compat bool) {
 	if want == nil || len(got) == 0 {
 		if (want == nil) != (len(got) == 0) {
@@ -178,8 +178,8 @@ func sameScalar(want, got any) bool {
 	return w == g || errA == nil && errB == nil && a == b
 }
 
-// roleMessages compares the messages of a role, or of the environment after it. Where the order of mappings and drawn ids say nothing,
-// they are taken from the recorded messages.
+// roleMessages compares the messages of a role, or of the environment after it. Where the order of
+// mappings and drawn ids say nothing, they are taken from the recorded messages.
 func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
 		got = aligned(want, got, sameKinds)
@@ -187,7 +187,8 @@ func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
 	c.messages(want, got)
 }
 
-// earlierMessages compares those of an earlier turn. Where the original made floats of integers, which is its fault, 5 is as good as 5.0.
+// earlierMessages compares those of an earlier turn. Where the original made floats of integers,
+// which is its fault, 5 is as good as 5.0.
 func (c *comparison) earlierMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
 		got = aligned(want, got, sameNumbers)
@@ -195,8 +196,8 @@ func (c *comparison) earlierMessages(k roleKind, want, got []*worldv1.Message) {
 	c.messages(want, got)
 }
 
-// aligned returns copies with the recorded ids where both are drawn ones, and with the recorded source where it is the same call, with arguments
-// that are the same.
+// aligned returns copies with the recorded ids where both are drawn ones, and with the recorded
+// source where it is the same call, with arguments that are the same.
 func aligned(want, got []*worldv1.Message, same func(want, got python.Value) bool) []*worldv1.Message {
 	list := make([]*worldv1.Message, len(got))
 	for i := range got {

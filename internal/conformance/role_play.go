@@ -244,8 +244,8 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 	return nil
 }
 
-// named says whether all calls have ids that can be parts of Python names. The others run here, while the original's answer
-// is an error about the source.
+// named says whether all calls have ids that can be parts of Python names. The others run here,
+// while the original's answer is an error about the source.
 func named(calls []*worldv1.Message) bool {
 	for _, m := range calls {
 		id, _ := sandbox.Answering(m)

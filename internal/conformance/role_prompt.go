@@ -14,8 +14,8 @@ const promptField = "prompt"
 // anyProse is the mask that matches any text.
 const anyProse = "«prose:0»"
 
-// plainPrompt rewrites prompts of Mistral's: the recorded ones are a tokenizer's, with marks for blanks and bytes, and with ids that
-// were drawn.
+// plainPrompt rewrites prompts of Mistral's: the recorded ones are a tokenizer's, with marks for
+// blanks and bytes, and with ids that were drawn.
 func plainPrompt(_ *roleRequest, want, got map[string]any) error {
 	for _, fields := range []map[string]any{want, got} {
 		if text, ok := fields[promptField].(string); ok {
@@ -53,8 +53,8 @@ type templateTool struct {
 	Parameters  json.RawMessage `json:"parameter_definitions"`
 }
 
-// templatePrompt puts what our prompt has to say into the place of the recorded one, which depends on the tokenizer's template:
-// all tools, then all turns, in order.
+// templatePrompt puts what our prompt has to say into the place of the recorded one, which depends
+// on the tokenizer's template: all tools, then all turns, in order.
 func templatePrompt(request *roleRequest, want, _ map[string]any) error {
 	var t template
 	if err := json.Unmarshal(request.BeforeTemplate, &t); err != nil {

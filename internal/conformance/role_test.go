@@ -137,7 +137,8 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-// TestEarlierMessages takes 5 for 5.0 in earlier turns of Gemini's, of which the original made floats, and nothing else.
+// TestEarlierMessages takes 5 for 5.0 in earlier turns of Gemini's, of which the original made
+// floats, and nothing else.
 func TestEarlierMessages(t *testing.T) {
 	message := func(arguments string) []*worldv1.Message {
 		return []*worldv1.Message{{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "f", ArgumentsJson: arguments}}}}

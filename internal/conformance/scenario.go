@@ -10,7 +10,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// lookup returns one variant of a scenario, which belongs to the caller. The error may be original.ErrScenario.
+// lookup returns one variant of a scenario, which belongs to the caller. The error may be
+// original.ErrScenario.
 type lookup func(base, variant string) (*scenariov1.Scenario, error)
 
 // scenariosFor returns the scenarios that a file refers to.

@@ -26,7 +26,8 @@ func closeResult(tool string, want, got float64) bool {
 	}
 }
 
-// closeContent says whether what was printed agrees with the original's, up to what the tool's result may differ by.
+// closeContent says whether what was printed agrees with the original's, up to what the tool's
+// result may differ by.
 func closeContent(want answer, got string) bool {
 	if want.content == got {
 		return true

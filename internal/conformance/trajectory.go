@@ -48,7 +48,8 @@ type recordedTurn struct {
 	}
 }
 
-// openTrajectory prepares a file of trajectories: one sweep per batch, or one request per line to score only.
+// openTrajectory prepares a file of trajectories: one sweep per batch, or one request per line to
+// score only.
 func openTrajectory(ctx context.Context, r *Runner, path string) (player, error) {
 	scenarios, err := r.scenariosFor(path)
 	if err != nil {

@@ -61,8 +61,8 @@ func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
 	return worlds, nil
 }
 
-// setup returns the starting point of a case. No tool is left out: the original's cases ran without a list of tools, so that
-// everyone may call every tool.
+// setup returns the starting point of a case. No tool is left out: the original's cases ran without
+// a list of tools, so that everyone may call every tool.
 func (w startingWorld) setup(name, zone string, recordings []*setupv1.RecordedAnswer) *setupv1.Setup {
 	setup := &setupv1.Setup{
 		Name:        name,

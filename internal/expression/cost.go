@@ -10,7 +10,8 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// assumedSize is how many items or characters a value of a trace is taken to have when the cost is estimated.
+// assumedSize is how many items or characters a value of a trace is taken to have when the cost is
+// estimated.
 const assumedSize = 100
 
 // sizes estimates the sizes of values that are only known when an expression is evaluated.
@@ -27,7 +28,8 @@ func (s sizes) EstimateSize(checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: assumedSize}
 }
 
-// EstimateCallCost returns that of a call that walks through values of unknown size, and leaves the others to the defaults.
+// EstimateCallCost returns that of a call that walks through values of unknown size, and leaves the
+// others to the defaults.
 func (s sizes) EstimateCallCost(function, _ string, _ *checker.AstNode, _ []checker.AstNode) *checker.CallEstimate {
 	if !s.unknown || !walks(function) {
 		return nil
@@ -35,8 +37,8 @@ func (s sizes) EstimateCallCost(function, _ string, _ *checker.AstNode, _ []chec
 	return &checker.CallEstimate{CostEstimate: checker.CostEstimate{Min: 1, Max: math.MaxUint64}}
 }
 
-// walks reports whether a function walks through its arguments, which CEL counts as one step, by the outermost size alone
-// or, where the types are only known at evaluation, not at all.
+// walks reports whether a function walks through its arguments, which CEL counts as one step, by
+// the outermost size alone or, where the types are only known at evaluation, not at all.
 func walks(function string) bool {
 	switch function {
 	case operators.Equals, operators.NotEquals, operators.In, operators.OldIn, operators.Add,

@@ -1,10 +1,12 @@
-// Package expression compiles and evaluates the expressions that scenario authors write in CEL: extractors, which take
-// values from a tool trace, and times relative to a scenario's now. docs/scenarios.md lists what they can use.
+// Package expression compiles and evaluates the expressions that scenario authors write in CEL:
+// extractors, which take values from a tool trace, and times relative to a scenario's now.
+// docs/scenarios.md lists what they can use.
 //
-// Everything is checked when it is compiled: syntax, names, types, what the expression gives and what it may cost at most.
-// An evaluation counts its steps and fails at a fixed number of them, which is the same on every machine; a limit of time
-// would let a score depend on who computes it. Nothing here reads a clock, a file other than the time zone database, or
-// state that changes. Everything is safe for concurrent use.
+// Everything is checked when it is compiled: syntax, names, types, what the expression gives and
+// what it may cost at most. An evaluation counts its steps and fails at a fixed number of them,
+// which is the same on every machine; a limit of time would let a score depend on who computes it.
+// Nothing here reads a clock, a file other than the time zone database, or state that changes.
+// Everything is safe for concurrent use.
 package expression
 
 import (
@@ -25,13 +27,15 @@ const (
 	maxNodes = 2000
 	// maxNesting bounds how many loops may stand inside one another.
 	maxNesting = 2
-	// maxCost bounds the steps of an evaluation, in CEL's units: about one for an operation, a tenth for a character.
+	// maxCost bounds the steps of an evaluation, in CEL's units: about one for an operation, a
+	// tenth for a character.
 	maxCost = 20_000
 )
 
 // Error is a mistake in an expression.
 type Error struct {
-	// Line and Column say where, from 1, in characters of the expression; both are 0 if it is about the whole.
+	// Line and Column say where, from 1, in characters of the expression; both are 0 if it is about
+	// the whole.
 	Line, Column int
 	// Problem says what is wrong and what was expected.
 	Problem string
@@ -49,8 +53,8 @@ func (e *Error) Error() string {
 	}
 }
 
-// newEnvironment returns an environment with the standard functions but regular expressions, the named macros and the
-// given options.
+// newEnvironment returns an environment with the standard functions but regular expressions, the
+// named macros and the given options.
 func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error) {
 	standard := &env.LibrarySubset{
 		DisableMacros: len(macros) == 0, IncludeMacros: macros, ExcludeFunctions: []*env.Function{env.NewFunction("matches")},
@@ -121,7 +125,8 @@ func at(checked *cel.Ast, node ast.Expr, format string, arguments ...any) *Error
 // program plans an expression. Its error is an *Error.
 func program(environment *cel.Env, checked *cel.Ast) (cel.Program, error) {
 	options := []cel.ProgramOption{cel.CustomDecoratorV2(orderedMaps)}
-	// Counting takes most of the time of a small expression. One whose steps do not grow with its data needs none.
+	// Counting takes most of the time of a small expression. One whose steps do not grow with its
+	// data needs none.
 	if estimate, err := environment.EstimateCost(checked, sizes{unknown: true}); err != nil || estimate.Max > maxCost {
 		options = append(options, cel.CostLimit(maxCost), cel.CostTracking(costs{}))
 	}

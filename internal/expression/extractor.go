@@ -17,8 +17,8 @@ import (
 // maxAlternatives is how many alternatives of one trace count.
 const maxAlternatives = 64
 
-// Trace is one successful tool call as an extractor sees it. Values are nil, bool, int64, float64, string, []any and
-// map[string]any.
+// Trace is one successful tool call as an extractor sees it. Values are nil, bool, int64, float64,
+// string, []any and map[string]any.
 type Trace struct {
 	// Tool is the tool's name.
 	Tool string
@@ -37,15 +37,16 @@ type Extractor struct {
 // extractorEnvironment returns what an extractor can use.
 var extractorEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment([]string{operators.Has, operators.Map, operators.Filter, operators.Exists, operators.All}, append(numberFunctions(),
-		// The fields of trace are variables of their own, so that a wrong one is found by the compiler.
+		// The fields of trace are variables of their own, so that a wrong one is found by the
+		// compiler.
 		cel.Variable("trace.tool_name", cel.StringType),
 		cel.Variable("trace.arguments", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("trace.result", cel.DynType),
 	)...)
 })
 
-// CompileExtractor compiles an extractor: an expression that gives a list of maps, the alternatives, each with the same
-// names, which must be written out in it. Its error is an *Error.
+// CompileExtractor compiles an extractor: an expression that gives a list of maps, the
+// alternatives, each with the same names, which must be written out in it. Its error is an *Error.
 func CompileExtractor(text string) (_ *Extractor, err error) {
 	defer recovered(&err)
 	environment, err := extractorEnvironment()
@@ -79,11 +80,13 @@ func explainTrace(err error) error {
 	return err
 }
 
-// Names returns the names of the values that each alternative has, as first written. The result is the caller's.
+// Names returns the names of the values that each alternative has, as first written. The result is
+// the caller's.
 func (x *Extractor) Names() []string { return slices.Clone(x.names) }
 
-// Extract returns the alternatives that a trace gives, at most the first 64; each holds the values in the order of Names:
-// int64, float64, string or bool. The error, an *Error, says why a trace gives none: often it is simply of another tool.
+// Extract returns the alternatives that a trace gives, at most the first 64; each holds the values
+// in the order of Names: int64, float64, string or bool. The error, an *Error, says why a trace
+// gives none: often it is simply of another tool.
 func (x *Extractor) Extract(trace Trace) ([][]any, error) {
 	out, _, err := x.program.Eval(map[string]any{
 		"trace.tool_name": trace.Tool, "trace.arguments": trace.Arguments, "trace.result": trace.Result,
@@ -134,7 +137,8 @@ func (x *Extractor) values(alternative ref.Val) ([]any, error) {
 	return values, nil
 }
 
-// extractedNames returns the names that all alternatives of an expression have. Its error is an *Error.
+// extractedNames returns the names that all alternatives of an expression have. Its error is an
+// *Error.
 func extractedNames(checked *cel.Ast) ([]string, error) {
 	finder := &nameFinder{checked: checked, variables: map[string]ast.Expr{}}
 	finder.list(checked.NativeRep().Expr())

@@ -12,8 +12,9 @@ import (
 // maxDecimals bounds how many decimals a text may have.
 const maxDecimals = 20
 
-// numberFunctions are the functions on numbers that CEL lacks. They take truth values as 0 and 1, as Python does, and
-// nothing else that is no number, so that a text in place of a number is no value.
+// numberFunctions are the functions on numbers that CEL lacks. They take truth values as 0 and 1,
+// as Python does, and nothing else that is no number, so that a text in place of a number is no
+// value.
 func numberFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
 		numeric("float", func(*cel.Type) *cel.Type { return cel.DoubleType }, func(value ref.Val) ref.Val {
@@ -82,7 +83,8 @@ func whole(value ref.Val) ref.Val {
 	return types.Int(number)
 }
 
-// decimals returns a number with a fixed number of decimals, as Python's format does: exact halves go to the even digit.
+// decimals returns a number with a fixed number of decimals, as Python's format does: exact halves
+// go to the even digit.
 func decimals(number float64, count int) string {
 	switch {
 	case math.IsNaN(number):

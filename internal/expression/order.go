@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// ordered reads values as CEL does by default, but for maps: their keys come in order. CEL leaves that to chance, and with it
-// what a loop over a map gives.
+// ordered reads values as CEL does by default, but for maps: their keys come in order. CEL leaves
+// that to chance, and with it what a loop over a map gives.
 type ordered struct{}
 
 // NativeToValue implements types.Adapter.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Template is a text with {name} places for extracted values: Literals[0], the value of Names[0], Literals[1] and so on.
+// Template is a text with {name} places for extracted values: Literals[0], the value of Names[0],
+// Literals[1] and so on.
 type Template struct {
 	// Literals are the texts around the places, one more than there are places.
 	Literals []string
@@ -50,7 +51,8 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// Unknown returns the first name of the template that is not among the known ones, false if all are.
+// Unknown returns the first name of the template that is not among the known ones, false if all
+// are.
 func (t Template) Unknown(known []string) (name string, ok bool) {
 	for _, name := range t.Names {
 		if !slices.Contains(known, name) {

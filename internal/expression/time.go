@@ -46,8 +46,8 @@ var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment(nil, options...)
 })
 
-// inZone declares a function whose last argument is the name of a zone, and a macro that takes the scenario's zone where
-// that argument is left out.
+// inZone declares a function whose last argument is the name of a zone, and a macro that takes the
+// scenario's zone where that argument is left out.
 func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref.Val, zone *time.Location) (time.Time, error)) []cel.EnvOption {
 	bound := cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 		zone, err := loadZone(text(args[count]))
@@ -98,7 +98,8 @@ func amounts(value ref.Val) (map[string]int64, error) {
 	return by, nil
 }
 
-// CompileTime compiles a time: an expression that gives a timestamp, or a number of POSIX seconds. Its error is an *Error.
+// CompileTime compiles a time: an expression that gives a timestamp, or a number of POSIX seconds.
+// Its error is an *Error.
 func CompileTime(source string) (_ *Time, err error) {
 	defer recovered(&err)
 	environment, err := timeEnvironment()
@@ -121,7 +122,8 @@ func CompileTime(source string) (_ *Time, err error) {
 	return &Time{program: planned}, nil
 }
 
-// Seconds returns the time in POSIX seconds for a now in POSIX seconds and a zone. Its error is an *Error.
+// Seconds returns the time in POSIX seconds for a now in POSIX seconds and a zone. Its error is an
+// *Error.
 func (t *Time) Seconds(now float64, zone *time.Location) (float64, error) {
 	if !(math.Abs(now) <= 1e11) {
 		return 0, &Error{Problem: fmt.Sprintf("now is %v, which is no time", now)}

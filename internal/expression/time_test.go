@@ -109,7 +109,8 @@ func TestTimeErrors(t *testing.T) {
 	}
 }
 
-// TestConcurrency uses one compiled expression of each kind from many places; the race detector watches.
+// TestConcurrency uses one compiled expression of each kind from many places; the race detector
+// watches.
 func TestConcurrency(t *testing.T) {
 	compiled, err := CompileTime(`at(shift(now, {"days": 1}), "10:00")`)
 	if err != nil {

@@ -22,8 +22,9 @@ func wall(at time.Time, zone *time.Location) time.Time {
 	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), shown.Nanosecond(), time.UTC)
 }
 
-// instant returns the time at which the clock of a zone shows something, the first one if it does so twice. What a clock
-// that is set forward skips is counted as if it had not yet been set, as the tools of the world do.
+// instant returns the time at which the clock of a zone shows something, the first one if it does
+// so twice. What a clock that is set forward skips is counted as if it had not yet been set, as the
+// tools of the world do.
 func instant(shown time.Time, zone *time.Location) time.Time {
 	_, before := shown.Add(-day).In(zone).Zone()
 	_, after := shown.Add(day).In(zone).Zone()

@@ -22,8 +22,9 @@ func variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as underscores) if there is one. Call
-// it after parsing: what stands on the command line wins. (Before parsing, a flag that is a list would be added to.)
+// Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as
+// underscores) if there is one. Call it after parsing: what stands on the command line wins.
+// (Before parsing, a flag that is a list would be added to.)
 func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -44,7 +45,8 @@ func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error
 	return errors.Join(errs...)
 }
 
-// FlagError says what pflag did not like on a command line, and what was expected. flags are those that could have been meant.
+// FlagError says what pflag did not like on a command line, and what was expected. flags are those
+// that could have been meant.
 func FlagError(flags *pflag.FlagSet, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return Usage("--%s: %w", invalid.GetFlag().Name, refusal(invalid.GetFlag(), invalid.GetValue(), err))
@@ -124,11 +126,12 @@ func expectation(flag *pflag.Flag, value string) string {
 	return ""
 }
 
-// serviceVariable ends the variables that Kubernetes sets for services: one called toolsandbox-nats makes TOOLSANDBOX_NATS_PORT.
+// serviceVariable ends the variables that Kubernetes sets for services: one called toolsandbox-nats
+// makes TOOLSANDBOX_NATS_PORT.
 var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 
-// Strays returns a warning for each variable of the environment that is called as those of flags are, while none of the named flags is meant.
-// extra are variables that are no flags.
+// Strays returns a warning for each variable of the environment that is called as those of flags
+// are, while none of the named flags is meant. extra are variables that are no flags.
 func Strays(environment []string, flags []string, extra ...string) []string {
 	known := slices.Clone(extra)
 	for _, flag := range flags {

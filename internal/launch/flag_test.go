@@ -30,8 +30,8 @@ func someFlags() *pflag.FlagSet {
 	return flags
 }
 
-// TestFlagError gives values that cannot be read and flags that are not there: one line names the flag and what was expected, without the
-// parser's words.
+// TestFlagError gives values that cannot be read and flags that are not there: one line names the
+// flag and what was expected, without the parser's words.
 func TestFlagError(t *testing.T) {
 	for line, want := range map[string]string{
 		"--trials many":                 `--trials: "many" given, expected a whole number, e.g. 3`,

@@ -28,7 +28,8 @@ type member struct {
 	err    error
 }
 
-// Start starts components in order. Their contexts keep the values of ctx but not its end: they stop in Stop only.
+// Start starts components in order. Their contexts keep the values of ctx but not its end: they
+// stop in Stop only.
 func Start(ctx context.Context, components ...Component) *Group {
 	g := &Group{failed: make(chan error, len(components))}
 	for _, component := range components {
@@ -50,8 +51,9 @@ func Start(ctx context.Context, components ...Component) *Group {
 // Failed delivers the error of a component that ended by itself.
 func (g *Group) Failed() <-chan error { return g.failed }
 
-// Stop stops the components in reverse order, each after the one that depends on it has ended, and returns their errors. A
-// component that has not ended when the time is over is left behind and named in the error.
+// Stop stops the components in reverse order, each after the one that depends on it has ended, and
+// returns their errors. A component that has not ended when the time is over is left behind and
+// named in the error.
 func (g *Group) Stop(limit time.Duration) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

@@ -39,7 +39,8 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-// TestHeapFollowsItsSize lets much live: GOGC falls with the next collections, and rises again when it is gone.
+// TestHeapFollowsItsSize lets much live: GOGC falls with the next collections, and rises again when
+// it is gone.
 func TestHeapFollowsItsSize(t *testing.T) {
 	restore(t)
 	if err := Heap(unset); err != nil {

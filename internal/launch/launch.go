@@ -1,5 +1,5 @@
-// Package launch is the one way in which every binary of the product starts and ends: flags and environment, logging,
-// signals, shutdown in reverse order, and the one exit code.
+// Package launch is the one way in which every binary of the product starts and ends: flags and
+// environment, logging, signals, shutdown in reverse order, and the one exit code.
 package launch
 
 import (
@@ -46,8 +46,8 @@ func (e *usageError) Unwrap() []error { return []error{ErrUsage, e.err} }
 // Run is the body of a service's process: it blocks until ctx is done or something fatal happens.
 type Run func(ctx context.Context, m *mesh.Mesh) error
 
-// Main runs one service as a process of its own and returns the exit code. configure adds the service's flags and returns
-// its body, which runs after the flags are parsed.
+// Main runs one service as a process of its own and returns the exit code. configure adds the
+// service's flags and returns its body, which runs after the flags are parsed.
 func Main(service mesh.Service, configure func(*pflag.FlagSet) Run) int {
 	if err := Heap(os.LookupEnv); err != nil {
 		return Report(os.Stderr, string(service), err)
@@ -99,15 +99,16 @@ func serve(ctx context.Context, service mesh.Service, configure func(*pflag.Flag
 	return body(ctx, m)
 }
 
-// Signals returns a context that is done after an interrupt or a request to terminate. A second signal ends the process at
-// once.
+// Signals returns a context that is done after an interrupt or a request to terminate. A second
+// signal ends the process at once.
 func Signals(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // give the signals back: the second one kills
 	return ctx, cancel
 }
 
-// Report prints an error as one line that begins with the program's name and returns the exit code that it stands for.
+// Report prints an error as one line that begins with the program's name and returns the exit code
+// that it stands for.
 func Report(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// tryLimit bounds one try of a call without a deadline. It is longer than a service waits for its NATS, so that the service can say what it
-	// waits for. A try that takes it whole is followed by one that may take twice as long.
+	// tryLimit bounds one try of a call without a deadline. It is longer than a service waits for
+	// its NATS, so that the service can say what it waits for. A try that takes it whole is
+	// followed by one that may take twice as long.
 	tryLimit = time.Minute
 	// firstPause and maxPause are the pauses between two tries; the first one doubles.
 	firstPause = 100 * time.Millisecond
@@ -23,13 +24,14 @@ const (
 	steady = time.Minute
 )
 
-// again says whether a call that failed so may be answered when it is repeated: all calls of the services may be.
+// again says whether a call that failed so may be answered when it is repeated: all calls of the
+// services may be.
 func again(code codes.Code) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// repeat tries a call until it is answered or may not be repeated, for as long as the patience of its client lasts. try gets the longest time that
-// it may take.
+// repeat tries a call until it is answered or may not be repeated, for as long as the patience of
+// its client lasts. try gets the longest time that it may take.
 func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
 	limit := tryLimit
 	if c.waits.patience == 0 {
@@ -63,7 +65,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reading is a client's server stream. It is opened again until something has come on it. When it breaks after that, it is broken.
+// reading is a client's server stream. It is opened again until something has come on it. When it
+// breaks after that, it is broken.
 type reading struct {
 	waits *waits
 	conn  connection
@@ -181,9 +184,10 @@ func (e *brokenError) Error() string { return e.err.Error() }
 // GRPCStatus keeps the code.
 func (e *brokenError) GRPCStatus() *status.Status { return status.Convert(e.err) }
 
-// Follow calls handle with every message of a server stream, to its end or to an error of handle. A client's stream that breaks is opened again:
-// restart, which may be nil, is called, and then handle with its messages from the first one on. The error is that of handle or that of the stream, if it
-// breaks again and again for as long as the client waits.
+// Follow calls handle with every message of a server stream, to its end or to an error of handle. A
+// client's stream that breaks is opened again: restart, which may be nil, is called, and then
+// handle with its messages from the first one on. The error is that of handle or that of the
+// stream, if it breaks again and again for as long as the client waits.
 func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerStreamingClient[T], error), restart func(), handle func(*T) error) error {
 	var since time.Time // when the trouble began
 	for {
@@ -207,7 +211,8 @@ func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerS
 	}
 }
 
-// goesOn waits a moment before the stream is opened again. It says no when the trouble lasts for longer than the client waits.
+// goesOn waits a moment before the stream is opened again. It says no when the trouble lasts for
+// longer than the client waits.
 func (e *brokenError) goesOn(ctx context.Context, since time.Time) bool {
 	lasts := time.Since(since)
 	if lasts >= e.waits.patience {

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestClientRepeats makes calls without a deadline to a service that fails: they are repeated until it answers, until they may not be, or until the client's
-// patience is over.
+// TestClientRepeats makes calls without a deadline to a service that fails: they are repeated until
+// it answers, until they may not be, or until the client's patience is over.
 func TestClientRepeats(t *testing.T) {
 	for name, test := range map[string]struct {
 		fails []error // of the first tries; then it answers
@@ -51,7 +51,8 @@ func TestClientRepeats(t *testing.T) {
 	}
 }
 
-// TestClientWaitsForAnswers calls a service that takes a request and never answers: each try gets more time, and the patience bounds all of them.
+// TestClientWaitsForAnswers calls a service that takes a request and never answers: each try gets
+// more time, and the patience bounds all of them.
 func TestClientWaitsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
@@ -70,7 +71,8 @@ func TestClientWaitsForAnswers(t *testing.T) {
 	})
 }
 
-// numbered is a service whose streams send numbers from 0 on, as serving statuses, and break as a test wants.
+// numbered is a service whose streams send numbers from 0 on, as serving statuses, and break as a
+// test wants.
 type numbered struct {
 	late
 	breaks func(stream, n int) error // before the n-th number
@@ -90,7 +92,8 @@ func (s *numbered) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_
 	return nil
 }
 
-// TestFollow reads streams that break: each is read again from its beginning, until it ends, is refused, or breaks for too long.
+// TestFollow reads streams that break: each is read again from its beginning, until it ends, is
+// refused, or breaks for too long.
 func TestFollow(t *testing.T) {
 	away := status.Error(codes.Unavailable, "connection reset by peer")
 	for name, test := range map[string]struct {

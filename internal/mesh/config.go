@@ -14,7 +14,8 @@ import (
 type Config struct {
 	// Service is the service that this process runs; empty for a client or for all in one process.
 	Service Service
-	// Remote makes Open join an installation that runs elsewhere instead of making one in this process.
+	// Remote makes Open join an installation that runs elsewhere instead of making one in this
+	// process.
 	Remote bool
 	// Wait is how long a client of services elsewhere waits for one that is away.
 	Wait time.Duration
@@ -24,11 +25,13 @@ type Config struct {
 	NATSURL string
 	// NATSCredentials is a file with NATS user credentials; empty for none.
 	NATSCredentials string
-	// Addresses holds the addresses of each service: one entry per shard (tool host) or one that stands for all replicas.
+	// Addresses holds the addresses of each service: one entry per shard (tool host) or one that
+	// stands for all replicas.
 	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
 	// ShardIndex is this process's position in its service's list of shards.
 	ShardIndex int
-	// TLSCert, TLSKey and TLSCA are PEM files. All empty means plain text; with TLSCA both sides prove who they are.
+	// TLSCert, TLSKey and TLSCA are PEM files. All empty means plain text; with TLSCA both sides
+	// prove who they are.
 	TLSCert, TLSKey, TLSCA string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int

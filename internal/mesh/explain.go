@@ -18,7 +18,8 @@ func (m *Mesh) explainStream(srv any, stream grpc.ServerStream, _ *grpc.StreamSe
 	return m.explain(handler(srv, stream))
 }
 
-// explain adds to what a call failed with that NATS is away, where that may be why: then it may be repeated.
+// explain adds to what a call failed with that NATS is away, where that may be why: then it may be
+// repeated.
 func (m *Mesh) explain(err error) error {
 	if err == nil || m.nats == nil || m.nats.IsConnected() {
 		return err

@@ -30,8 +30,9 @@ const (
 	natsMaxPayload   = 8 << 20
 )
 
-// local makes an installation of one process: services meet in memory, and an embedded NATS server keeps its streams in
-// dir. Addresses, TLS and NATS settings of cfg are not read. A directory that cannot be written is an error.
+// local makes an installation of one process: services meet in memory, and an embedded NATS server
+// keeps its streams in dir. Addresses, TLS and NATS settings of cfg are not read. A directory that
+// cannot be written is an error.
 func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
 	if err := cfg.Bus.Validate(); err != nil {
 		return nil, err

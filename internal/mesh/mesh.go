@@ -1,5 +1,6 @@
-// Package mesh connects the services of an installation with each other and with NATS. It is the one place that knows
-// whether a peer lives in this process (bufconn, an embedded NATS server) or elsewhere (TCP, with or without TLS).
+// Package mesh connects the services of an installation with each other and with NATS. It is the
+// one place that knows whether a peer lives in this process (bufconn, an embedded NATS server) or
+// elsewhere (TCP, with or without TLS).
 //
 // A Mesh is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
 package mesh
@@ -63,8 +64,8 @@ type Parts struct {
 	Telemetry *telemetry.Telemetry
 }
 
-// Connect joins an installation whose services and NATS server are reached over TCP. Peers that are not there yet are
-// waited for by each call; the NATS server must be there.
+// Connect joins an installation whose services and NATS server are reached over TCP. Peers that are
+// not there yet are waited for by each call; the NATS server must be there.
 func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -78,8 +79,8 @@ func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
 	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger})
 }
 
-// Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins one as a client of its
-// gRPC services. Hosts tells which services the caller has to run.
+// Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins
+// one as a client of its gRPC services. Hosts tells which services the caller has to run.
 func Open(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
 	if cfg.Remote {
 		return client(cfg, parts)
@@ -130,7 +131,8 @@ func (m *Mesh) dial(t transport) error {
 	return nil
 }
 
-// Conn returns a connection to any replica of a service. Calls on it wait until the service is there, within their deadline.
+// Conn returns a connection to any replica of a service. Calls on it wait until the service is
+// there, within their deadline.
 func (m *Mesh) Conn(s Service) grpc.ClientConnInterface { return m.peers[s][0] }
 
 // Shard returns a connection to the replica of a service that owns a key.

@@ -31,8 +31,8 @@ const (
 	dialMaxDelay     = time.Second
 )
 
-// serviceConfig: every call of these services is safe to repeat (their protos say so), so a call that met a restarting
-// peer is tried again within its deadline.
+// serviceConfig: every call of these services is safe to repeat (their protos say so), so a call
+// that met a restarting peer is tried again within its deadline.
 const serviceConfig = `{
   "loadBalancingConfig": [{"round_robin": {}}],
   "methodConfig": [{
@@ -48,8 +48,9 @@ const serviceConfig = `{
   }]
 }`
 
-// Serve serves one service of this process until ctx is done, then lets running calls end within the grace time. Beside
-// what register adds it serves grpc.health.v1, checks every request against its protovalidate rules, and bounds message sizes.
+// Serve serves one service of this process until ctx is done, then lets running calls end within
+// the grace time. Beside what register adds it serves grpc.health.v1, checks every request against
+// its protovalidate rules, and bounds message sizes.
 func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {

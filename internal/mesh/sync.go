@@ -6,9 +6,11 @@ import "fmt"
 type Sync string
 
 const (
-	// SyncInterval syncs every two minutes: a kill of the process loses nothing, a power failure may lose what came since.
+	// SyncInterval syncs every two minutes: a kill of the process loses nothing, a power failure
+	// may lose what came since.
 	SyncInterval Sync = "interval"
-	// SyncAlways syncs before each acknowledgement: a power failure loses nothing that was acknowledged.
+	// SyncAlways syncs before each acknowledgement: a power failure loses nothing that was
+	// acknowledged.
 	SyncAlways Sync = "always"
 )
 

@@ -64,7 +64,8 @@ func (t *tcp) dial(s Service) ([]*grpc.ClientConn, error) {
 	return conns, nil
 }
 
-// connectNATS connects to a NATS server over the network. A connection that is lost later is made again for ever.
+// connectNATS connects to a NATS server over the network. A connection that is lost later is made
+// again for ever.
 func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("toolsandbox"),

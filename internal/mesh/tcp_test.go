@@ -15,7 +15,8 @@ type lines chan string
 
 func (l lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// TestNATSErrorsAreLogged provokes an error that no call returns, here that of a subscriber who is too slow: it comes into the log, as the log is written.
+// TestNATSErrorsAreLogged provokes an error that no call returns, here that of a subscriber who is
+// too slow: it comes into the log, as the log is written.
 func TestNATSErrorsAreLogged(t *testing.T) {
 	url, _ := natstest.Listen(t)
 	cfg := DefaultConfig()

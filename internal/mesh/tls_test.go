@@ -85,9 +85,12 @@ func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 }
 
 // call asks once, without waiting for the server, so that a refused connection is an error at once.
+// call calls a service. A client that is refused goes on trying for as long as the call may take.
 func call(t *testing.T, conn grpc.ClientConnInterface) error {
 	t.Helper()
-	_, err := evaluatorv1.NewEvaluatorServiceClient(conn).GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
+	ctx, cancel := context.WithTimeout(t.Context(), patience/10)
+	defer cancel()
+	_, err := evaluatorv1.NewEvaluatorServiceClient(conn).GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
 	return err
 }
 
@@ -131,7 +134,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A client that trusts the server and has no certificate of its own gets in only if the server asks for none.
+// A client that trusts the server and has no certificate of its own gets in only if the server asks
+// for none.
 func TestTLSWithoutClientCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	cert, key := ours.peer(t, "server")

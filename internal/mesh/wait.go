@@ -22,15 +22,17 @@ const (
 	noticeEvery = time.Minute
 )
 
-// waits makes the calls to one address of a service wait, and tells the log what for: for a connection, or for what makes the service say that it
-// is tried again. It is told soon, again and again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
+// waits makes the calls to one address of a service wait, and tells the log what for: for a
+// connection, or for what makes the service say that it is tried again. It is told soon, again and
+// again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
 type waits struct {
 	service Service
 	// address is where the service is reached; empty in this process.
 	address string
 	// client says that nothing but the answer is waited for here, so that a late one is told too.
 	client bool
-	// patience is how long a client repeats a call that has no deadline of its own; 0 makes it once.
+	// patience is how long a client repeats a call that has no deadline of its own; 0 makes it
+	// once.
 	patience time.Duration
 	logger   *slog.Logger
 
@@ -58,7 +60,8 @@ func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *
 	}))
 }
 
-// stream follows the call until it has a connection: what comes on it may be long in coming. A client's call is followed until something comes.
+// stream follows the call until it has a connection: what comes on it may be long in coming. A
+// client's call is followed until something comes.
 func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if w.patience > 0 && !desc.ClientStreams {
 		return &reading{waits: w, conn: conn, ctx: ctx, open: func(ctx context.Context) (grpc.ClientStream, error) {
@@ -156,7 +159,8 @@ func (c *call) failed(err error) {
 	}
 }
 
-// end returns what the call is to return: an error for want of a connection says where the service should be.
+// end returns what the call is to return: an error for want of a connection says where the service
+// should be.
 func (c *call) end(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

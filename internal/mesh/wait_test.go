@@ -39,7 +39,8 @@ func (l *late) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_Watc
 	return nil
 }
 
-// client serves l in a bubble of synctest and returns a client of it, and what its log was told at which time.
+// client serves l in a bubble of synctest and returns a client of it, and what its log was told at
+// which time.
 func (l *late) client(t *testing.T, w *waits) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
 	return serveHealth(t, l, &l.reached, w)
@@ -87,7 +88,8 @@ func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bo
 	}
 }
 
-// TestWaiting makes calls that have to wait: the log is told of what, and where that should be, and until when.
+// TestWaiting makes calls that have to wait: the log is told of what, and where that should be, and
+// until when.
 func TestWaiting(t *testing.T) {
 	const place = `peer=evaluator address=127.0.0.1:7404 `
 	pause := func(d time.Duration, err error) func(context.Context) error {
@@ -147,7 +149,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestWaitingTogether makes many calls that wait for the same: the log is told of it once. A stream waits for its connection only.
+// TestWaitingTogether makes many calls that wait for the same: the log is told of it once. A stream
+// waits for its connection only.
 func TestWaitingTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &late{check: func(context.Context) error { return nil }}

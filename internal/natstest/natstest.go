@@ -18,21 +18,23 @@ const readyTimeout = 30 * time.Second
 // OneShard configures a bus whose streams a test can name.
 var OneShard = bus.Config{Shards: 1, Replicas: 1}
 
-// Start returns a bus with default streams on a server of its own, without a network port. Both end with the test.
+// Start returns a bus with default streams on a server of its own, without a network port. Both end
+// with the test.
 func Start(tb testing.TB) *bus.Bus {
 	tb.Helper()
 	return Open(tb, Connect(tb, tb.TempDir()), bus.DefaultConfig())
 }
 
-// Connect starts a server that stores its streams in dir and returns a connection to it. Both end with the test.
+// Connect starts a server that stores its streams in dir and returns a connection to it. Both end
+// with the test.
 func Connect(tb testing.TB, dir string) *nats.Conn {
 	tb.Helper()
 	srv := start(tb, &server.Options{JetStream: true, StoreDir: dir, DontListen: true, NoSigs: true, NoLog: true})
 	return connect(tb, "", nats.InProcessServer(srv))
 }
 
-// Listen starts a server for processes of their own and returns its URL, on a port of this machine that was free, and a
-// connection to it. Both end with the test.
+// Listen starts a server for processes of their own and returns its URL, on a port of this machine
+// that was free, and a connection to it. Both end with the test.
 func Listen(tb testing.TB) (url string, conn *nats.Conn) {
 	tb.Helper()
 	srv := start(tb, &server.Options{

@@ -6,8 +6,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Evaluation reads the two graphs of a scenario. The guardrails that the original derived are not read: the evaluator derives
-// its own. The error is of type scenario.Errors.
+// Evaluation reads the two graphs of a scenario. The guardrails that the original derived are not
+// read: the evaluator derives its own. The error is of type scenario.Errors.
 func Evaluation(milestones, minefields []byte) (*evaluationv1.Evaluation, error) {
 	evaluation := &evaluationv1.Evaluation{}
 	var err error

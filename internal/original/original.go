@@ -1,5 +1,5 @@
-// Package original reads the scenarios of the original program in the JSON form that tools/exporter writes: worlds, starting
-// messages, variants, milestone and minefield graphs.
+// Package original reads the scenarios of the original program in the JSON form that tools/exporter
+// writes: worlds, starting messages, variants, milestone and minefield graphs.
 package original
 
 import (
@@ -25,7 +25,8 @@ const (
 	backend = "DEFAULT"
 )
 
-// Scenarios are the base scenarios of one file with their variants. It is immutable and safe for concurrent use.
+// Scenarios are the base scenarios of one file with their variants. It is immutable and safe for
+// concurrent use.
 type Scenarios struct {
 	scenarios []*scenariov1.Scenario // by name
 	places    map[string]*node
@@ -34,8 +35,9 @@ type Scenarios struct {
 	data      []byte
 }
 
-// Read reads the exported scenarios, a JSON object with now (POSIX seconds), timezone and scenarios. file is what mistakes
-// call it. The error is of type scenario.Errors: all mistakes, each with its line, its column and the path of the value.
+// Read reads the exported scenarios, a JSON object with now (POSIX seconds), timezone and
+// scenarios. file is what mistakes call it. The error is of type scenario.Errors: all mistakes,
+// each with its line, its column and the path of the value.
 func Read(file string, data []byte) (*Scenarios, error) {
 	r := &reader{file: file, data: data, strict: true}
 	s := &Scenarios{places: make(map[string]*node), bases: make(map[string]map[string]int), file: file, data: data}
@@ -112,7 +114,8 @@ func (s *Scenarios) add(r *reader, n *node, clock *setupv1.Clock) {
 	}
 }
 
-// variant reads what a variant adds to its base. An empty list of tools allows none in the original and all here.
+// variant reads what a variant adds to its base. An empty list of tools allows none in the original
+// and all here.
 func (r *reader) variant(n *node, setup *setupv1.Setup) {
 	r.object(n, "tools", "denied", "augmentations", "categories")
 	tools := r.need(n, "tools")
@@ -132,8 +135,9 @@ func (r *reader) variant(n *node, setup *setupv1.Setup) {
 	}
 }
 
-// Scenario returns one variant of a scenario as a scenario of its own, which belongs to the caller. Its name is that of the
-// base with the variant's suffix. It has no scripts and no recordings. The error may be ErrScenario.
+// Scenario returns one variant of a scenario as a scenario of its own, which belongs to the caller.
+// Its name is that of the base with the variant's suffix. It has no scripts and no recordings. The
+// error may be ErrScenario.
 func (s *Scenarios) Scenario(base, variant string) (*scenariov1.Scenario, error) {
 	variants, ok := s.bases[base]
 	if !ok {
@@ -158,8 +162,8 @@ func (s *Scenarios) All() []*scenariov1.Scenario {
 // Bases returns how many base scenarios there are.
 func (s *Scenarios) Bases() int { return len(s.bases) }
 
-// Check says what keeps scenarios from being played and scored here, e.g. a tool that does not exist. The error is of type
-// scenario.Errors, with the places of the base scenarios.
+// Check says what keeps scenarios from being played and scored here, e.g. a tool that does not
+// exist. The error is of type scenario.Errors, with the places of the base scenarios.
 func (s *Scenarios) Check(opts scenario.Options) error {
 	r := &reader{file: s.file, data: s.data}
 	for _, found := range s.scenarios {

@@ -17,8 +17,8 @@ import (
 // maxListed bounds how many names a message lists.
 const maxListed = 12
 
-// reader takes values out of a tree and collects the mistakes. Its methods take nil for a value that is not there, which is
-// no mistake.
+// reader takes values out of a tree and collects the mistakes. Its methods take nil for a value
+// that is not there, which is no mistake.
 type reader struct {
 	file string
 	data []byte
@@ -202,7 +202,8 @@ func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 	return chosen
 }
 
-// hint returns the end of a message about an unknown name: the nearest known one, or all of them if they are few.
+// hint returns the end of a message about an unknown name: the nearest known one, or all of them if
+// they are few.
 func hint(name string, known []string) string {
 	if near := suggest.Nearest(name, known, 1); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)

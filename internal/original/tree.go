@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deeply values may be nested; the deepest that the original writes is below 20.
+// maxDepth bounds how deeply values may be nested; the deepest that the original writes is below
+// 20.
 const maxDepth = 100
 
 // shape is the kind of a JSON value.

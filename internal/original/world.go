@@ -9,16 +9,16 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Messages reads a list of SANDBOX rows, in which fields that are left out are null, and checks that their indices go on from
-// first. The error is of type scenario.Errors.
+// Messages reads a list of SANDBOX rows, in which fields that are left out are null, and checks
+// that their indices go on from first. The error is of type scenario.Errors.
 func Messages(data []byte, first int) ([]*worldv1.Message, error) {
 	r := &reader{file: "messages", data: data}
 	messages := r.messages(r.open(), first)
 	return messages, r.err()
 }
 
-// Tables reads an object of table → stored versions and returns them by table, then index. The error is of type
-// scenario.Errors.
+// Tables reads an object of table → stored versions and returns them by table, then index. The
+// error is of type scenario.Errors.
 func Tables(data []byte) ([]*worldv1.Table, error) {
 	r := &reader{file: "tables", data: data}
 	tables := r.tables(r.open())

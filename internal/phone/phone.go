@@ -1,8 +1,8 @@
-// Package phone says whether a text is a phone number in international form, with the verdicts and error texts of
-// Python's phonenumbers 8.13 for parse(text, None).
+// Package phone says whether a text is a phone number in international form, with the verdicts and
+// error texts of Python's phonenumbers 8.13 for parse(text, None).
 //
-// It reads the text itself, because the readings of the Go library differ there, and leaves the numbering plans to the
-// library.
+// It reads the text itself, because the readings of the Go library differ there, and leaves the
+// numbering plans to the library.
 package phone
 
 import (

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Parts of the patterns, as what may stand in a number. Case is ignored in all; ı, ſ and the like are other cases too. What they
-// accept is what the patterns of libphonenumber (Apache License 2.0) accept.
+// Parts of the patterns, as what may stand in a number. Case is ignored in all; ı, ſ and the like
+// are other cases too. What they accept is what the patterns of libphonenumber (Apache License 2.0)
+// accept.
 const (
 	plus        = `+\x{FF0B}`
 	digit       = `\p{Nd}`
@@ -16,7 +17,8 @@ const (
 	punctuation = `\-x\x{2010}-\x{2015}\x{2212}\x{30FC}\x{FF0D}-\x{FF0F} \x{A0}\x{AD}\x{200B}\x{2060}\x{3000}` +
 		`()\x{FF08}\x{FF09}\x{FF3B}\x{FF3D}.\[\]/~\x{2053}\x{223C}\x{FF5E}`
 
-	// An extension is a label between separators and digits; the vaguer the label, the fewer digits.
+	// An extension is a label between separators and digits; the vaguer the label, the fewer
+	// digits.
 	beforeLabel = `[ \x{A0}\t,]*`
 	afterLabel  = `[:.\x{FF0E}]?[ \x{A0}\t,\-]*`
 	clearLabel  = `(?:e?xt(?:ens[i\x{130}\x{131}](?:o\x{301}?|\x{F3}))?n?|\x{FF45}?\x{FF58}\x{FF54}\x{FF4E}?|` +
@@ -95,7 +97,8 @@ func locate(text string) (number string, ok bool) {
 	return number, true
 }
 
-// extract cuts off what stands before the first plus sign or digit, trailing punctuation, and a second number.
+// extract cuts off what stands before the first plus sign or digit, trailing punctuation, and a
+// second number.
 func extract(text string) string {
 	start := startPattern.FindStringIndex(text)
 	if start == nil {
@@ -110,8 +113,8 @@ func extract(text string) string {
 	return text
 }
 
-// normalize returns the digits of a number; with three or more letters these are read as on a keypad, and digits other
-// than ASCII's are lost.
+// normalize returns the digits of a number; with three or more letters these are read as on a
+// keypad, and digits other than ASCII's are lost.
 func normalize(number string) string {
 	letters := 0
 	for i := range len(number) {
@@ -144,7 +147,8 @@ const keypad = "22233344455566677778889999"
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// digitValue returns the value of a decimal digit of any script; each script's ten stand in a row from zero.
+// digitValue returns the value of a decimal digit of any script; each script's ten stand in a row
+// from zero.
 func digitValue(r rune) (value byte, ok bool) {
 	for _, span := range unicode.Nd.R16 {
 		if r >= rune(span.Lo) && r <= rune(span.Hi) {

@@ -7,7 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/port"
 )
 
-// TestReserve listens on a reserved port several times in succession. Before, between and after nobody answers there.
+// TestReserve listens on a reserved port several times in succession. Before, between and after
+// nobody answers there.
 func TestReserve(t *testing.T) {
 	address, release, err := port.Reserve()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package price says what the tokens of a model cost, from a table of list prices. It is pure but for reading a table of the user's own.
+// Package price says what the tokens of a model cost, from a table of list prices. It is pure but
+// for reading a table of the user's own.
 package price
 
 import (
@@ -38,12 +39,14 @@ type Price struct {
 
 // Table holds prices by provider and model. It does not change and is safe for concurrent use.
 type Table struct {
-	// Source says where the prices are from and whether anybody has checked them, Date when they held. Both are for people.
+	// Source says where the prices are from and whether anybody has checked them, Date when they
+	// held. Both are for people.
 	Source, Date string
 	models       map[string]map[string]Price
 }
 
-// Load reads the table in a file, the built-in one if path is empty. An error names the file and what was expected.
+// Load reads the table in a file, the built-in one if path is empty. An error names the file and
+// what was expected.
 func Load(path string) (*Table, error) {
 	if path == "" {
 		return decode("built-in prices", builtin)
@@ -104,7 +107,8 @@ func (e *entry) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// check names the first amount that cannot stay. Only that for cached tokens may be missing: that of the input stands in for it.
+// check names the first amount that cannot stay. Only that for cached tokens may be missing: that
+// of the input stands in for it.
 func (e *entry) check() error {
 	for _, field := range []struct {
 		name   string
@@ -120,8 +124,9 @@ func (e *entry) check() error {
 	return nil
 }
 
-// Of returns the price of a provider's model, false if it is not known. The provider is the word for it in player names. A name in the
-// table that ends with * stands for all models that begin so; the longest one counts.
+// Of returns the price of a provider's model, false if it is not known. The provider is the word
+// for it in player names. A name in the table that ends with * stands for all models that begin so;
+// the longest one counts.
 func (t *Table) Of(provider, model string) (Price, bool) {
 	models := t.models[provider]
 	if found, ok := models[model]; ok {
@@ -135,7 +140,8 @@ func (t *Table) Of(provider, model string) (Price, bool) {
 	return Price{}, false
 }
 
-// Micros returns what tokens cost in millionths of a dollar, rounded up. Cached tokens are among those of the input.
+// Micros returns what tokens cost in millionths of a dollar, rounded up. Cached tokens are among
+// those of the input.
 func (p Price) Micros(input, cached, output int64) int64 {
 	input, output = max(input, 0), max(output, 0)
 	cached = min(max(cached, 0), input)
@@ -150,10 +156,12 @@ func (p Price) cached() float64 {
 	return *p.Cached
 }
 
-// Counted says whether a provider stated the tokens of a request. None has no tokens, so that a usage without any states nothing.
+// Counted says whether a provider stated the tokens of a request. None has no tokens, so that a
+// usage without any states nothing.
 func Counted(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
 
-// Dollars returns an amount for people, e.g. $0.12; what is less than a cent keeps two digits that say something.
+// Dollars returns an amount for people, e.g. $0.12; what is less than a cent keeps two digits that
+// say something.
 func Dollars(micros int64) string {
 	dollars := float64(micros) / 1e6
 	if micros <= 0 || dollars >= 0.01 {

@@ -19,7 +19,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// modelRollout is a rollout of models that ended in some way, with everything that the original does not know.
+// modelRollout is a rollout of models that ended in some way, with everything that the original
+// does not know.
 func modelRollout(name string, reason busv1.EndReason, class agentgwv1.FailureClass) Rollout {
 	r := sampleRollout()
 	r.Directory = name
@@ -41,7 +42,8 @@ func modelRollouts() []Rollout {
 	}
 }
 
-// columns returns the keys of every row with the types of its values. Integers are floats, and null is any type: so polars reads them.
+// columns returns the keys of every row with the types of its values. Integers are floats, and null
+// is any type: so polars reads them.
 func columns(t *testing.T, dir string) (top []string, rows []map[string]string, categories map[string]map[string]string) {
 	t.Helper()
 	var file map[string]json.RawMessage
@@ -70,7 +72,8 @@ func columns(t *testing.T, dir string) (top []string, rows []map[string]string, 
 	return slices.Sorted(maps.Keys(file)), rows, categories
 }
 
-// TestOriginalColumns writes a run of models and one in which nothing was scored with the keys and types of the original's own file.
+// TestOriginalColumns writes a run of models and one in which nothing was scored with the keys and
+// types of the original's own file.
 func TestOriginalColumns(t *testing.T) {
 	wantTop, wantRows, wantCategories := columns(t, vectortest.Dir(t, "results/combined"))
 	types := make(map[string]map[string]bool) // by column
@@ -119,7 +122,8 @@ func TestOriginalColumns(t *testing.T) {
 	}
 }
 
-// TestUnscoredIsNull writes null for what has no score, reads it again, and keeps it so under another evaluation.
+// TestUnscoredIsNull writes null for what has no score, reads it again, and keeps it so under
+// another evaluation.
 func TestUnscoredIsNull(t *testing.T) {
 	rollouts := modelRollouts()
 	broken := modelRollout("no number", busv1.EndReason_END_REASON_FINISHED, 0)

@@ -79,7 +79,8 @@ func blankRow(schema world.Schema, index int32) object {
 	return row
 }
 
-// tableRows returns the rows of all versions. A version that only adds rows to the one before has no row of nulls.
+// tableRows returns the rows of all versions. A version that only adds rows to the one before has
+// no row of nulls.
 func tableRows(schema world.Schema, versions []*worldv1.Table) []any {
 	rows := []any{}
 	for i, version := range versions {
@@ -129,8 +130,8 @@ func messageRows(schema world.Schema, messages []*worldv1.Message) []any {
 	return rows
 }
 
-// rewritten says whether the original wrote a message a second time: its calls left a trace, which is kept with the last
-// call until the answers take it, or ended the conversation.
+// rewritten says whether the original wrote a message a second time: its calls left a trace, which
+// is kept with the last call until the answers take it, or ended the conversation.
 func rewritten(messages []*worldv1.Message, i int) bool {
 	environment := worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	if messages[i].GetRecipient() != environment {

@@ -17,9 +17,10 @@ type transcript struct {
 	milestones, minefields *graphText
 }
 
-// conversation returns the content of conversation.json: the messages the agent could see, in the form of OpenAI's chat
-// interface. Consecutive calls become one message. Each message carries the table versions and the matches of its index; what the
-// user does with tools of its own, which the agent cannot see, counts with what it says next.
+// conversation returns the content of conversation.json: the messages the agent could see, in the
+// form of OpenAI's chat interface. Consecutive calls become one message. Each message carries the
+// table versions and the matches of its index; what the user does with tools of its own, which the
+// agent cannot see, counts with what it says next.
 func conversation(r Rollout) []any {
 	t := transcript{
 		Rollout:    r,
@@ -189,7 +190,8 @@ func (g *graphText) node(i int) object {
 	}
 }
 
-// guardable returns the tables that may be guarded at a node, SANDBOX included as the original lists it.
+// guardable returns the tables that may be guarded at a node, SANDBOX included as the original
+// lists it.
 func guardable(node *evaluationv1.Node) []worldv1.TableName {
 	var tables []worldv1.TableName
 	for _, schema := range world.Schemas() {
@@ -201,9 +203,10 @@ func guardable(node *evaluationv1.Node) []worldv1.TableName {
 	return tables
 }
 
-// guardrails returns the constraints that are added to a node: for each node it refers to or follows, each guardable
-// table that no constraint of its own or of those nodes names must not have changed since. The reference to the first
-// user message counts the last node's constraints among them.
+// guardrails returns the constraints that are added to a node: for each node it refers to or
+// follows, each guardable table that no constraint of its own or of those nodes names must not have
+// changed since. The reference to the first user message counts the last node's constraints among
+// them.
 func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	var since []int32
 	for _, c := range g.nodes[i].GetConstraints() {
@@ -244,8 +247,8 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	return out
 }
 
-// guardrailOrder is the order in which guardrails are written. The original's follows from hashing and varies; this is
-// the one it has most often.
+// guardrailOrder is the order in which guardrails are written. The original's follows from hashing
+// and varies; this is the one it has most often.
 func guardrailOrder() []worldv1.TableName {
 	return []worldv1.TableName{
 		worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_REMINDER,

@@ -14,7 +14,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// ExchangesFile holds what was said to and by model providers, a line a turn; rollouts that no model played have none.
+// ExchangesFile holds what was said to and by model providers, a line a turn; rollouts that no
+// model played have none.
 const ExchangesFile = "exchanges.jsonl"
 
 // Exchange is what was said to and by a model provider about one turn.
@@ -25,7 +26,8 @@ type Exchange struct {
 	Said *agentgwv1.Exchange
 }
 
-// WriteExchanges writes ExchangesFile into a rollout's directory, whose name WriteTrajectory has taken.
+// WriteExchanges writes ExchangesFile into a rollout's directory, whose name WriteTrajectory has
+// taken.
 func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	var out bytes.Buffer
 	if err := PrintExchanges(&out, exchanges); err != nil {
@@ -38,8 +40,8 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	return nil
 }
 
-// PrintExchanges prints one JSON object a line. Bodies that are JSON stand there as JSON, others and those of which only the beginning
-// is kept as a text, beside the length of the whole.
+// PrintExchanges prints one JSON object a line. Bodies that are JSON stand there as JSON, others
+// and those of which only the beginning is kept as a text, beside the length of the whole.
 func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 	for _, exchange := range exchanges {
 		line, err := exchangeLine(exchange)
@@ -84,7 +86,8 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	return compact(line)
 }
 
-// body returns a body as JSON if it is whole and JSON in UTF-8, which Go's decoder does not ask for, else as a text.
+// body returns a body as JSON if it is whole and JSON in UTF-8, which Go's decoder does not ask
+// for, else as a text.
 func body(raw []byte, whole int64) any {
 	var out bytes.Buffer
 	if int64(len(raw)) == whole && utf8.Valid(raw) && json.Compact(&out, raw) == nil {

@@ -28,7 +28,8 @@ type ready []byte
 // compact encodes without spaces and escapes no more than JSON demands.
 func compact(v any) ([]byte, error) { return write(v, "") }
 
-// encode writes a document as the original does: indented, no escapes beyond what JSON demands, no newline at the end.
+// encode writes a document as the original does: indented, no escapes beyond what JSON demands, no
+// newline at the end.
 func encode(v any, indent string) ([]byte, error) { return write(v, indent) }
 
 func write(v any, indent string) ([]byte, error) {
@@ -41,7 +42,8 @@ func write(v any, indent string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// printer writes a document once, from its root to its leaves: encoding/json would copy each object as often as it has objects around it.
+// printer writes a document once, from its root to its leaves: encoding/json would copy each object
+// as often as it has objects around it.
 type printer struct {
 	out    *bytes.Buffer
 	leaves *json.Encoder // writes to out

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestWriteDocuments writes random documents, and compares them with the same documents put together as text and indented by encoding/json.
+// TestWriteDocuments writes random documents, and compares them with the same documents put
+// together as text and indented by encoding/json.
 func TestWriteDocuments(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -25,7 +25,8 @@ var prettyColumns = [...]struct {
 	{"trace", 40},
 }
 
-// prettyPrint returns the messages as a table. Examples for the simulated user, which only it sees, are left out.
+// prettyPrint returns the messages as a table. Examples for the simulated user, which only it sees,
+// are left out.
 func prettyPrint(r Rollout) []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Scenario %s\nExamples that only the simulated user sees are left out.\n", r.Scenario.GetSetup().GetName())
@@ -85,7 +86,8 @@ func writeCells(out *strings.Builder, cells []string) {
 	}
 }
 
-// wrap cuts a text into lines of at most width characters, after a space or an underscore where there is one.
+// wrap cuts a text into lines of at most width characters, after a space or an underscore where
+// there is one.
 func wrap(text string, width int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {

@@ -25,9 +25,11 @@ type Trajectory struct {
 // cells is one row of a table in execution_context.json.
 type cells map[string]json.RawMessage
 
-// ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's directory. Numbers that
-// JSON lacks were written as null and stay null. digest is what WriteTrajectory returned, or empty if that is not known. The error wraps fs.ErrNotExist if there
-// is no such rollout, ErrName if the name cannot be that of one, and ErrDamaged if the file is no trajectory or has another digest.
+// ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's
+// directory. Numbers that JSON lacks were written as null and stay null. digest is what
+// WriteTrajectory returned, or empty if that is not known. The error wraps fs.ErrNotExist if there
+// is no such rollout, ErrName if the name cannot be that of one, and ErrDamaged if the file is no
+// trajectory or has another digest.
 func ReadTrajectory(dir, name, digest string) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
@@ -156,8 +158,8 @@ func readRole(name string) (worldv1.Role, error) {
 	return role, nil
 }
 
-// readVersions returns the versions of a table by index. Every version lists all its rows; an empty one shows as a row of
-// nulls only.
+// readVersions returns the versions of a table by index. Every version lists all its rows; an empty
+// one shows as a row of nulls only.
 func readVersions(schema world.Schema, rows []cells) ([]*worldv1.Table, error) {
 	versions := map[int32]*worldv1.Table{}
 	for i, row := range rows {

@@ -15,7 +15,8 @@ import (
 // PreviousSummaryFile holds the summary that ReplaceSummary replaced.
 const PreviousSummaryFile = "result_summary.previous.json"
 
-// Failed says whether the rollout ended in a failure or has no score: what it has does not come from its messages.
+// Failed says whether the rollout ended in a failure or has no score: what it has does not come
+// from its messages.
 func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
 
 // Scored says whether the rollout has a score.
@@ -33,8 +34,8 @@ func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *bu
 	})
 }
 
-// rollout returns what the entry says about its rollout, as far as the means over categories need it. A failure of the
-// model counts with its turns, a rollout without a score does not count.
+// rollout returns what the entry says about its rollout, as far as the means over categories need
+// it. A failure of the model counts with its turns, a rollout without a score does not count.
 func (s ScenarioResult) rollout() Rollout {
 	similarity, scored := s.Similarity.Number()
 	end := &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
@@ -60,8 +61,8 @@ func (s *Summary) With(entries []ScenarioResult) *Summary {
 	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}
 }
 
-// ReplaceSummary writes a summary into a run's directory and keeps the one that is there as PreviousSummaryFile. Whatever
-// happens in between, SummaryFile holds the old one or the new one.
+// ReplaceSummary writes a summary into a run's directory and keeps the one that is there as
+// PreviousSummaryFile. Whatever happens in between, SummaryFile holds the old one or the new one.
 func ReplaceSummary(dir string, summary *Summary) error {
 	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
 	if err != nil {

@@ -1,8 +1,10 @@
-// Package results writes the files of a run as the original lays them out, so that tools made for those files keep
-// working: result_summary.json and, per rollout, conversation.json, execution_context.json and pretty_print.txt. What the original does not know
-// stands beside them in run.json.
+// Package results writes the files of a run as the original lays them out, so that tools made for
+// those files keep working: result_summary.json and, per rollout, conversation.json,
+// execution_context.json and pretty_print.txt. What the original does not know stands beside them
+// in run.json.
 //
-// Its functions keep no state. Every file appears whole or not at all; should the machine itself fail, that holds from the summary on, which is written last.
+// Its functions keep no state. Every file appears whole or not at all; should the machine itself
+// fail, that holds from the summary on, which is written last.
 package results
 
 import (
@@ -70,7 +72,8 @@ func (r Rollout) directory() string {
 	return r.Scenario.GetSetup().GetName()
 }
 
-// failed says whether the rollout raised, in the original's words: no score comes from its conversation.
+// failed says whether the rollout raised, in the original's words: no score comes from its
+// conversation.
 func (r Rollout) failed() bool {
 	switch r.Result.GetEnd().GetReason() {
 	case busv1.EndReason_END_REASON_MODEL_FAILURE, busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
@@ -82,8 +85,9 @@ func (r Rollout) failed() bool {
 	}
 }
 
-// RunDirectory returns the name of a run's directory, e.g. agent_oracle_user_scripted_05_22_2024_10_30_00. The time is
-// written in its own location. What a file name should not hold is replaced by underscores.
+// RunDirectory returns the name of a run's directory, e.g.
+// agent_oracle_user_scripted_05_22_2024_10_30_00. The time is written in its own location. What a
+// file name should not hold is replaced by underscores.
 func RunDirectory(agent, user string, at time.Time) string {
 	return "agent_" + plain(agent) + "_user_" + plain(user) + "_" + at.Format("01_02_2006_15_04_05")
 }
@@ -100,9 +104,10 @@ func plain(name string) string {
 	}, name)
 }
 
-// WriteTrajectory writes the files of one rollout into its directory below dir, which is the run's directory, and makes
-// the directories that are missing. A rollout that failed has no conversation.json. digest is the hex SHA-256 of
-// execution_context.json. The error is ErrName if the rollout's directory name is not a plain one, else that of the file system.
+// WriteTrajectory writes the files of one rollout into its directory below dir, which is the run's
+// directory, and makes the directories that are missing. A rollout that failed has no
+// conversation.json. digest is the hex SHA-256 of execution_context.json. The error is ErrName if
+// the rollout's directory name is not a plain one, else that of the file system.
 func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	name := r.directory()
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
@@ -140,8 +145,9 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteSummary writes the summary of a run into its directory, which is made if it is missing. When the summary is there, all that was written before it is on disk:
-// a run whose machine fails without one can go on and writes everything again.
+// WriteSummary writes the summary of a run into its directory, which is made if it is missing. When
+// the summary is there, all that was written before it is on disk: a run whose machine fails
+// without one can go on and writes everything again.
 func WriteSummary(dir string, summary *Summary) error {
 	data, err := encode(summary, "    ")
 	if err != nil {
@@ -159,7 +165,8 @@ func WriteSummary(dir string, summary *Summary) error {
 	return nil
 }
 
-// readFile reads a JSON file of a run, with this digest unless that is empty. The error wraps ErrDamaged if it has another or cannot be decoded.
+// readFile reads a JSON file of a run, with this digest unless that is empty. The error wraps
+// ErrDamaged if it has another or cannot be decoded.
 func readFile(dir, name, digest string, into any) error {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -178,8 +185,9 @@ func damaged(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
-// writeFile replaces a file at once: readers see the old content or the new, also after a crash; if it is to last, after one of the machine too. What
-// a crash leaves behind is used up when the file is written again; a file has one writer.
+// writeFile replaces a file at once: readers see the old content or the new, also after a crash; if
+// it is to last, after one of the machine too. What a crash leaves behind is used up when the file
+// is written again; a file has one writer.
 func writeFile(path string, data []byte, lasting bool) (err error) {
 	dir := filepath.Dir(path)
 	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)

@@ -31,7 +31,8 @@ func contactRow(id, name, number string, self bool) *worldv1.Row {
 	return &worldv1.Row{Cells: []*worldv1.Value{world.Text(id), world.Text(name), world.Text(number), world.Null(), world.Bool(self)}}
 }
 
-// sampleRollout adds one contact and forgets it again in a parallel batch, with a minefield that is hit.
+// sampleRollout adds one contact and forgets it again in a parallel batch, with a minefield that is
+// hit.
 func sampleRollout() Rollout {
 	agent, user := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	system, environment := worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
@@ -242,7 +243,8 @@ func TestDirectoryNames(t *testing.T) {
 	}
 }
 
-// TestWriteFile replaces a file and leaves nothing else behind, also when it fails and after a writer that was killed.
+// TestWriteFile replaces a file and leaves nothing else behind, also when it fails and after a
+// writer that was killed.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

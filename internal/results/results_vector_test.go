@@ -16,8 +16,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestVectors compares the files of scripted rollouts byte for byte. The order of guardrails in conversation.json follows
-// from hashing in the original, so it is compared after sorting them.
+// TestVectors compares the files of scripted rollouts byte for byte. The order of guardrails in
+// conversation.json follows from hashing in the original, so it is compared after sorting them.
 func TestVectors(t *testing.T) {
 	scenarios := vectorEvaluations(t)
 	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
@@ -101,8 +101,8 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-// withoutTraceback returns a summary's text without tracebacks, which name lines of the program. Where there is none it
-// is the file as it stands.
+// withoutTraceback returns a summary's text without tracebacks, which name lines of the program.
+// Where there is none it is the file as it stands.
 func withoutTraceback(t *testing.T, dir string) string {
 	t.Helper()
 	summary, err := ReadSummary(dir)

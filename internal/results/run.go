@@ -31,10 +31,12 @@ type Run struct {
 	Catalogue Catalogue  `json:"catalogue"`
 	// Arguments are what stood on the command line beside flags.
 	Arguments []string `json:"arguments"`
-	// Flags are the values of all flags with which the run began, and Given names those that are no defaults.
+	// Flags are the values of all flags with which the run began, and Given names those that are no
+	// defaults.
 	Flags map[string]string `json:"flags"`
 	Given []string          `json:"flags_given"`
-	// Started is the first start. Ended is the last end, null while the run goes on or if it was killed.
+	// Started is the first start. Ended is the last end, null while the run goes on or if it was
+	// killed.
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended"`
 	// Resumptions are the times that the run went on; each is a round of the sweep.
@@ -121,12 +123,13 @@ type Outcome struct {
 	// End says how it ended: finished, message_limit, model_failure, infrastructure or cancelled.
 	End    string `json:"end"`
 	Scored bool   `json:"scored"`
-	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user (the simulated one) or internal. A failure that is
-	// scored is the agent's own.
+	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user
+	// (the simulated one) or internal. A failure that is scored is the agent's own.
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
-	// Damage says why its trajectory cannot be read any more; then the files are those that were written before, if any.
+	// Damage says why its trajectory cannot be read any more; then the files are those that were
+	// written before, if any.
 	Damage string `json:"damage,omitempty"`
 	// UserFlags say where a simulated user broke its contract.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
@@ -136,7 +139,8 @@ type Outcome struct {
 
 // Totals sums up the outcomes of a run.
 type Totals struct {
-	// Rollouts is how many the run has, Done how many of them ended, Scored how many of these have a score.
+	// Rollouts is how many the run has, Done how many of them ended, Scored how many of these have
+	// a score.
 	Rollouts int `json:"rollouts"`
 	Done     int `json:"done"`
 	Scored   int `json:"scored"`
@@ -188,7 +192,8 @@ func outcome(r Rollout) Outcome {
 	return o
 }
 
-// ReadRun reads RunFile from a run's directory. The error wraps fs.ErrNotExist if there is none and ErrDamaged if it does not say what was run.
+// ReadRun reads RunFile from a run's directory. The error wraps fs.ErrNotExist if there is none and
+// ErrDamaged if it does not say what was run.
 func ReadRun(dir string) (*Run, error) {
 	run := &Run{}
 	if err := readFile(dir, RunFile, "", run); err != nil {
@@ -200,7 +205,8 @@ func ReadRun(dir string) (*Run, error) {
 	return run, nil
 }
 
-// WriteRun writes RunFile into a run's directory, which is made if it is missing. It lasts once this returns.
+// WriteRun writes RunFile into a run's directory, which is made if it is missing. It lasts once
+// this returns.
 func WriteRun(dir string, run *Run) error {
 	data, err := encode(run, "    ")
 	if err == nil {

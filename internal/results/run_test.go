@@ -83,7 +83,8 @@ func TestReadRunErrors(t *testing.T) {
 	}
 }
 
-// FuzzReadFiles reads a run's own files whatever is in them: they say something or are damaged, and what was read is written and read alike.
+// FuzzReadFiles reads a run's own files whatever is in them: they say something or are damaged, and
+// what was read is written and read alike.
 func FuzzReadFiles(f *testing.F) {
 	f.Add(`{"sweep_id": "s", "spec_digest": "d", "flags": {"agent": "oracle"}, "started": "2026-01-02T03:04:05Z", "resumptions": [{}]}`)
 	f.Add(`{"per_scenario_results": [{"name": "a", "similarity": 0.5, "milestone_mapping": {"0": [3, 1.0]}}], "category_aggregated_results": {"A": {"similarity": null}}}`)

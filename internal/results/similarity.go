@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Similarity is a number from 0 to 1, spelled as the original spells it: an integer where it computes none. It is empty where the rollout has no
-// score; JSON has null there.
+// Similarity is a number from 0 to 1, spelled as the original spells it: an integer where it
+// computes none. It is empty where the rollout has no score; JSON has null there.
 type Similarity string
 
 // Number returns the number; false if there is none.

@@ -21,7 +21,8 @@ const (
 	scrambledSuffix       = "_SCRAMBLED"
 )
 
-// Summary is the content of result_summary.json: the original's keys and no others, the same for every rollout. What else is known stands in RunFile.
+// Summary is the content of result_summary.json: the original's keys and no others, the same for
+// every rollout. What else is known stands in RunFile.
 type Summary struct {
 	// Scenarios holds one entry per rollout, in the order they were given.
 	Scenarios []ScenarioResult `json:"per_scenario_results"`
@@ -41,7 +42,8 @@ type ScenarioResult struct {
 	Traceback *string `json:"traceback"`
 	// ExceptionType is the type of the failure.
 	ExceptionType *string `json:"exception_type"`
-	// MilestoneSimilarity, MinefieldSimilarity and Similarity are null if the rollout does not count, see Scored.
+	// MilestoneSimilarity, MinefieldSimilarity and Similarity are null if the rollout does not
+	// count, see Scored.
 	MilestoneSimilarity Similarity `json:"milestone_similarity"`
 	MinefieldSimilarity Similarity `json:"minefield_similarity"`
 	Similarity          Similarity `json:"similarity"`
@@ -93,7 +95,8 @@ func (m *Mapping) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Category holds the means over the scored rollouts of a category, nil and in JSON null if there is none.
+// Category holds the means over the scored rollouts of a category, nil and in JSON null if there is
+// none.
 type Category struct {
 	Name       string
 	Similarity *float64
@@ -146,8 +149,9 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Summarize returns the summary of a run over the given rollouts, in their order. Rollouts without a score are listed but not averaged: they say
-// nothing about the agent. ALL_CATEGORIES is always there.
+// Summarize returns the summary of a run over the given rollouts, in their order. Rollouts without
+// a score are listed but not averaged: they say nothing about the agent. ALL_CATEGORIES is always
+// there.
 func Summarize(rollouts []Rollout) *Summary {
 	summary := &Summary{Scenarios: []ScenarioResult{}}
 	var sums sums
@@ -202,8 +206,8 @@ func (s sums) means() Categories {
 	return means
 }
 
-// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was cancelled does not, and none whose similarity
-// is no number.
+// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was
+// cancelled does not, and none whose similarity is no number.
 func Scored(result *busv1.Result) bool {
 	switch result.GetEnd().GetReason() {
 	case busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
@@ -213,7 +217,8 @@ func Scored(result *busv1.Result) bool {
 	}
 }
 
-// CountedCategories returns the categories that a scenario counts for, ALL_CATEGORIES last. The result is the caller's own.
+// CountedCategories returns the categories that a scenario counts for, ALL_CATEGORIES last. The
+// result is the caller's own.
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
 	var counted []string
@@ -225,8 +230,8 @@ func CountedCategories(categories []string) []string {
 	return append(counted, allCategories)
 }
 
-// scenarioResult returns a rollout's entry. What the original never computes it writes as integers: the similarities of
-// a rollout that raised and of a graph without nodes.
+// scenarioResult returns a rollout's entry. What the original never computes it writes as integers:
+// the similarities of a rollout that raised and of a graph without nodes.
 func scenarioResult(r Rollout) ScenarioResult {
 	out := ScenarioResult{
 		Name: r.directory(), Categories: append([]string{}, r.Scenario.GetSetup().GetCategories()...),
@@ -283,8 +288,8 @@ func traceback(end *busv1.End) string {
 	return text + "\n"
 }
 
-// ReadSummary reads the summary of a run from its directory. Unknown fields are skipped. The error wraps fs.ErrNotExist if there is none and
-// ErrDamaged if the file is no summary.
+// ReadSummary reads the summary of a run from its directory. Unknown fields are skipped. The error
+// wraps fs.ErrNotExist if there is none and ErrDamaged if the file is no summary.
 func ReadSummary(dir string) (*Summary, error) {
 	summary := &Summary{}
 	if err := readFile(dir, SummaryFile, "", summary); err != nil {

@@ -12,8 +12,8 @@ type Usage struct {
 	User  *RoleUsage `json:"user,omitempty"`
 }
 
-// RoleUsage sums the turns of one role. Cached tokens are among those of the input, reasoning tokens among those of the output. They are null if
-// no provider stated any.
+// RoleUsage sums the turns of one role. Cached tokens are among those of the input, reasoning
+// tokens among those of the output. They are null if no provider stated any.
 type RoleUsage struct {
 	InputTokens     *int64 `json:"input_tokens"`
 	CachedTokens    *int64 `json:"cached_tokens"`
@@ -21,7 +21,8 @@ type RoleUsage struct {
 	ReasoningTokens *int64 `json:"reasoning_tokens"`
 	// CostUSD is the list price in US dollars, null if that of a turn is not known.
 	CostUSD *float64 `json:"cost_usd"`
-	// RequestsWithoutUsage is how many requests were answered without their tokens, which are missing in the sums.
+	// RequestsWithoutUsage is how many requests were answered without their tokens, which are
+	// missing in the sums.
 	RequestsWithoutUsage int `json:"requests_without_usage,omitempty"`
 }
 

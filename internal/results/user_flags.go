@@ -59,8 +59,9 @@ func Contract(rollouts []Rollout) *UserContract {
 	return contract
 }
 
-// watched says whether the rollout's user is no script and made a turn. Where the messages are not at hand, a model's turns are known by what
-// they cost, and another player counts if anybody has said anything.
+// watched says whether the rollout's user is no script and made a turn. Where the messages are not
+// at hand, a model's turns are known by what they cost, and another player counts if anybody has
+// said anything.
 func (r Rollout) watched() bool {
 	user, starting := r.Result.GetRollout().GetUser(), len(r.Scenario.GetSetup().GetMessages())
 	switch {

@@ -19,8 +19,8 @@ var (
 	ErrTrace = errors.New(`expected {"tool_name": text, "arguments": object, "result": value} as Python's json.dumps writes it`)
 )
 
-// SetBody reads a row as the body of a message, whose sender and recipient are set. It never loses anything: RowOf
-// returns the row again. Errors name the column and wrap ErrColumn or ErrTrace.
+// SetBody reads a row as the body of a message, whose sender and recipient are set. It never loses
+// anything: RowOf returns the row again. Errors name the column and wrap ErrColumn or ErrTrace.
 func (r Row) SetBody(m *worldv1.Message) error {
 	const environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	switch {
@@ -60,8 +60,8 @@ func (r Row) setSource(m *worldv1.Message) {
 	m.Body = &worldv1.Message_Code{Code: &worldv1.Code{Source: *r.Content, Id: r.ToolCallID, Name: r.FunctionName}}
 }
 
-// ParseCall reads the original's source of one call: the tool, its arguments and the variable. It is for importers; ok is
-// false for any other source.
+// ParseCall reads the original's source of one call: the tool, its arguments and the variable. It
+// is for importers; ok is false for any other source.
 func ParseCall(source string) (call *worldv1.ToolCall, ok bool) {
 	variable, tool, arguments, ok := parseCall(source)
 	if !ok {

@@ -1,5 +1,6 @@
-// Package sandbox is the original's SANDBOX table: it renders a message as its row, and reads a row as a message. Source
-// text and printed traces exist only here; everything else works on messages. It holds no state and does no I/O.
+// Package sandbox is the original's SANDBOX table: it renders a message as its row, and reads a row
+// as a message. Source text and printed traces exist only here; everything else works on messages.
+// It holds no state and does no I/O.
 package sandbox
 
 import (
@@ -13,7 +14,8 @@ import (
 // noID is what the variables of a call without an id are named after.
 const noID = "None"
 
-// Row is the part of a SANDBOX row that a message's body becomes. A nil pointer and an empty ToolTrace are null cells.
+// Row is the part of a SANDBOX row that a message's body becomes. A nil pointer and an empty
+// ToolTrace are null cells.
 type Row struct {
 	Content      *string
 	ToolCallID   *string
@@ -102,8 +104,8 @@ func text(call *worldv1.ToolCall) string {
 	return call.GetArgumentsJson()
 }
 
-// Arguments parses the arguments of a call; none are an empty dict. The value need not be a dict. The error is
-// ErrNoJSON for arguments that are not JSON, or what python.ParseJSON returns.
+// Arguments parses the arguments of a call; none are an empty dict. The value need not be a dict.
+// The error is ErrNoJSON for arguments that are not JSON, or what python.ParseJSON returns.
 func Arguments(call *worldv1.ToolCall) (python.Value, error) {
 	switch {
 	case call == nil || call.GetArgumentsJson() == "" && call.ArgumentsText == nil:
@@ -114,8 +116,9 @@ func Arguments(call *worldv1.ToolCall) (python.Value, error) {
 	return python.ParseJSON(call.GetArgumentsJson())
 }
 
-// IsObject says whether a text is an object and nothing else but JSON's blanks around it, in JSON or as a literal of
-// Python. In the original's source such arguments stand without quotes, so that the call runs.
+// IsObject says whether a text is an object and nothing else but JSON's blanks around it, in JSON
+// or as a literal of Python. In the original's source such arguments stand without quotes, so that
+// the call runs.
 func IsObject(text string) bool {
 	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {

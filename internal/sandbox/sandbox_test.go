@@ -163,7 +163,8 @@ func FuzzSetBody(f *testing.F) {
 	})
 }
 
-// FuzzSource checks that whatever a role writes as arguments is rendered as one call, and read back with the same arguments.
+// FuzzSource checks that whatever a role writes as arguments is rendered as one call, and read back
+// with the same arguments.
 func FuzzSource(f *testing.F) {
 	f.Add("a", `{"x": 1}`)
 	f.Add("a-1", `{`)

@@ -10,13 +10,14 @@ const (
 	parametersInfix = "_parameters = "
 	responseInfix   = "_response = "
 
-	// maxVariableCandidates bounds the places that parseCall tries as the end of the variables' name.
+	// maxVariableCandidates bounds the places that parseCall tries as the end of the variables'
+	// name.
 	maxVariableCandidates = 16
 )
 
-// ComposeSource returns the original's three lines of source for one call: the arguments, the call, the print of its result.
-// variable begins two names, identifier or not. arguments is a Python expression: the original writes text arguments without
-// quotes, which makes code of them.
+// ComposeSource returns the original's three lines of source for one call: the arguments, the call,
+// the print of its result. variable begins two names, identifier or not. arguments is a Python
+// expression: the original writes text arguments without quotes, which makes code of them.
 func ComposeSource(variable, tool, arguments string) string {
 	dst := make([]byte, 0, 128+5*len(variable)+len(tool)+len(arguments))
 	dst = append(append(append(dst, variable...), parametersInfix...), arguments...)
@@ -30,8 +31,8 @@ func callTail(variable string) string {
 	return variable + "_parameters)\nprint(repr(" + variable + "_response))"
 }
 
-// parseCall recognises exactly what ComposeSource returns for a tool whose name is an identifier and arguments that are a
-// literal. The arguments need not be a dict, and may hold nan and inf.
+// parseCall recognises exactly what ComposeSource returns for a tool whose name is an identifier
+// and arguments that are a literal. The arguments need not be a dict, and may hold nan and inf.
 func parseCall(source string) (variable, tool string, args python.Value, ok bool) {
 	for from, n := 0, 0; n < maxVariableCandidates; n++ {
 		i := strings.Index(source[from:], parametersInfix)
@@ -51,7 +52,8 @@ func parseCall(source string) (variable, tool string, args python.Value, ok bool
 	return "", "", python.Value{}, false
 }
 
-// parseBody reads what stands between the first infix and the tail: the literal, a line break, the call's beginning.
+// parseBody reads what stands between the first infix and the tail: the literal, a line break, the
+// call's beginning.
 func parseBody(body, variable string) (tool string, args python.Value, ok bool) {
 	body, ok = strings.CutSuffix(body, "(**")
 	if !ok {

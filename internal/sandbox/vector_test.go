@@ -13,8 +13,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestDictLiteral checks that arguments render as in the original's messages, and that the original's messages are read as they are.
-// Texts are left out: the original writes them without quotes, so that they are code.
+// TestDictLiteral checks that arguments render as in the original's messages, and that the
+// original's messages are read as they are. Texts are left out: the original writes them without
+// quotes, so that they are code.
 func TestDictLiteral(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(vectortest.Dir(t, "tools/dict_literal.jsonl"))

@@ -12,11 +12,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// anchor lets the last milestones ask that no table has changed since the milestone before them that names it, or since the
-// start if none does. Without that, a change that nobody asked for would go unseen after the last milestone that looks at the
-// table, and anywhere if a snapshot holds both before and after it. Left out are tables that the author leaves unguarded, those
-// that the oracle or the user may change without a milestone that names them, and those of which it depends on the order of the
-// milestones when they change. solution is what both do.
+// anchor lets the last milestones ask that no table has changed since the milestone before them
+// that names it, or since the start if none does. Without that, a change that nobody asked for
+// would go unseen after the last milestone that looks at the table, and anywhere if a snapshot
+// holds both before and after it. Left out are tables that the author leaves unguarded, those that
+// the oracle or the user may change without a milestone that names them, and those of which it
+// depends on the order of the milestones when they change. solution is what both do.
 func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 	nodes := graph.GetNodes()
 	next := make([][]int, len(nodes))
@@ -51,7 +52,8 @@ func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 			}
 		}
 		for _, c := range anchors {
-			// A reference to the start brings automatic guardrails since the start with it, for a loose table too.
+			// A reference to the start brings automatic guardrails since the start with it, for a
+			// loose table too.
 			if c.GetReference() != startNode || !loose {
 				node.Constraints = append(node.Constraints, c)
 			}
@@ -77,7 +79,8 @@ func calls(node *evaluationv1.Node, table worldv1.TableName) bool {
 	})
 }
 
-// hands returns one call of each tool that the user has of its own: a simulated user may make it, whatever the script says.
+// hands returns one call of each tool that the user has of its own: a simulated user may make it,
+// whatever the script says.
 func hands(tools *setupv1.ToolSelection) []*worldv1.Turn {
 	turn := &worldv1.Turn{}
 	for _, tool := range tools.GetUser() {
@@ -99,7 +102,8 @@ func changes(script []*worldv1.Turn, table worldv1.TableName) int {
 	return count
 }
 
-// changed returns the table that a tool changes, going by its name; the zero value if it changes none.
+// changed returns the table that a tool changes, going by its name; the zero value if it changes
+// none.
 func changed(tool string) worldv1.TableName {
 	switch verb, object, _ := strings.Cut(tool, "_"); {
 	case verb == "set":
@@ -117,8 +121,9 @@ func changed(tool string) worldv1.TableName {
 	}
 }
 
-// lastNaming returns the node that names a table and comes before node i and after all others that name it, or the start if
-// none does and nothing changes the table. Not ok means that it cannot be told when the table changes last.
+// lastNaming returns the node that names a table and comes before node i and after all others that
+// name it, or the start if none does and nothing changes the table. Not ok means that it cannot be
+// told when the table changes last.
 func lastNaming(nodes []*evaluationv1.Node, comes [][]int, i int, table worldv1.TableName, changes int) (reference int, ok bool) {
 	var naming []int
 	for n := range nodes {

@@ -21,8 +21,9 @@ const (
 	encrypted = 1
 )
 
-// OpenPack returns the files of a pack, a directory or a zip file of one. A zip file is read into memory and needs no
-// closing; its files may lie in one folder at its top. The error is ErrPack, or that of the file system.
+// OpenPack returns the files of a pack, a directory or a zip file of one. A zip file is read into
+// memory and needs no closing; its files may lie in one folder at its top. The error is ErrPack, or
+// that of the file system.
 func OpenPack(name string) (fs.FS, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -54,7 +54,8 @@ func (b *builder) placeOf(path string, whole *value) *value {
 	return whole
 }
 
-// report records the problems of the built scenario, except those that follow from mistakes recorded while building it.
+// report records the problems of the built scenario, except those that follow from mistakes
+// recorded while building it.
 func (b *builder) report(problems []Problem, doc *value, known Errors) {
 	for _, problem := range problems {
 		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
@@ -173,7 +174,8 @@ func (b *builder) start(v *value) *startWorld {
 	return start
 }
 
-// tools reads which tools the agent gets, and the user of its own. The tool that ends the conversation always belongs to them.
+// tools reads which tools the agent gets, and the user of its own. The tool that ends the
+// conversation always belongs to them.
 func (b *builder) tools(v *value) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Allow: b.texts(v.get("tools")), Deny: b.texts(v.get("without_tools"))}
 	for i := range selection.GetAllow() {

@@ -14,10 +14,10 @@ import (
 // ErrFormat says that a file cannot be brought into its canonical form without loss.
 var ErrFormat = errors.New("cannot be formatted")
 
-// Format returns the canonical form of a file of a pack: fields in the usual order, two columns of indentation, one newline at
-// the end. Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go. The canonical form
-// of a canonical form is itself. A file that is not readable is of type Errors, one whose comments or content would not
-// survive is ErrFormat.
+// Format returns the canonical form of a file of a pack: fields in the usual order, two columns of
+// indentation, one newline at the end. Comments, flow style, quotes and the order of rows, columns
+// and arguments stay; empty lines go. The canonical form of a canonical form is itself. A file that
+// is not readable is of type Errors, one whose comments or content would not survive is ErrFormat.
 func Format(name string, data []byte) ([]byte, error) {
 	r := &reader{file: name}
 	before := r.documents(data)
@@ -86,7 +86,8 @@ func encodeNodes(nodes []*yaml.Node) ([]byte, error) {
 	return bytes.ReplaceAll(out.Bytes(), []byte(hiddenColon), []byte(":")), nil
 }
 
-// hiddenColon stands for a colon in a plain text, e.g. a local time, which the encoder would quote in flow style.
+// hiddenColon stands for a colon in a plain text, e.g. a local time, which the encoder would quote
+// in flow style.
 const hiddenColon = "\ue000"
 
 func hideColons(node *yaml.Node) {
@@ -98,7 +99,8 @@ func hideColons(node *yaml.Node) {
 	}
 }
 
-// fitting returns the first of the named forms that has all fields of a mapping; the zero form if none has.
+// fitting returns the first of the named forms that has all fields of a mapping; the zero form if
+// none has.
 func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 	for _, name := range names {
 		f := all[name]
@@ -136,7 +138,8 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 	}
 }
 
-// arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's rows have in common.
+// arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's
+// rows have in common.
 func arrangeField(node *yaml.Node, holds string, all map[string]form) {
 	single, items := alternatives(holds)
 	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }

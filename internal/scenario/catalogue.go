@@ -20,8 +20,9 @@ const (
 	scenariosFieldNumber = 1
 )
 
-// eachOnWire calls yield with one scenario after the other of a Catalogue in wire form, until it returns false. A catalogue is
-// never decoded as a whole, for what is small on the wire may be large in memory.
+// eachOnWire calls yield with one scenario after the other of a Catalogue in wire form, until it
+// returns false. A catalogue is never decoded as a whole, for what is small on the wire may be
+// large in memory.
 func eachOnWire(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	for len(data) > 0 {
 		number, kind, length := protowire.ConsumeTag(data)

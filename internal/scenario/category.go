@@ -55,7 +55,8 @@ func derived(setup *setupv1.Setup) []string {
 	return derivedCategories(setup.GetCategories(), tools, speaks)
 }
 
-// AuthorCategories returns the categories that an author chooses from, in the usual order. The result is the caller's own.
+// AuthorCategories returns the categories that an author chooses from, in the usual order. The
+// result is the caller's own.
 func AuthorCategories() []string {
 	return []string{
 		"STATE_DEPENDENCY", "CANONICALIZATION", "SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", "SINGLE_USER_TURN",
@@ -63,8 +64,8 @@ func AuthorCategories() []string {
 	}
 }
 
-// AugmentationCategories returns the categories that follow from augmentations: the level of distraction, then the
-// scramblings in the given order. Without a level it is NO_DISTRACTION_TOOLS.
+// AugmentationCategories returns the categories that follow from augmentations: the level of
+// distraction, then the scramblings in the given order. Without a level it is NO_DISTRACTION_TOOLS.
 func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 	level := noDistractionTools
 	var scrambled []string

@@ -41,8 +41,8 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 	}
 }
 
-// shownCalls adds calls that the user makes itself, and then what they are answered. It returns how many there are; before
-// is how many came before them.
+// shownCalls adds calls that the user makes itself, and then what they are answered. It returns how
+// many there are; before is how many came before them.
 func (b *builder) shownCalls(v *value, c *conversation, before int) int {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	items := b.items(v)
@@ -107,7 +107,8 @@ func (b *builder) shownAnswer(v *value) string {
 	return b.text(v)
 }
 
-// shown says whether a message is a call of a demonstration or its answer. The original shows only how to end, without an id.
+// shown says whether a message is a call of a demonstration or its answer. The original shows only
+// how to end, without an id.
 func shown(m *worldv1.Message) bool {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	from, to := m.GetSender(), m.GetRecipient()
@@ -119,7 +120,8 @@ func shown(m *worldv1.Message) bool {
 		slices.Equal(m.GetVisibleTo(), []worldv1.Role{user})
 }
 
-// demonstrations checks that the user has the tools that its demonstrations call, and that each call is answered.
+// demonstrations checks that the user has the tools that its demonstrations call, and that each
+// call is answered.
 func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.ToolSelection) {
 	var open []int
 	unanswered := func() {

@@ -22,7 +22,8 @@ type tableEdit struct {
 	rows []*worldv1.Row
 	// own are the rows that this edit has made and may change.
 	own map[*worldv1.Row]bool
-	// index holds the positions of rows by the content of a column, for the columns that have been searched.
+	// index holds the positions of rows by the content of a column, for the columns that have been
+	// searched.
 	index map[int]map[cellKey][]int
 }
 
@@ -176,8 +177,8 @@ func (e *tableEdit) find(where *value) []int {
 	return found
 }
 
-// candidates returns positions in order, those of the rows that are wanted among them: the rows with the wanted cell that
-// the fewest have.
+// candidates returns positions in order, those of the rows that are wanted among them: the rows
+// with the wanted cell that the fewest have.
 func (e *tableEdit) candidates(wanted map[int]cellKey) []int {
 	var fewest []int
 	first := true
@@ -211,7 +212,8 @@ func (e *tableEdit) indexColumn(column int) {
 	e.index[column] = positions
 }
 
-// add appends rows. The first column is the row's id; one that is left out is made from what the row is about.
+// add appends rows. The first column is the row's id; one that is left out is made from what the
+// row is about.
 func (e *tableEdit) add(v *value) {
 	for _, item := range e.items(v) {
 		row := &worldv1.Row{Cells: make([]*worldv1.Value, len(e.schema.Columns))}
@@ -226,8 +228,8 @@ func (e *tableEdit) add(v *value) {
 	}
 }
 
-// rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the phone, in the URL
-// namespace.
+// rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the
+// phone, in the URL namespace.
 func rowID(schema world.Schema, row *worldv1.Row) string {
 	if at := schema.Column(aboutColumn(schema)); at >= 0 {
 		return contentID(row.GetCells()[at].GetText())

@@ -19,7 +19,8 @@ type Error struct {
 	// File, Line and Column say where, as in Position.
 	File         string
 	Line, Column int
-	// Field is the path of the field in the document, e.g. milestones[1].expect.wifi; empty for the document as a whole.
+	// Field is the path of the field in the document, e.g. milestones[1].expect.wifi; empty for the
+	// document as a whole.
 	Field string
 	// Reason says what is wrong and what was expected.
 	Reason string
@@ -46,7 +47,8 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// atMost returns mistakes in order, no more than count of them and a last one that says where the others begin.
+// atMost returns mistakes in order, no more than count of them and a last one that says where the
+// others begin.
 func (e Errors) atMost(count int) Errors {
 	e.sort()
 	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // guardrails of a scenario are read for each node

@@ -60,7 +60,8 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// findExtractor returns the extractor of a constraint, or nil after recording what is wrong with it.
+// findExtractor returns the extractor of a constraint, or nil after recording what is wrong with
+// it.
 func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *expression.Extractor {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {

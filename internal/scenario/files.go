@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// directory is a pack on disk. A link may lead to another file of the pack and nowhere else. What is neither a file nor a
-// directory is not opened: that may block, and reading it may never end.
+// directory is a pack on disk. A link may lead to another file of the pack and nowhere else. What
+// is neither a file nor a directory is not opened: that may block, and reading it may never end.
 type directory string
 
 // Open returns a regular file or a directory below d.
@@ -39,7 +39,8 @@ func (d directory) Open(name string) (fs.File, error) {
 // openMode does not wait for a writer if the file has become a pipe in the meantime.
 const openMode = os.O_RDONLY | syscall.O_NONBLOCK
 
-// ReadFile returns the content of a regular file of at most limit bytes. The error does not name the file.
+// ReadFile returns the content of a regular file of at most limit bytes. The error does not name
+// the file.
 func ReadFile(name string, limit int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -172,8 +173,8 @@ func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read returns the content of a reader's file. ok is false, and a mistake is recorded, if the file cannot be read, and
-// without a mistake after a limit of the pack has been passed.
+// read returns the content of a reader's file. ok is false, and a mistake is recorded, if the file
+// cannot be read, and without a mistake after a limit of the pack has been passed.
 func (f *packFiles) read(r *reader) (data []byte, ok bool) {
 	if f.stopped {
 		return nil, false

@@ -22,7 +22,8 @@ type form struct {
 // formField is one field of a mapping.
 type formField struct {
 	name string
-	// holds names the form of the content, or a primitive one of the schema: "a|b" is either, "[a]" a list of it.
+	// holds names the form of the content, or a primitive one of the schema: "a|b" is either, "[a]"
+	// a list of it.
 	holds string
 	// doc says what the field means, in one sentence.
 	doc      string

@@ -113,7 +113,8 @@ func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
 	}
 }
 
-// edges reads what comes before node number i: the nodes it names, or else the one written before it.
+// edges reads what comes before node number i: the nodes it names, or else the one written before
+// it.
 func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluationv1.Edge {
 	var edges []*evaluationv1.Edge
 	add := func(before int, at *value) {
@@ -151,7 +152,8 @@ func (g *graphBuilder) nodeNumber(v *value) int {
 	return at
 }
 
-// constraint reads one constraint in one of its forms: a call, something the agent says, or rows of a table.
+// constraint reads one constraint in one of its forms: a call, something the agent says, or rows of
+// a table.
 func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constraint {
 	g.mark(path, v)
 	c := &evaluationv1.Constraint{Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT}
@@ -188,8 +190,8 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	return c
 }
 
-// reference reads the name of another node or the start; nil if there is none or after a mistake. Whether a node comes
-// before is left to Validate.
+// reference reads the name of another node or the start; nil if there is none or after a mistake.
+// Whether a node comes before is left to Validate.
 func (g *graphBuilder) reference(v *value, path string) *int32 {
 	if v == nil || v.shape == shapeBroken {
 		return nil

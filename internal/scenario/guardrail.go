@@ -11,17 +11,18 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Guardrail is one that the evaluator adds to a milestone or minefield by itself: the node counts only at a message where the
-// table is as it was at the reference.
+// Guardrail is one that the evaluator adds to a milestone or minefield by itself: the node counts
+// only at a message where the table is as it was at the reference.
 type Guardrail struct {
 	Table worldv1.TableName
 	// Reference is a node's number, or −1 for the first message of the user.
 	Reference int
 }
 
-// Guardrails returns the automatic guardrails of a node of a valid graph, by reference and table: since each node that it refers
-// to or that comes directly before it, each table that no constraint of these names. A reference to the start takes the tables
-// of the graph's last node out as well, as in the original.
+// Guardrails returns the automatic guardrails of a node of a valid graph, by reference and table:
+// since each node that it refers to or that comes directly before it, each table that no constraint
+// of these names. A reference to the start takes the tables of the graph's last node out as well,
+// as in the original.
 func Guardrails(graph *evaluationv1.Graph, i int) []Guardrail {
 	nodes := graph.GetNodes()
 	var references, naming []int
@@ -65,9 +66,10 @@ func namesOutright(node *evaluationv1.Node, table worldv1.TableName) bool {
 	})
 }
 
-// SwitchedOff says of each automatic guardrail since the start that switches a minefield off how it does: a call that the
-// minefield itself wants changes the table, or the oracle does. It goes by the names of tools. Where another node is matched, and
-// so what its guardrails forbid, is known only when the scenario has been played.
+// SwitchedOff says of each automatic guardrail since the start that switches a minefield off how it
+// does: a call that the minefield itself wants changes the table, or the oracle does. It goes by
+// the names of tools. Where another node is matched, and so what its guardrails forbid, is known
+// only when the scenario has been played.
 func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
 	graph := s.GetEvaluation().GetMinefields()
 	node := graph.GetNodes()[minefield]

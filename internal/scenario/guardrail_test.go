@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSwitchedOff expects the guardrails to be named that make a minefield of no use, and how to leave them out.
+// TestSwitchedOff expects the guardrails to be named that make a minefield of no use, and how to
+// leave them out.
 func TestSwitchedOff(t *testing.T) {
 	const update = "table: contact, measure: update, reference: start, expect: {name: Ada}"
 	for _, c := range []struct {

@@ -14,7 +14,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// handScenario is testScenario with a user that switches wifi off itself while the agent adds a contact.
+// handScenario is testScenario with a user that switches wifi off itself while the agent adds a
+// contact.
 func handScenario(t *testing.T) string {
 	t.Helper()
 	text := edit(t, testScenario, "tools: [set_wifi_status]\n", "tools: [add_contact]\nwithout_tools: [set_wifi_status]\n")
@@ -50,7 +51,8 @@ func TestUserTools(t *testing.T) {
 	if !strings.Contains(instruction, handText) {
 		t.Errorf("the user's instruction: got %q, want it to speak of tools", instruction)
 	}
-	// The user may switch at any time, so that nothing asks that settings stay as they were at the start.
+	// The user may switch at any time, so that nothing asks that settings stay as they were at the
+	// start.
 	for _, node := range loaded[0].Scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
 			if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL && c.GetReference() == startNode &&

@@ -10,7 +10,8 @@ import (
 // maxListed bounds how many names a message lists.
 const maxListed = 12
 
-// hint returns the end of a message about an unknown name: the nearest known one, or all of them if they are few.
+// hint returns the end of a message about an unknown name: the nearest known one, or all of them if
+// they are few.
 func hint(name string, known []string) string {
 	if near := suggest.Nearest(name, known, 1); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)

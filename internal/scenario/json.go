@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// jsonText writes a value as JSON text as a model would: fields in written order, a space after commas and colons.
+// jsonText writes a value as JSON text as a model would: fields in written order, a space after
+// commas and colons.
 func jsonText(v *value) string {
 	var out strings.Builder
 	writeJSON(&out, v)

@@ -2,10 +2,11 @@ package scenario
 
 import "fmt"
 
-// limits bound what is read of a pack, so that a small or a strange one cannot use up memory or time.
+// limits bound what is read of a pack, so that a small or a strange one cannot use up memory or
+// time.
 type limits struct {
-	// fileBytes and catalogueBytes are the most bytes of a YAML file and of a file in canonical form; packBytes of all files
-	// that are read.
+	// fileBytes and catalogueBytes are the most bytes of a YAML file and of a file in canonical
+	// form; packBytes of all files that are read.
 	fileBytes, catalogueBytes, packBytes int64
 	// entries is the most files and folders in one folder or archive.
 	entries int
@@ -31,8 +32,8 @@ const (
 	MaxFile = 1 << 20
 	// maxCatalogue bounds a file in canonical form, and an archive as it is packed, in bytes.
 	maxCatalogue = 32 << 20
-	// maxMarks bounds the characters that lists and mappings are made of in a YAML file: what is read of each takes some
-	// hundred bytes.
+	// maxMarks bounds the characters that lists and mappings are made of in a YAML file: what is
+	// read of each takes some hundred bytes.
 	maxMarks = 250_000
 	// maxDepth bounds how deep a document nests.
 	maxDepth = 40

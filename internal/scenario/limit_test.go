@@ -116,7 +116,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestIrregularFiles loads packs with files that block or never end. Each must be refused without being opened.
+// TestIrregularFiles loads packs with files that block or never end. Each must be refused without
+// being opened.
 func TestIrregularFiles(t *testing.T) {
 	for _, name := range []string{"a.yaml", "pack.yaml", "tools.yaml", "catalogue.json", "catalogue.binpb", "worlds/a.yaml", "recordings/a.yaml"} {
 		for _, c := range []struct {
@@ -286,7 +287,8 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// deniedFS is a pack whose scenario may not be read: tests may run as a user who may read everything.
+// deniedFS is a pack whose scenario may not be read: tests may run as a user who may read
+// everything.
 type deniedFS struct{ fs.FS }
 
 func (d deniedFS) Open(name string) (fs.File, error) {

@@ -13,11 +13,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// batchSize is how many sections are read at once. It does not depend on the machine, so that a pack that passes a limit is
-// refused in the same place everywhere.
+// batchSize is how many sections are read at once. It does not depend on the machine, so that a
+// pack that passes a limit is refused in the same place everywhere.
 const batchSize = 32
 
-// packed is a scenario that takes little memory, and the garbage collector little time, while others are read.
+// packed is a scenario that takes little memory, and the garbage collector little time, while
+// others are read.
 type packed struct {
 	Loaded // without the scenario, unless wire is nil
 
@@ -101,7 +102,8 @@ func (l *loader) loadBatch(batch []section) {
 	}
 }
 
-// loadSection reads the scenarios of a section. It changes nothing of the loader and may run concurrently.
+// loadSection reads the scenarios of a section. It changes nothing of the loader and may run
+// concurrently.
 func (l *loader) loadSection(part section) built {
 	out := built{usage: usage{limits: l.limits}}
 	r := &reader{file: part.file}

@@ -21,7 +21,8 @@ func manyScenarios(count int) fstest.MapFS {
 	return fsys
 }
 
-// largeWorld returns a pack of one scenario, whose world changes every one of count contacts and removes every second one.
+// largeWorld returns a pack of one scenario, whose world changes every one of count contacts and
+// removes every second one.
 func largeWorld(count int) fstest.MapFS {
 	var rows, changes, removed strings.Builder
 	for i := range count {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// setupText is the first message of every conversation. It is a comment, so that running it changes nothing.
+	// setupText is the first message of every conversation. It is a comment, so that running it
+	// changes nothing.
 	setupText = "# The session is ready: its world is loaded and its tools can be called."
 
 	// systemText configures the agent of a scenario that gives no text of its own.
@@ -92,7 +93,8 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 	return c.messages
 }
 
-// instruction tells the simulated user what to want and what it knows, and whether it has tools of its own.
+// instruction tells the simulated user what to want and what it knows, and whether it has tools of
+// its own.
 func instruction(goal string, knowledge []string, hand bool) string {
 	var text strings.Builder
 	text.WriteString(userText)
@@ -109,8 +111,8 @@ func instruction(goal string, knowledge []string, hand bool) string {
 	return text.String()
 }
 
-// Wants returns what the user of a scenario wants and knows, which its author wrote; ok is false if the scenario says
-// in other words what its user is told.
+// Wants returns what the user of a scenario wants and knows, which its author wrote; ok is false if
+// the scenario says in other words what its user is told.
 func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
 	for _, m := range setup.GetMessages() {
 		if m.GetSender() != worldv1.Role_ROLE_SYSTEM || m.GetRecipient() != worldv1.Role_ROLE_USER {

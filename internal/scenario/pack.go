@@ -33,10 +33,11 @@ type Pack struct {
 	Scenarios []Loaded
 }
 
-// LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the worlds they start from in
-// worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios in their canonical form in catalogue.binpb or
-// catalogue.json, texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are collected, up to
-// a limit: the error then is of type Errors and nothing else is returned. Scenarios that start with the same rows share
+// LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
+// worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
+// in their canonical form in catalogue.binpb or catalogue.json, texts of tools in tools.yaml, and
+// the pack's name in pack.yaml. Mistakes of all files are collected, up to a limit: the error then
+// is of type Errors and nothing else is returned. Scenarios that start with the same rows share
 // them: rows must not be changed in place. LoadPack keeps no state and may run concurrently.
 func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 	return loadPack(fsys, opts, defaultLimits())
@@ -74,8 +75,8 @@ type loader struct {
 	mistakes   Errors
 }
 
-// each calls read with every .yaml file of a folder, by name, but for those that are about the whole pack, and keeps the
-// mistakes that it records.
+// each calls read with every .yaml file of a folder, by name, but for those that are about the
+// whole pack, and keeps the mistakes that it records.
 func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder)
 	l.mistakes = append(l.mistakes, mistakes...)
@@ -190,8 +191,9 @@ func (l *loader) add(r *reader, at *value, loaded packed) {
 	l.loaded = append(l.loaded, loaded)
 }
 
-// loadCatalogues reads scenarios in their canonical form. They know no lines: every mistake is at the start of the file. They
-// come from other programs, so targets that cannot be reached are no mistakes of somebody who could mend them.
+// loadCatalogues reads scenarios in their canonical form. They know no lines: every mistake is at
+// the start of the file. They come from other programs, so targets that cannot be reached are no
+// mistakes of somebody who could mend them.
 func (l *loader) loadCatalogues() {
 	for _, form := range []struct {
 		name string

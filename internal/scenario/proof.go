@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// DefaultFloor is the highest similarity that an unhelpful agent may reach in a scenario that states no floor.
+	// DefaultFloor is the highest similarity that an unhelpful agent may reach in a scenario that
+	// states no floor.
 	DefaultFloor = 0.35
 
 	milestonesPath = "evaluation.milestones"
 	minefieldsPath = "evaluation.minefields"
 )
 
-// proof reads what the author claims beyond the oracle's solution. Turns are written from 1 and kept from 0.
+// proof reads what the author claims beyond the oracle's solution. Turns are written from 1 and
+// kept from 0.
 func (b *builder) proof(v *value) *scenariov1.Proof {
 	proof := &scenariov1.Proof{Floor: DefaultFloor}
 	if floor := v.get("max_idle_score"); b.want(floor, shapeNumber) {

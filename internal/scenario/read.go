@@ -11,7 +11,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// want records a value of the wrong shape and returns false, or returns true. A missing value is no mistake.
+// want records a value of the wrong shape and returns false, or returns true. A missing value is no
+// mistake.
 func (r *reader) want(v *value, shapes ...shape) bool {
 	if v == nil || v.shape == shapeBroken {
 		return false
@@ -43,7 +44,8 @@ func (v *value) colonText() (text string, ok bool) {
 	return v.fields[0].key + ": " + only.text, only.shape == shapeText || only.shape == shapeNumber
 }
 
-// object checks that a value is a mapping with the fields of a form and no others. It returns nil for anything but a mapping.
+// object checks that a value is a mapping with the fields of a form and no others. It returns nil
+// for anything but a mapping.
 func (r *reader) object(v *value, f form) *value {
 	if !r.want(v, shapeMapping) {
 		return nil

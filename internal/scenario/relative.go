@@ -24,7 +24,8 @@ const expressionKey = "cel"
 // nowText stands for a scenario's now where a timestamp is expected.
 const nowText = "now"
 
-// inside is where the first character of a text stands in its file; no line means that it cannot be told.
+// inside is where the first character of a text stands in its file; no line means that it cannot be
+// told.
 type inside struct {
 	line, column int
 }
@@ -52,7 +53,8 @@ func insideBlock(node *ast.LiteralNode) inside {
 	return inside{header.Position.Line + 1, indent + 1}
 }
 
-// failInside records the mistake of an expression at its place in the file, as far as that can be told.
+// failInside records the mistake of an expression at its place in the file, as far as that can be
+// told.
 func (r *reader) failInside(v *value, err error) {
 	at := *v
 	var mistake *expression.Error
@@ -159,8 +161,8 @@ func (v *value) become(seconds float64) {
 	}
 }
 
-// resolveTime turns one expression into a number. Without a clock, which is a mistake elsewhere or is still to come, the
-// number is 0.
+// resolveTime turns one expression into a number. Without a clock, which is a mistake elsewhere or
+// is still to come, the number is 0.
 func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 	if !r.want(source, shapeText) {
 		v.shape = shapeBroken
@@ -213,8 +215,8 @@ func (c relativeCells) copyTo(row, copied *worldv1.Row) {
 	}
 }
 
-// move computes the cells of a world that depend on the clock again, after it has got another one. at is where that is
-// written.
+// move computes the cells of a world that depend on the clock again, after it has got another one.
+// at is where that is written.
 func (r *reader) move(w *startWorld, at *value) {
 	if at == nil || len(w.relative) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package scenario reads scenarios as people write them, YAML files that describe a task, its world and its scoring, and
-// checks them. docs/scenarios.md describes the format.
+// Package scenario reads scenarios as people write them, YAML files that describe a task, its world
+// and its scoring, and checks them. docs/scenarios.md describes the format.
 package scenario
 
 import (
@@ -15,19 +15,22 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Options say what scenarios are checked against; For makes them of tools. The zero value accepts every tool.
+// Options say what scenarios are checked against; For makes them of tools. The zero value accepts
+// every tool.
 type Options struct {
 	// Known says whether a tool exists, by its real name. Nil accepts every name.
 	Known func(tool string) bool
 	// Tools are the names that a message about an unknown tool may suggest. May be empty.
 	Tools []string
 
-	// Impossible accepts targets that no call of the agent reaches; one of the original's scenarios has them.
+	// Impossible accepts targets that no call of the agent reaches; one of the original's scenarios
+	// has them.
 	Impossible bool
 
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
-	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks each one up again.
+	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks
+	// each one up again.
 	zones *sync.Map
 }
 
@@ -56,8 +59,8 @@ type Loaded struct {
 	Position Position
 	// World is the name of the world that the scenario starts from, empty if it has none.
 	World string
-	// Base is that world's tables at the scenario's time, before the scenario changes them. Nil if the scenario is read in its
-	// canonical form.
+	// Base is that world's tables at the scenario's time, before the scenario changes them. Nil if
+	// the scenario is read in its canonical form.
 	Base []*worldv1.Table
 }
 

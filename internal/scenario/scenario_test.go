@@ -29,7 +29,8 @@ const (
 	page         = "../../docs/scenarios.md"
 )
 
-// canonicalText returns scenarios as indented JSON. The encoder's own spacing varies from build to build.
+// canonicalText returns scenarios as indented JSON. The encoder's own spacing varies from build to
+// build.
 func canonicalText(t *testing.T, loaded []Loaded) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
@@ -122,8 +123,8 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// checkTurns checks that user and oracle alternate: the user's last turn ends the conversation after the oracle's last words. Calls of
-// the user's own tools come in between.
+// checkTurns checks that user and oracle alternate: the user's last turn ends the conversation
+// after the oracle's last words. Calls of the user's own tools come in between.
 func checkTurns(t *testing.T, name string, oracle, user []*worldv1.Turn) {
 	t.Helper()
 	said := 0
@@ -262,7 +263,8 @@ func TestValidateEmpty(t *testing.T) {
 	}
 }
 
-// FuzzLoad must not panic; what it accepts must pass Validate, and every mistake must be one line with a place.
+// FuzzLoad must not panic; what it accepts must pass Validate, and every mistake must be one line
+// with a place.
 func FuzzLoad(f *testing.F) {
 	f.Add(testScenario, testWorld)
 	f.Add(strings.Replace(relativeScenario, "world: later", "world: base", 1), earlyWorld)

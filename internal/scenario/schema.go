@@ -16,9 +16,10 @@ import (
 // object is a JSON object of the schema.
 type object map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors. A scenario or a world fits the
-// whole; pack.yaml, tools.yaml and recordings/*.yaml fit the definitions pack, tools and recordings. The text is always the
-// same, indented, and ends with a newline.
+// Schema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors. A
+// scenario or a world fits the whole; pack.yaml, tools.yaml and recordings/*.yaml fit the
+// definitions pack, tools and recordings. The text is always the same, indented, and ends with a
+// newline.
 func Schema() ([]byte, error) {
 	definitions := primitives()
 	for name, f := range forms() {

@@ -9,7 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// syntax records why a section is not readable: common mistakes in words of their own, others in those of the parser.
+// syntax records why a section is not readable: common mistakes in words of their own, others in
+// those of the parser.
 func (r *reader) syntax(part section, err error) {
 	at := top()
 	at.line += part.before
@@ -40,8 +41,8 @@ func (r *reader) syntax(part section, err error) {
 // plainValue is a line with a key, or the mark of an item, and a value without quotes.
 var plainValue = regexp.MustCompile(`^( *(?:- +)*(?:[A-Za-z_][A-Za-z0-9_]*: +)?)([^\s"'\[{|>&*!#%@` + "`" + `].*)$`)
 
-// explainLine says what of two common mistakes is wrong with a line that is not readable, and in which column it is; nothing
-// if it has neither.
+// explainLine says what of two common mistakes is wrong with a line that is not readable, and in
+// which column it is; nothing if it has neither.
 func explainLine(line string) (column int, reason string) {
 	line = strings.TrimRight(line, " \t\r")
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]

@@ -11,7 +11,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// TestSyntaxErrors expects common mistakes in writing YAML to be explained with the place and how to write it.
+// TestSyntaxErrors expects common mistakes in writing YAML to be explained with the place and how
+// to write it.
 func TestSyntaxErrors(t *testing.T) {
 	const colon, tab = "not readable as YAML: a text with a colon before a space has to stand in quotes; write ",
 		"not readable as YAML: the line is indented with a tab; write spaces, two for each level"
@@ -42,7 +43,8 @@ func TestColonMakesMapping(t *testing.T) {
 	})
 }
 
-// TestReferences expects what is allowed as a reference, and nothing else, whatever is written there.
+// TestReferences expects what is allowed as a reference, and nothing else, whatever is written
+// there.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ written, column, want string }{
 		{"begin", "77", `is "begin", expected start or "off" or "on"`},

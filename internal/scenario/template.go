@@ -46,8 +46,8 @@ tables:
     - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}
 `
 
-// Template returns a scenario of that name to begin with, and the world that it starts from. Both are canonical, and the
-// scenario can be played and scored. The error is about the name.
+// Template returns a scenario of that name to begin with, and the world that it starts from. Both
+// are canonical, and the scenario can be played and scored. The error is about the name.
 func Template(name string) (scenario, world []byte, err error) {
 	if !nameExpression.MatchString(name) {
 		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)

@@ -21,8 +21,8 @@ type toolShape struct {
 	readOnly bool
 }
 
-// For returns options that check scenarios against tools: their names, their arguments and whether they can change the
-// world. The error is about a tool whose parameters are no JSON Schema.
+// For returns options that check scenarios against tools: their names, their arguments and whether
+// they can change the world. The error is about a tool whose parameters are no JSON Schema.
 func For(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
 	opts := Options{shapes: shapes, Known: func(tool string) bool { return shapes[tool] != nil }}
@@ -47,8 +47,8 @@ func For(tools []*toolhostv1.ToolInfo) (Options, error) {
 	return opts, nil
 }
 
-// arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of a tool that is not
-// described.
+// arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of
+// a tool that is not described.
 func (c *checker) arguments(path, tool string, arguments map[string]json.RawMessage, whole bool) {
 	shape := c.opts.shapes[tool]
 	if shape == nil {
@@ -135,8 +135,8 @@ func fitsType(raw json.RawMessage, kind string) bool {
 	}
 }
 
-// reachable checks that a node can be reached at all: a milestone with the scenario's tools as they are written, a minefield
-// with those of any variant.
+// reachable checks that a node can be reached at all: a milestone with the scenario's tools as they
+// are written, a minefield with those of any variant.
 func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
 	refuse := takenAway
 	if strings.HasPrefix(path, milestonesPath) {
@@ -180,7 +180,8 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, text strin
 	}
 }
 
-// onlyReads says whether no tool of a selection changes the world, neither in the agent's hands nor in the user's.
+// onlyReads says whether no tool of a selection changes the world, neither in the agent's hands nor
+// in the user's.
 func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
 	for _, name := range slices.Concat(tools.GetAllow(), tools.GetUser()) {
 		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {

@@ -127,8 +127,9 @@ type section struct {
 	text   string
 }
 
-// sections returns the parts of a file, which can be read one by one: what the parser needs for a text is many times its
-// length. A file with directives or marks for the end of a document is one part.
+// sections returns the parts of a file, which can be read one by one: what the parser needs for a
+// text is many times its length. A file with directives or marks for the end of a document is one
+// part.
 func (r *reader) sections(data []byte) []section {
 	switch {
 	case len(data) > MaxFile:
@@ -189,8 +190,8 @@ func (r *reader) parse(part section) []*value {
 	return docs
 }
 
-// parse runs the YAML parser on a text that stands behind some lines. A document that makes it panic is a mistake of the
-// document.
+// parse runs the YAML parser on a text that stands behind some lines. A document that makes it
+// panic is a mistake of the document.
 func parse(text string, before int) (file *ast.File, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -207,8 +208,8 @@ func parse(text string, before int) (file *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
-// tooDeep returns the token at which nesting passes maxDepth, before a recursive parser sees it. Block collections nest
-// by indentation or by indicators that follow one another on a line.
+// tooDeep returns the token at which nesting passes maxDepth, before a recursive parser sees it.
+// Block collections nest by indentation or by indicators that follow one another on a line.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow, line, indicators := 0, 0, 0
 	for _, t := range tokens {

@@ -38,8 +38,9 @@ func (c *checker) fail(path, format string, args ...any) {
 	c.problems = append(c.problems, Problem{path, fmt.Sprintf(format, args...)})
 }
 
-// Validate checks the meaning of a scenario, wherever it comes from, and returns every problem in the order of the
-// scenario's parts; none if it can be played and scored. The scenario is not changed.
+// Validate checks the meaning of a scenario, wherever it comes from, and returns every problem in
+// the order of the scenario's parts; none if it can be played and scored. The scenario is not
+// changed.
 func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c := &checker{opts: opts}
 	setup := s.GetSetup()
@@ -104,7 +105,8 @@ func notAllowed(tools *setupv1.ToolSelection, tool string) string {
 	return takenAway(tools, tool)
 }
 
-// takenAway says why an agent may not call a tool in any variant, or nothing: distraction adds tools to a scenario's own.
+// takenAway says why an agent may not call a tool in any variant, or nothing: distraction adds
+// tools to a scenario's own.
 func takenAway(tools *setupv1.ToolSelection, tool string) string {
 	switch {
 	case tool == endTool:
@@ -146,7 +148,8 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	}
 }
 
-// tables checks that every table has a version from the first message on, and every row the columns of its table.
+// tables checks that every table has a version from the first message on, and every row the columns
+// of its table.
 func (c *checker) tables(tables []*worldv1.Table) {
 	seen := map[worldv1.TableName]int32{}
 	for i, table := range tables {
@@ -191,8 +194,9 @@ func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
 	}
 }
 
-// badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the column is another one. Tools
-// take no other numbers, so that nobody could be called or written to by one.
+// badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the
+// column is another one. Tools take no other numbers, so that nobody could be called or written to
+// by one.
 func badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || phone.Check(cell.GetText()) == nil {
 		return ""

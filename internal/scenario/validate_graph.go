@@ -78,8 +78,8 @@ func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
 	}
 }
 
-// order checks the edges. It returns, for each node, the nodes that always come before it; ok is false if the edges say
-// nothing sensible.
+// order checks the edges. It returns, for each node, the nodes that always come before it; ok is
+// false if the edges say nothing sensible.
 func (c *checker) order(path string, graph *evaluationv1.Graph) (before []map[int]bool, ok bool) {
 	count := len(graph.GetNodes())
 	next := make([][]int, count)
@@ -183,7 +183,8 @@ func findCircle(next [][]int) []int {
 	return nil
 }
 
-// reference checks that the reference of a node's constraint is matched by the time the node is tried.
+// reference checks that the reference of a node's constraint is matched by the time the node is
+// tried.
 func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []map[int]bool, i int, constraint *evaluationv1.Constraint) {
 	if constraint.Reference == nil {
 		return

@@ -20,7 +20,8 @@ type Variant struct {
 	Augmentations []setupv1.Augmentation
 }
 
-// AllVariants returns the eight variants of every base scenario, the plain one first. The result is the caller's own.
+// AllVariants returns the eight variants of every base scenario, the plain one first. The result is
+// the caller's own.
 func AllVariants() []Variant {
 	const few = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS
 	variants := []Variant{
@@ -41,7 +42,8 @@ func AllVariants() []Variant {
 	return variants
 }
 
-// IsBase says whether a scenario has variants: it has no augmentations of its own, and none of its categories comes from one.
+// IsBase says whether a scenario has variants: it has no augmentations of its own, and none of its
+// categories comes from one.
 func IsBase(s *scenariov1.Scenario) bool {
 	return len(s.GetSetup().GetTools().GetAugmentations()) == 0 &&
 		!slices.ContainsFunc(s.GetSetup().GetCategories(), func(name string) bool {
@@ -49,8 +51,9 @@ func IsBase(s *scenariov1.Scenario) bool {
 		})
 }
 
-// Variants returns the eight variants of a base scenario in the order of AllVariants, the scenario itself first; of any
-// other scenario itself alone. The variants share all but their names, augmentations and categories: change none of them.
+// Variants returns the eight variants of a base scenario in the order of AllVariants, the scenario
+// itself first; of any other scenario itself alone. The variants share all but their names,
+// augmentations and categories: change none of them.
 func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 	if !IsBase(s) {
 		return []*scenariov1.Scenario{s}
@@ -97,7 +100,8 @@ type Expanded struct {
 	augmentations []setupv1.Augmentation // those that make it of from; nil if it is from
 }
 
-// Scenario returns what is played. It is made when it is asked for, since most variants never are; see Variants for what it shares.
+// Scenario returns what is played. It is made when it is asked for, since most variants never are;
+// see Variants for what it shares.
 func (e *Expanded) Scenario() *scenariov1.Scenario {
 	if e.augmentations == nil {
 		return e.from
@@ -105,8 +109,9 @@ func (e *Expanded) Scenario() *scenariov1.Scenario {
 	return Variant{e.Suffix, e.augmentations}.of(e.from)
 }
 
-// Expand returns every variant of every scenario, sorted by name. A scenario of the catalogue that is called as a variant
-// would be stands for that variant, so that a catalogue which holds variants already stays as it is.
+// Expand returns every variant of every scenario, sorted by name. A scenario of the catalogue that
+// is called as a variant would be stands for that variant, so that a catalogue which holds variants
+// already stays as it is.
 func Expand(scenarios []*scenariov1.Scenario) []Expanded {
 	own := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {

@@ -24,7 +24,8 @@ func loadOne(t *testing.T, text string) *scenariov1.Scenario {
 	return loaded[0].Scenario
 }
 
-// TestVariants compares names, categories and augmentations with what the original makes of a scenario.
+// TestVariants compares names, categories and augmentations with what the original makes of a
+// scenario.
 func TestVariants(t *testing.T) {
 	base := loadOne(t, testScenario)
 	before := proto.CloneOf(base)
@@ -68,7 +69,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestVariantVector compares suffixes and added categories with the original's own list, if it is at hand.
+// TestVariantVector compares suffixes and added categories with the original's own list, if it is
+// at hand.
 func TestVariantVector(t *testing.T) {
 	data, err := os.ReadFile(vectortest.Dir(t, "scenarios.json"))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// startWorld is the state in which scenarios start. Worlds and scenarios share tables and rows, which nobody changes: a change
-// makes new ones.
+// startWorld is the state in which scenarios start. Worlds and scenarios share tables and rows,
+// which nobody changes: a change makes new ones.
 type startWorld struct {
 	clock  *setupv1.Clock
 	tables map[worldv1.TableName]*worldv1.Table
@@ -70,7 +70,8 @@ func (w *startWorld) zone() *time.Location {
 type worldReader struct {
 	*usage
 
-	// files are the contents of worlds: as documents, all of them together would take many times the memory.
+	// files are the contents of worlds: as documents, all of them together would take many times
+	// the memory.
 	files    map[string][]byte
 	readers  map[string]*reader
 	built    map[string]*startWorld
@@ -118,7 +119,8 @@ func (w *worldReader) build(name string) *startWorld {
 	return out
 }
 
-// document returns what is in a world's file; nil after a mistake, and after a limit of the pack has been passed.
+// document returns what is in a world's file; nil after a mistake, and after a limit of the pack
+// has been passed.
 func (w *worldReader) document(name string) *value {
 	data, ok := w.files[name]
 	if !ok || w.stopped {
@@ -168,7 +170,8 @@ func (r *reader) clock(v *value, into *setupv1.Clock) {
 	}
 }
 
-// tables reads tables over the ones that are there: a list of rows replaces a table, a mapping changes it.
+// tables reads tables over the ones that are there: a list of rows replaces a table, a mapping
+// changes it.
 func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	if !r.want(v, shapeMapping) {
 		return

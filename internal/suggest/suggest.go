@@ -9,8 +9,8 @@ import (
 // longest bounds the names that are compared.
 const longest = 200
 
-// Nearest returns the known name with the fewest edits, "" if none is near: more than a third of the name, and more than
-// slack edits. Case does not count; of equals the first in byte order wins.
+// Nearest returns the known name with the fewest edits, "" if none is near: more than a third of
+// the name, and more than slack edits. Case does not count; of equals the first in byte order wins.
 func Nearest(name string, known []string, slack int) string {
 	if len(name) > longest {
 		return ""

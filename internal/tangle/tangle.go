@@ -1,5 +1,6 @@
-// Package tangle measures how much of a scoring graph must be kept in mind at once while it is matched: the part of the work
-// that grows with powers of the number of messages. Who loads scenarios and who scores them refuse the same graphs by it.
+// Package tangle measures how much of a scoring graph must be kept in mind at once while it is
+// matched: the part of the work that grows with powers of the number of messages. Who loads
+// scenarios and who scores them refuse the same graphs by it.
 package tangle
 
 import (
@@ -16,7 +17,8 @@ const (
 
 // Node says what a node of a graph without circles depends on.
 type Node struct {
-	// After are the nodes that an edge puts before this one, References those that its constraints refer to; one bit each.
+	// After are the nodes that an edge puts before this one, References those that its constraints
+	// refer to; one bit each.
 	After, References uint64
 }
 
@@ -34,7 +36,8 @@ func (e *Error) Error() string {
 		"refer to a node directly before or to the start, or split the graph into chains", e.Width, MaxWidth)
 }
 
-// Check returns an *Error if the graph's width exceeds MaxWidth, else nil. There may be at most MaxNodes nodes.
+// Check returns an *Error if the graph's width exceeds MaxWidth, else nil. There may be at most
+// MaxNodes nodes.
 func Check(nodes []Node) error {
 	if node, width := Width(nodes); width > MaxWidth {
 		return &Error{Node: node, Width: width}
@@ -42,9 +45,10 @@ func Check(nodes []Node) error {
 	return nil
 }
 
-// Width returns how many matched nodes must be told apart at once when nodes are tried one by one, in each connected part the
-// one with most neighbours of those that wait for no other; and the node that is tried then. Parts in which each node
-// depends on one other at most need no trying: where all are like that the width is 0.
+// Width returns how many matched nodes must be told apart at once when nodes are tried one by one,
+// in each connected part the one with most neighbours of those that wait for no other; and the node
+// that is tried then. Parts in which each node depends on one other at most need no trying: where
+// all are like that the width is 0.
 func Width(nodes []Node) (node, width int) {
 	g := graph{before: make([]uint64, len(nodes)), near: make([]uint64, len(nodes)), nodes: nodes}
 	for i, n := range nodes {
@@ -92,8 +96,9 @@ func (g *graph) forest(part uint64) bool {
 	return true
 }
 
-// seen returns how many things about matched nodes the nodes of a part depend on: each reference for itself, and for each
-// set of predecessors when the last of them was matched and the tables that they agree on.
+// seen returns how many things about matched nodes the nodes of a part depend on: each reference
+// for itself, and for each set of predecessors when the last of them was matched and the tables
+// that they agree on.
 func (g *graph) seen(part uint64) int {
 	var outside, references uint64
 	groups := make(map[uint64]struct{})
@@ -108,8 +113,8 @@ func (g *graph) seen(part uint64) int {
 	return min(bits.OnesCount64(outside), bits.OnesCount64(references)+len(groups))
 }
 
-// Connected returns the lowest node of a set with all that can be reached from it in the set; near are each node's
-// neighbours.
+// Connected returns the lowest node of a set with all that can be reached from it in the set; near
+// are each node's neighbours.
 func Connected(near []uint64, set uint64) uint64 {
 	reached := uint64(0)
 	for fresh := set & -set; fresh != 0; {
@@ -120,8 +125,8 @@ func Connected(near []uint64, set uint64) uint64 {
 	return reached
 }
 
-// Branch returns the node of a set to try first: of those that wait for no other of the set the one with most neighbours in
-// it, and of these the lowest; −1 if all wait.
+// Branch returns the node of a set to try first: of those that wait for no other of the set the one
+// with most neighbours in it, and of these the lowest; −1 if all wait.
 func Branch(before, near []uint64, set uint64) int {
 	best, most := -1, -1
 	for rest := set; rest != 0; rest &= rest - 1 {

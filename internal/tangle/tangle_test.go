@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// layers returns width nodes a layer, each behind all of the layer before; refer says what each refers to.
+// layers returns width nodes a layer, each behind all of the layer before; refer says what each
+// refers to.
 func layers(count, width int, refer func(i int) uint64) []Node {
 	nodes := make([]Node, count*width)
 	for i := width; i < len(nodes); i++ {

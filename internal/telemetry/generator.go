@@ -9,7 +9,8 @@ import (
 
 type rootKey struct{}
 
-// generator makes random span ids, except for the root span of a rollout, whose ids stand in the context.
+// generator makes random span ids, except for the root span of a rollout, whose ids stand in the
+// context.
 type generator struct{}
 
 // NewIDs returns the ids of a root span.

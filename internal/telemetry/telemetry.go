@@ -1,5 +1,6 @@
-// Package telemetry sends OpenTelemetry traces and metrics through OTLP, and gives every rollout a trace of its own whose
-// id follows from the rollout's id, so that all processes and all restarts contribute to the same trace.
+// Package telemetry sends OpenTelemetry traces and metrics through OTLP, and gives every rollout a
+// trace of its own whose id follows from the rollout's id, so that all processes and all restarts
+// contribute to the same trace.
 package telemetry
 
 import (
@@ -32,7 +33,8 @@ type Config struct {
 	Endpoint string
 	// TLS uses the system's certificate authorities for the connection.
 	TLS bool
-	// SampleRatio is the share of rollouts that are traced, 0 to 1; the same rollouts in every process.
+	// SampleRatio is the share of rollouts that are traced, 0 to 1; the same rollouts in every
+	// process.
 	SampleRatio float64
 }
 
@@ -62,8 +64,8 @@ type Telemetry struct {
 	metrics   *sdkmetric.MeterProvider
 }
 
-// Start installs the process's tracer and meter providers. service is the OpenTelemetry service name. Close the result to
-// flush what is pending.
+// Start installs the process's tracer and meter providers. service is the OpenTelemetry service
+// name. Close the result to flush what is pending.
 func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -121,7 +123,8 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	return nil
 }
 
-// Rollout returns ctx inside the trace of a rollout, as a child of its root span. Without telemetry it returns ctx.
+// Rollout returns ctx inside the trace of a rollout, as a child of its root span. Without telemetry
+// it returns ctx.
 func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Context {
 	if !t.Enabled() {
 		return ctx
@@ -129,7 +132,8 @@ func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Conte
 	return trace.ContextWithRemoteSpanContext(ctx, t.root(rolloutID))
 }
 
-// RecordRoot records the root span of a rollout's trace. Exactly one process does this, once, when it knows the outcome.
+// RecordRoot records the root span of a rollout's trace. Exactly one process does this, once, when
+// it knows the outcome.
 func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begin, end time.Time, attributes ...attribute.KeyValue) {
 	if !t.Enabled() {
 		return
@@ -144,8 +148,8 @@ func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begi
 	span.End(trace.WithTimestamp(end))
 }
 
-// root returns the span context of a rollout's root span: ids are a digest of the rollout's id, and whether it is
-// sampled follows from the trace id.
+// root returns the span context of a rollout's root span: ids are a digest of the rollout's id, and
+// whether it is sampled follows from the trace id.
 func (t *Telemetry) root(rolloutID string) trace.SpanContext {
 	sum := sha256.Sum256([]byte(rolloutID))
 	cfg := trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), Remote: true}

@@ -191,7 +191,8 @@ func TestAllProcessesContributeToOneTrace(t *testing.T) {
 	}
 }
 
-// The same rollouts are sampled everywhere: as a root, as a parent of spans of another process, and by the SDK itself.
+// The same rollouts are sampled everywhere: as a root, as a parent of spans of another process, and
+// by the SDK itself.
 func TestRatio(t *testing.T) {
 	const rollouts = 200
 	for _, test := range []struct {
@@ -287,7 +288,8 @@ func TestTurnedOff(t *testing.T) {
 	}
 }
 
-// A receiver that is not there does not keep a process from starting or, beyond the time it is given, from ending.
+// A receiver that is not there does not keep a process from starting or, beyond the time it is
+// given, from ending.
 func TestNoReceiver(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

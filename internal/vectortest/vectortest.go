@@ -1,4 +1,5 @@
-// Package vectortest finds and reads the conformance vectors that the original program printed, for tests of any module.
+// Package vectortest finds and reads the conformance vectors that the original program printed, for
+// tests of any module.
 package vectortest
 
 import (
@@ -11,9 +12,10 @@ import (
 // maxLine bounds one JSON line; the longest vector line is below 2 MiB.
 const maxLine = 16 << 20
 
-// Dir returns the path of the named folder or file below the vectors directory. The directory is that of the
-// environment variable TOOLSANDBOX_VECTORS or else the first `shared/vectors` found beside a parent of the working
-// directory. Where neither exists the test fails under CI and is skipped, with the reason, elsewhere.
+// Dir returns the path of the named folder or file below the vectors directory. The directory is
+// that of the environment variable TOOLSANDBOX_VECTORS or else the first `shared/vectors` found
+// beside a parent of the working directory. Where neither exists the test fails under CI and is
+// skipped, with the reason, elsewhere.
 func Dir(tb testing.TB, name string) string {
 	tb.Helper()
 	if root := os.Getenv("TOOLSANDBOX_VECTORS"); root != "" {
@@ -41,8 +43,8 @@ func Dir(tb testing.TB, name string) string {
 	return ""
 }
 
-// Lines calls visit for every non-empty line of a JSON Lines file, with its number from 1. The bytes are only valid
-// during the call.
+// Lines calls visit for every non-empty line of a JSON Lines file, with its number from 1. The
+// bytes are only valid during the call.
 func Lines(tb testing.TB, path string, visit func(line int, raw []byte)) {
 	tb.Helper()
 	file, err := os.Open(path)

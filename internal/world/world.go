@@ -1,5 +1,5 @@
-// Package world describes the five tables of a session: their names, columns and cell types, and small accessors for
-// cells. It holds no state.
+// Package world describes the five tables of a session: their names, columns and cell types, and
+// small accessors for cells. It holds no state.
 package world
 
 import (

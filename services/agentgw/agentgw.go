@@ -1,5 +1,5 @@
-// Package agentgw is the agent gateway: it turns a role's view of the conversation into that role's next messages, whoever
-// plays the role.
+// Package agentgw is the agent gateway: it turns a role's view of the conversation into that role's
+// next messages, whoever plays the role.
 package agentgw
 
 import (
@@ -15,8 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
-// Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot be computed again are
-// kept on the mesh's bus, and so are the budgets of model providers, which all replicas share.
+// Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot
+// be computed again are kept on the mesh's bus, and so are the budgets of model providers, which
+// all replicas share.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
@@ -56,7 +57,8 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	return errors.Join(err, <-attached, <-followed)
 }
 
-// openBudget returns what says when requests to model providers may begin; nil lets all begin at once.
+// openBudget returns what says when requests to model providers may begin; nil lets all begin at
+// once.
 func openBudget(cfg Config, prices *price.Table, m *mesh.Mesh) (*governor.Governor, error) {
 	if cfg.Unbudgeted {
 		return nil, nil

@@ -19,11 +19,13 @@ const (
 	// attachPing finds out that an agent has vanished.
 	attachPing        = 30 * time.Second
 	attachPingMinimum = 10 * time.Second
-	// attachAnswerBytes is more than what the SDKs let pass as one answer: a longer message ends its stream with all of its turns.
+	// attachAnswerBytes is more than what the SDKs let pass as one answer: a longer message ends
+	// its stream with all of its turns.
 	attachAnswerBytes = 2 * maxTurnBytes
 )
 
-// serveAttached serves the agents that attach themselves until ctx is done. Their streams end at once: the agents come back.
+// serveAttached serves the agents that attach themselves until ctx is done. Their streams end at
+// once: the agents come back.
 func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if cfg.AttachListen == "" {
 		<-ctx.Done()

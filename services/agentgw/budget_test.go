@@ -75,7 +75,8 @@ func turnOf(rollout, address string) *agentgwv1.RespondRequest {
 	}
 }
 
-// TestReplicasKeepToTheRate lets two replicas on one bus ask as fast as they may: the provider sees no more than the limit allows.
+// TestReplicasKeepToTheRate lets two replicas on one bus ask as fast as they may: the provider sees
+// no more than the limit allows.
 func TestReplicasKeepToTheRate(t *testing.T) {
 	const perMinute = 1500
 	const burst = perMinute / 25 // what may be taken within two seconds
@@ -111,8 +112,8 @@ func TestReplicasKeepToTheRate(t *testing.T) {
 	}
 }
 
-// TestSpentTurnsAreHeld lets a sweep spend what it may: the next turn is held, is not asked, and is once the limit is higher. Other sweeps
-// are not concerned.
+// TestSpentTurnsAreHeld lets a sweep spend what it may: the next turn is held, is not asked, and is
+// once the limit is higher. Other sweeps are not concerned.
 func TestSpentTurnsAreHeld(t *testing.T) {
 	var asked atomic.Int64
 	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -146,8 +147,8 @@ func TestSpentTurnsAreHeld(t *testing.T) {
 	}
 }
 
-// TestTurnsAreHeldBeforeTheirTimeIsOver lets a turn wait for a budget that another has: it is held, not failed, while there is time for an
-// answer, and was not asked.
+// TestTurnsAreHeldBeforeTheirTimeIsOver lets a turn wait for a budget that another has: it is held,
+// not failed, while there is time for an answer, and was not asked.
 func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
 	var asked atomic.Int64
 	arrived, leave := make(chan struct{}), make(chan struct{})
@@ -175,8 +176,8 @@ func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
 	group.Wait()
 }
 
-// TestDeadProviderIsLeftAlone lets a provider only fail: every turn fails as one that may be tried again, none as the model's, and
-// most of them without a request.
+// TestDeadProviderIsLeftAlone lets a provider only fail: every turn fails as one that may be tried
+// again, none as the model's, and most of them without a request.
 func TestDeadProviderIsLeftAlone(t *testing.T) {
 	const turns, threshold = 100, 10
 	var asked atomic.Int64

@@ -14,8 +14,9 @@ import (
 // errCancelled says that the sweep of a turn was cancelled.
 var errCancelled = errors.New("the sweep was cancelled")
 
-// cancellations knows which sweeps are cancelled, and ends their turns: no request of them begins any more, whatever it waits for. The gateway does not leave
-// that to the orchestrators, which may hang. Safe for concurrent use; the zero value knows of none.
+// cancellations knows which sweeps are cancelled, and ends their turns: no request of them begins
+// any more, whatever it waits for. The gateway does not leave that to the orchestrators, which may
+// hang. Safe for concurrent use; the zero value knows of none.
 type cancellations struct {
 	mu    sync.Mutex
 	last  map[string]int32 // the last round that is cancelled, by sweep
@@ -28,7 +29,8 @@ type running struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin returns a context that ends with errCancelled when the sweep of a turn is cancelled. end is to be called when the turn is over.
+// begin returns a context that ends with errCancelled when the sweep of a turn is cancelled. end is
+// to be called when the turn is over.
 func (c *cancellations) begin(ctx context.Context, req *agentgwv1.RespondRequest) (turn context.Context, end func()) {
 	sweep, _, _ := strings.Cut(req.GetRolloutId(), ".")
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -73,7 +75,8 @@ func (c *cancellations) tell(sweep string, round int32) {
 	}
 }
 
-// held returns a hold in place of the error of a turn that ended because its sweep was cancelled: an orchestrator that does not know yet asks again.
+// held returns a hold in place of the error of a turn that ended because its sweep was cancelled:
+// an orchestrator that does not know yet asks again.
 func held(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errCancelled) {
 		return err

@@ -21,8 +21,9 @@ func holds(t *testing.T, what string, got *agentgwv1.RespondResponse, err error)
 	}
 }
 
-// TestCancelledTurns cancels a sweep while one of its requests is under way and another waits for the budget: the first one is paid for, so that it ends and
-// counts when the sweep is played again; nothing else is asked.
+// TestCancelledTurns cancels a sweep while one of its requests is under way and another waits for
+// the budget: the first one is paid for, so that it ends and counts when the sweep is played again;
+// nothing else is asked.
 func TestCancelledTurns(t *testing.T) {
 	var asked atomic.Int64
 	arrived, leave := make(chan struct{}), make(chan struct{})
@@ -66,7 +67,8 @@ func TestCancelledTurns(t *testing.T) {
 	}
 }
 
-// TestCancelledRetries cancels a sweep while its turn waits to be tried again, and one whose turns wait for nothing.
+// TestCancelledRetries cancels a sweep while its turn waits to be tried again, and one whose turns
+// wait for nothing.
 func TestCancelledRetries(t *testing.T) {
 	for name, status := range map[string]int{"refused": http.StatusTooManyRequests, "failed": http.StatusInternalServerError} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,8 @@ func (busy) Check(ctx context.Context, _ *healthv1.HealthCheckRequest) (*healthv
 	return nil, ctx.Err()
 }
 
-// TestCheckPlayer checks players of each kind, at plug-ins that serve and do not serve health and at a web server.
+// TestCheckPlayer checks players of each kind, at plug-ins that serve and do not serve health and
+// at a web server.
 func TestCheckPlayer(t *testing.T) {
 	bare, _ := attach(t, answering(&agentv1.ActResponse{Text: "hello"}))
 	leaving := health.NewServer()
@@ -135,7 +136,8 @@ func TestCheckPlayer(t *testing.T) {
 	}
 }
 
-// TestCheckAttached attaches an agent, which is there from then on, also for the other replicas; the check does not ask it for a turn.
+// TestCheckAttached attaches an agent, which is there from then on, also for the other replicas;
+// the check does not ask it for a turn.
 func TestCheckAttached(t *testing.T) {
 	address, release, err := port.Reserve()
 	if err != nil {

@@ -32,30 +32,37 @@ type Config struct {
 	PluginTurnBytes int
 	// ModelAnswerBytes bounds the body of one answer of a model provider.
 	ModelAnswerBytes int64
-	// ModelTurnBytes bounds what is recorded of one answer of a model: its messages and its own form.
+	// ModelTurnBytes bounds what is recorded of one answer of a model: its messages and its own
+	// form.
 	ModelTurnBytes int
-	// ModelExchangeBytes bounds what is kept of the exchange with a provider about one turn, for people to read.
+	// ModelExchangeBytes bounds what is kept of the exchange with a provider about one turn, for
+	// people to read.
 	ModelExchangeBytes int
-	// ModelConnections is how many connections there may be to each model provider. Over HTTP/2 many requests share one.
+	// ModelConnections is how many connections there may be to each model provider. Over HTTP/2
+	// many requests share one.
 	ModelConnections int
-	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there. Empty allows all.
+	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there.
+	// Empty allows all.
 	ModelBaseURLs []string
 	// PriceFile names a table of prices to use instead of the one that is built in.
 	PriceFile string
 	// Budget bounds the requests to model providers.
 	Budget governor.Config
-	// Unbudgeted lets all requests to model providers begin at once, whatever Budget says: for providers that are made to fail.
+	// Unbudgeted lets all requests to model providers begin at once, whatever Budget says: for
+	// providers that are made to fail.
 	Unbudgeted bool
-	// TemplateDir is a directory with prompt templates that replace the program's own; empty replaces none.
+	// TemplateDir is a directory with prompt templates that replace the program's own; empty
+	// replaces none.
 	TemplateDir string
-	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers come from there. It is called
-	// concurrently.
+	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers
+	// come from there. It is called concurrently.
 	Getenv func(name string) string
 	// AttachListen is where agents attach themselves, host:port; empty accepts none.
 	AttachListen string
 	// AttachCert and AttachKey are PEM files that turn TLS on there.
 	AttachCert, AttachKey string
-	// AgentCA is a PEM file with authorities to trust, instead of the system's, at agents that are dialled with TLS; empty trusts the system's.
+	// AgentCA is a PEM file with authorities to trust, instead of the system's, at agents that are
+	// dialled with TLS; empty trusts the system's.
 	AgentCA string
 }
 
@@ -85,7 +92,8 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.RegisterAttachFlags(fs)
 }
 
-// RegisterBudgetFlags adds the flags that say how much may be asked of model providers and what it costs.
+// RegisterBudgetFlags adds the flags that say how much may be asked of model providers and what it
+// costs.
 func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
 	c.Budget.RegisterFlags(fs)
 	fs.StringVar(&c.PriceFile, "agentgw-price-file", c.PriceFile, "YAML file with the prices of models, instead of the table that is built in")
@@ -104,7 +112,8 @@ func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 
-// Validate names the first field that is out of range, or the file of authorities if it cannot be read.
+// Validate names the first field that is out of range, or the file of authorities if it cannot be
+// read.
 func (c Config) Validate() error {
 	switch {
 	case c.ToolSets < 1:

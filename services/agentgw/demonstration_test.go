@@ -15,8 +15,8 @@ import (
 // instruction is what tells the simulated user of shownView what it wants.
 const instruction = "You want the rent."
 
-// shownView is what a user sees whose demonstrations hold two calls at once of its own tool and an end: the first call works,
-// the second fails.
+// shownView is what a user sees whose demonstrations hold two calls at once of its own tool and an
+// end: the first call works, the second fails.
 func shownView() []*worldv1.Message {
 	source := func(id, on string) string {
 		return id + "_parameters = {'on': " + on + "}\n" + id + "_response = set_wifi_status(**" + id + "_parameters)\nprint(repr(" + id + "_response))"
@@ -43,8 +43,8 @@ func shownView() []*worldv1.Message {
 	return append(view, message(8, system, user, instruction), message(9, user, agent, "My rent?"), message(10, agent, user, "Wifi is off."))
 }
 
-// TestDemonstratedCalls plays a user with a tool of its own whose demonstrations show calls: each provider and each prompt gets
-// them with their answers, between what was said before and after.
+// TestDemonstratedCalls plays a user with a tool of its own whose demonstrations show calls: each
+// provider and each prompt gets them with their answers, between what was said before and after.
 func TestDemonstratedCalls(t *testing.T) {
 	const cut = "Wifi is off." // the last text of the conversation
 	tools := []*worldv1.Tool{

@@ -20,7 +20,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// promptedModels are the providers that are asked with prompts, each with a call that cannot be read and what the original raises for it.
+// promptedModels are the providers that are asked with prompts, each with a call that cannot be
+// read and what the original raises for it.
 func promptedModels() map[agentgwv1.Model_Provider][2]string {
 	return map[agentgwv1.Model_Provider][2]string{
 		agentgwv1.Model_PROVIDER_HERMES:          {"<tool_call>{", "ValueError"},
@@ -34,7 +35,8 @@ func completes(text string) string {
 	return fmt.Sprintf(`{"choices":[{"text":%q,"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, text)
 }
 
-// TestDialectMistakes shows that a model reads about its mistakes, that it may make four in a row, and that compat ends the rollout.
+// TestDialectMistakes shows that a model reads about its mistakes, that it may make four in a row,
+// and that compat ends the rollout.
 func TestDialectMistakes(t *testing.T) {
 	client := serve(t, withKeys(nil), natstest.Start(t))
 	for p, wrong := range promptedModels() {

@@ -21,8 +21,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestEndlessRefusals lets a provider answer 429 and nothing else: all turns end as its failure, with what came, and are asked again in the next
-// round, once it is well.
+// TestEndlessRefusals lets a provider answer 429 and nothing else: all turns end as its failure,
+// with what came, and are asked again in the next round, once it is well.
 func TestEndlessRefusals(t *testing.T) {
 	const turns = 20
 	var well atomic.Bool
@@ -75,7 +75,8 @@ func TestEndlessRefusals(t *testing.T) {
 	group.Wait()
 }
 
-// TestRefusedTurn refuses a turn until its time is over: it is held while nothing is answered, and fails while others are.
+// TestRefusedTurn refuses a turn until its time is over: it is held while nothing is answered, and
+// fails while others are.
 func TestRefusedTurn(t *testing.T) {
 	address := listen(t, func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)

@@ -91,8 +91,9 @@ func faults() []fault {
 	}
 }
 
-// TestModelFaults plays a rollout against each fault of each family of providers at once, each beside one whose provider is well: every
-// fault is classed, costs its own rollout alone, and tells nobody the key.
+// TestModelFaults plays a rollout against each fault of each family of providers at once, each
+// beside one whose provider is well: every fault is classed, costs its own rollout alone, and tells
+// nobody the key.
 func TestModelFaults(t *testing.T) {
 	cfg := allKeys()
 	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = faultBytes, faultTurn

@@ -21,7 +21,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestFresh asks for a turn that its caller calls new although it is recorded: the provider is asked, but the record counts.
+// TestFresh asks for a turn that its caller calls new although it is recorded: the provider is
+// asked, but the record counts.
 func TestFresh(t *testing.T) {
 	b := natstest.Start(t)
 	f := startFake(t, func(n int) (int, string) {
@@ -44,7 +45,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestFreshTriedAgain loses the answer to a new turn on its way, so that gRPC itself repeats the call: nothing is paid for twice.
+// TestFreshTriedAgain loses the answer to a new turn on its way, so that gRPC itself repeats the
+// call: nothing is paid for twice.
 func TestFreshTriedAgain(t *testing.T) {
 	b := natstest.Start(t)
 	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))

@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
-// TestRateLimitInAnswer slows a provider down that says in an answer with status 200 that there are too many requests: such tries do not count.
+// TestRateLimitInAnswer slows a provider down that says in an answer with status 200 that there are
+// too many requests: such tries do not count.
 func TestRateLimitInAnswer(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole":  `{"error": {"code": 429, "message": "Rate limit exceeded"}}`,

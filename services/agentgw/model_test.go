@@ -166,7 +166,8 @@ func TestModelRecovers(t *testing.T) {
 	}
 }
 
-// TestModelMistakes shows that a model may be wrong four times in a row, and for ever if it does something beside.
+// TestModelMistakes shows that a model may be wrong four times in a row, and for ever if it does
+// something beside.
 func TestModelMistakes(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const p = agentgwv1.Model_PROVIDER_OPENAI
@@ -202,7 +203,8 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
-// TestModelMistakesCompat shows that with compat nothing is counted which the original takes, and everything else still is.
+// TestModelMistakesCompat shows that with compat nothing is counted which the original takes, and
+// everything else still is.
 func TestModelMistakesCompat(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const chat, messages, gemini = agentgwv1.Model_PROVIDER_OPENAI, agentgwv1.Model_PROVIDER_ANTHROPIC, agentgwv1.Model_PROVIDER_VERTEX
@@ -249,7 +251,8 @@ func TestModelMistakesCompat(t *testing.T) {
 	}
 }
 
-// TestModelNative shows that providers which want it get their own turns back as they were, whichever replica made them.
+// TestModelNative shows that providers which want it get their own turns back as they were,
+// whichever replica made them.
 func TestModelNative(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	for p, test := range map[agentgwv1.Model_Provider]struct{ answer, sent string }{
@@ -402,7 +405,8 @@ func TestModelTurns(t *testing.T) {
 	}
 }
 
-// BenchmarkModel measures one turn of a model that answers at once, with the record and all of HTTP on this machine.
+// BenchmarkModel measures one turn of a model that answers at once, with the record and all of HTTP
+// on this machine.
 func BenchmarkModel(b *testing.B) {
 	client := serve(b, allKeys(), natstest.Start(b))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// callsTwice is an answer of each provider that calls contact_3 with arguments that are an object encoded twice.
+// callsTwice is an answer of each provider that calls contact_3 with arguments that are an object
+// encoded twice.
 func callsTwice() map[agentgwv1.Model_Provider]string {
 	const (
 		twice  = `"{\"name\": \"Ann\"}"`
@@ -35,7 +36,8 @@ func callsTwice() map[agentgwv1.Model_Provider]string {
 	}
 }
 
-// TestTwiceEncoded shows that a call runs whose arguments are an object encoded twice, whoever makes it.
+// TestTwiceEncoded shows that a call runs whose arguments are an object encoded twice, whoever
+// makes it.
 func TestTwiceEncoded(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	address, _ := attach(t, answering(calls(&agentv1.ToolCall{Id: "c", Name: "contact_3", ArgumentsJson: `"{\"name\": \"Ann\"}"`})))

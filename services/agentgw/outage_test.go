@@ -16,7 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
-// TestShortOutageIsShort lets a provider that has worked fail for a moment: all turns are played soon after, held or not.
+// TestShortOutageIsShort lets a provider that has worked fail for a moment: all turns are played
+// soon after, held or not.
 func TestShortOutageIsShort(t *testing.T) {
 	const turns, threshold = 50, 5
 	var asked atomic.Int64
@@ -56,8 +57,9 @@ func TestShortOutageIsShort(t *testing.T) {
 	}
 }
 
-// TestOutageForATime lets a provider fail and ask for an hour, with statuses and errors that are no refusals: nothing is asked under its key for as long as it may
-// ask for. The turn that heard it and the next one are answered then, or held, if that is longer than their time.
+// TestOutageForATime lets a provider fail and ask for an hour, with statuses and errors that are no
+// refusals: nothing is asked under its key for as long as it may ask for. The turn that heard it
+// and the next one are answered then, or held, if that is longer than their time.
 func TestOutageForATime(t *testing.T) {
 	long := http.Header{"Retry-After": {"3600"}}
 	for name, test := range map[string]struct {

@@ -77,7 +77,8 @@ func TestPluginMisbehaves(t *testing.T) {
 	}
 }
 
-// TestPluginRaisesOnce shows that what the agent's own code raises keeps its type, is recorded, and is not asked for again.
+// TestPluginRaisesOnce shows that what the agent's own code raises keeps its type, is recorded, and
+// is not asked for again.
 func TestPluginRaisesOnce(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var asked atomic.Int32
@@ -103,7 +104,8 @@ func TestPluginRaisesOnce(t *testing.T) {
 	}
 }
 
-// TestPluginUserFails shows that a person at the terminal who plays the user, and fails, is not the agent's fault.
+// TestPluginUserFails shows that a person at the terminal who plays the user, and fails, is not the
+// agent's fault.
 func TestPluginUserFails(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	for name, act := range map[string]func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error){
@@ -122,7 +124,8 @@ func TestPluginUserFails(t *testing.T) {
 	}
 }
 
-// TestPluginStreamBreaks has turns whose streams are reset, and a proxy that answers instead: the agent's own code has said nothing.
+// TestPluginStreamBreaks has turns whose streams are reset, and a proxy that answers instead: the
+// agent's own code has said nothing.
 func TestPluginStreamBreaks(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	for name, test := range map[string]struct {

@@ -242,7 +242,8 @@ func TestPluginSeesConversation(t *testing.T) {
 	}
 }
 
-// TestPluginIsAskedFiveTimes has an agent that is never ready, asked by a caller that repeats what is UNAVAILABLE, as the orchestrator does.
+// TestPluginIsAskedFiveTimes has an agent that is never ready, asked by a caller that repeats what
+// is UNAVAILABLE, as the orchestrator does.
 func TestPluginIsAskedFiveTimes(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var asked atomic.Int32
@@ -287,7 +288,8 @@ func TestPluginIsNoServer(t *testing.T) {
 	}
 }
 
-// TestPluginDies loses the plug-in in the middle of a turn; the call reaches its successor on the same address.
+// TestPluginDies loses the plug-in in the middle of a turn; the call reaches its successor on the
+// same address.
 func TestPluginDies(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var calls atomic.Int32
@@ -330,7 +332,8 @@ func TestPluginDies(t *testing.T) {
 	}
 }
 
-// TestPluginReplyIsRecorded asks twice over a restart of the gateway, with the plug-in gone the second time.
+// TestPluginReplyIsRecorded asks twice over a restart of the gateway, with the plug-in gone the
+// second time.
 func TestPluginReplyIsRecorded(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	var calls atomic.Int32

@@ -19,11 +19,13 @@ import (
 // exceptionRecord is the type of the failure of a replay that lacks a reply.
 const exceptionRecord = "LookupError"
 
-// triesHeader is set by gRPC on a call that it tries again by itself, to the number of earlier tries.
+// triesHeader is set by gRPC on a call that it tries again by itself, to the number of earlier
+// tries.
 const triesHeader = "grpc-previous-rpc-attempts"
 
 const (
-	// maxNatives bounds how many turns are remembered in their provider's own form, and maxNative the bytes of one of them.
+	// maxNatives bounds how many turns are remembered in their provider's own form, and maxNative
+	// the bytes of one of them.
 	maxNatives = 1 << 16
 	maxNative  = 4 << 10
 )
@@ -34,10 +36,10 @@ type turnKey struct {
 	index     int32
 }
 
-// recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is being asked for waits for that; of two that asked
-// at two gateways the first record counts. A failure
-// of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it is returned and not recorded, so that the rollout can be
-// played again.
+// recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is
+// being asked for waits for that; of two that asked at two gateways the first record counts. A
+// failure of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it
+// is returned and not recorded, so that the rollout can be played again.
 func (s *Server) recorded(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
 ) (*agentgwv1.RespondResponse, error) {
@@ -80,7 +82,8 @@ func (s *Server) recorded(
 	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}, nil
 }
 
-// fresh says whether nobody can have asked for the turn before: the caller says so, and this is not its call tried again below it.
+// fresh says whether nobody can have asked for the turn before: the caller says so, and this is not
+// its call tried again below it.
 func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
 	if !req.GetFresh() || req.GetReplay() {
 		return false
@@ -88,14 +91,15 @@ func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, triesHeader)) == 0
 }
 
-// answers says whether a recorded reply answers the conversation of a request. After the loss of a log's tail there may be one that answered
-// another conversation. A replay plays what is recorded, whatever it answered.
+// answers says whether a recorded reply answers the conversation of a request. After the loss of a
+// log's tail there may be one that answered another conversation. A replay plays what is recorded,
+// whatever it answered.
 func answers(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
 	return req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest())
 }
 
-// keep stores a reply unless there is one to the same conversation, and returns what is stored. It was paid for, so it is stored even if nobody
-// waits any more.
+// keep stores a reply unless there is one to the same conversation, and returns what is stored. It
+// was paid for, so it is stored even if nobody waits any more.
 func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply *agentgwv1.Reply) (*agentgwv1.Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	reply.ConversationDigest = req.GetConversationDigest()
@@ -122,7 +126,8 @@ func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply 
 	}
 }
 
-// remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they need not read the record.
+// remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they
+// need not read the record.
 func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.Past {
 	past := &model.Past{Provider: reply.GetProvider(), Native: reply.GetNative()}
 	if len(past.Native) <= maxNative {
@@ -147,7 +152,8 @@ func (s *Server) reply(ctx context.Context, rolloutID string, index int32) (repl
 	return reply, revision, nil
 }
 
-// record is what is known about one turn of a rollout. It implements model.Record. One goroutine uses it.
+// record is what is known about one turn of a rollout. It implements model.Record. One goroutine
+// uses it.
 type record struct {
 	server *Server
 	turnKey

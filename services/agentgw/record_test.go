@@ -35,7 +35,8 @@ func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *ag
 	return exchange
 }
 
-// TestExchange lets a provider fail once, then answer: both are stored with the request, and no key is.
+// TestExchange lets a provider fail once, then answer: both are stored with the request, and no key
+// is.
 func TestExchange(t *testing.T) {
 	b := natstest.Start(t)
 	answer := says(openaiModel, "hello "+modelKey)
@@ -63,8 +64,9 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestExchangeBefore finds the exchange of a gateway that died before it recorded the reply: the answer is taken from there, and a
-// provider that failed or was asked something else is asked again.
+// TestExchangeBefore finds the exchange of a gateway that died before it recorded the reply: the
+// answer is taken from there, and a provider that failed or was asked something else is asked
+// again.
 func TestExchangeBefore(t *testing.T) {
 	b := natstest.Start(t)
 	f := startFake(t, always(http.StatusOK, says(openaiModel, "anew")))
@@ -117,8 +119,8 @@ func TestExchangeBefore(t *testing.T) {
 	}
 }
 
-// TestReplyToAnotherConversation finds a reply that answers another conversation, as there is one after a log has lost its tail: the turn is
-// asked for, and the new reply takes its place.
+// TestReplyToAnotherConversation finds a reply that answers another conversation, as there is one
+// after a log has lost its tail: the turn is asked for, and the new reply takes its place.
 func TestReplyToAnotherConversation(t *testing.T) {
 	var asked int
 	f := startFake(t, func(int) (int, string) {

@@ -40,18 +40,21 @@ var errRecord = errors.New("record of replies")
 // Recorder keeps replies that cannot be computed again; *bus.Bus is one.
 type Recorder interface {
 
-	// Reply returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if nothing is.
+	// Reply returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
+	// nothing is.
 	Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordReply stores a reply in place of the one with a revision, 0 if there is none; bus.ErrExists if another one is stored.
+	// RecordReply stores a reply in place of the one with a revision, 0 if there is none;
+	// bus.ErrExists if another one is stored.
 	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error
 }
 
 // Exchanger keeps what is said to and by model providers; *bus.Bus is one.
 type Exchanger interface {
-	// Exchange returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if nothing is.
+	// Exchange returns what is stored for a message of a rollout with its revision, bus.ErrNotFound
+	// if nothing is.
 	Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordExchange stores an exchange in place of the one with a revision, 0 if there is none, and returns the new one's; bus.ErrExists if
-	// another one is stored.
+	// RecordExchange stores an exchange in place of the one with a revision, 0 if there is none,
+	// and returns the new one's; bus.ErrExists if another one is stored.
 	RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error)
 }
 
@@ -79,8 +82,9 @@ type Server struct {
 	tracer  trace.Tracer
 }
 
-// NewServer returns a server that keeps replies and exchanges in the given records and reaches agents at other replicas over the relay. It
-// expects requests that satisfy the rules of their proto. Requests to model providers begin at once: only Run gives them budgets.
+// NewServer returns a server that keeps replies and exchanges in the given records and reaches
+// agents at other replicas over the relay. It expects requests that satisfy the rules of their
+// proto. Requests to model providers begin at once: only Run gives them budgets.
 func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
 	prices, err := cfg.check()
 	if err != nil {
@@ -210,7 +214,8 @@ func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse,
 	return &agentgwv1.RespondResponse{Messages: messages}, nil
 }
 
-// toolsOf returns the role's tools, from the request or from an earlier one; nil if they are not known.
+// toolsOf returns the role's tools, from the request or from an earlier one; nil if they are not
+// known.
 func (s *Server) toolsOf(req *agentgwv1.RespondRequest) *turn.Tools {
 	digest := req.GetToolSetDigest()
 	switch {
@@ -230,7 +235,8 @@ func (s *Server) toolsOf(req *agentgwv1.RespondRequest) *turn.Tools {
 	return tools
 }
 
-// start opens the span of a turn, named and described as OpenTelemetry's conventions for generative AI ask.
+// start opens the span of a turn, named and described as OpenTelemetry's conventions for generative
+// AI ask.
 func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (context.Context, trace.Span) {
 	operation := "chat"
 	if req.GetPlayer().GetPlugin() != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
-// TestSlowModel asks a provider that answers too late: no request is sent that would be dropped, and what came is said before the turn is over.
+// TestSlowModel asks a provider that answers too late: no request is sent that would be dropped,
+// and what came is said before the turn is over.
 func TestSlowModel(t *testing.T) {
 	for name, test := range map[string]struct {
 		request, turn time.Duration

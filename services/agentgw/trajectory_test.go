@@ -100,7 +100,8 @@ func (n toolNames) tools(scrambled bool, without map[string]bool) []*worldv1.Too
 	return tools
 }
 
-// TestTrajectories plays the roles of recorded rollouts against the recorded answers of the environment.
+// TestTrajectories plays the roles of recorded rollouts against the recorded answers of the
+// environment.
 func TestTrajectories(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	files, err := filepath.Glob(filepath.Join(vectortest.Dir(t, "trajectories"), "*.jsonl"))
@@ -126,7 +127,8 @@ func TestTrajectories(t *testing.T) {
 	}
 }
 
-// replay returns the number of turns it compared and of failures that it saw where the original raised.
+// replay returns the number of turns it compared and of failures that it saw where the original
+// raised.
 func replay(t *testing.T, client agentgwv1.AgentGatewayServiceClient, names toolNames, recorded *trajectory, file string, line int) (turns, failures int) {
 	t.Helper()
 	hidden := make(map[string]bool)

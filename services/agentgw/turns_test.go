@@ -25,7 +25,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// slowModel is a provider that says when it is asked and answers when it is let; its n-th answer is "answer n".
+// slowModel is a provider that says when it is asked and answers when it is let; its n-th answer is
+// "answer n".
 type slowModel struct {
 	address string
 	asked   chan struct{}
@@ -66,7 +67,8 @@ func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, re
 	return done
 }
 
-// TestTurnAskedTwice gives a rollout to another worker while its turn is being asked for: both get the one answer that is paid for.
+// TestTurnAskedTwice gives a rollout to another worker while its turn is being asked for: both get
+// the one answer that is paid for.
 func TestTurnAskedTwice(t *testing.T) {
 	m := startSlow(t)
 	client := serve(t, withKeys(nil), natstest.Start(t))
@@ -94,7 +96,8 @@ func TestTurnAskedTwice(t *testing.T) {
 	}
 }
 
-// TestTurnLeft leaves a turn while its request is under way, as a worker does that is killed: what it brings is there for the next one.
+// TestTurnLeft leaves a turn while its request is under way, as a worker does that is killed: what
+// it brings is there for the next one.
 func TestTurnLeft(t *testing.T) {
 	m := startSlow(t)
 	client := serve(t, withKeys(nil), natstest.Start(t))
@@ -119,7 +122,8 @@ func TestTurnLeft(t *testing.T) {
 	}
 }
 
-// TestTurnAtTwoGateways asks two gateways at once: both play the same answer, and it is what the record holds.
+// TestTurnAtTwoGateways asks two gateways at once: both play the same answer, and it is what the
+// record holds.
 func TestTurnAtTwoGateways(t *testing.T) {
 	m, b := startSlow(t), natstest.Start(t)
 	request := askModel(openaiModel, m.address)
@@ -155,7 +159,8 @@ func (lostExchanges) RecordExchange(context.Context, string, int32, []byte, uint
 	return 0, bus.ErrExists
 }
 
-// TestTurnUnrecorded does not play an answer of which it cannot say that it is the one in the record.
+// TestTurnUnrecorded does not play an answer of which it cannot say that it is the one in the
+// record.
 func TestTurnUnrecorded(t *testing.T) {
 	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
 	b := natstest.Start(t)

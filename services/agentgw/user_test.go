@@ -31,8 +31,9 @@ func fifth(player *agentgwv1.Player, role worldv1.Role, compat bool) *agentgwv1.
 	return request
 }
 
-// TestFailingUser ends a rollout whose user fails without a fault of the agent, keeps what was paid for, and asks anew when the rollout is played on.
-// Compat records the failure, as it does that of an agent.
+// TestFailingUser ends a rollout whose user fails without a fault of the agent, keeps what was paid
+// for, and asks anew when the rollout is played on. Compat records the failure, as it does that of
+// an agent.
 func TestFailingUser(t *testing.T) {
 	const detail = "the simulated user: 5 turns in a row could not be used; the last: the answer has neither text nor calls"
 	for _, test := range []struct {

@@ -22,17 +22,20 @@ var (
 // viewShare is the part of the room for views that one of them may take.
 const viewShare = 64
 
-// view is what a role could see when it was last asked. Neither it nor its messages are changed any more: views share them.
+// view is what a role could see when it was last asked. Neither it nor its messages are changed any
+// more: views share them.
 type view struct {
 	messages []*worldv1.Message
 	bytes    int // on the wire
 }
 
-// viewName names a view. Rollouts of one scenario say the same for a while; each has its own, which goes with its next turn.
+// viewName names a view. Rollouts of one scenario say the same for a while; each has its own, which
+// goes with its next turn.
 type viewName struct{ rolloutID, digest string }
 
-// views keeps the views of the last requests by their names, as many as there is room for. A conversation grows with each turn; with them the
-// next request need only bring what is new. Safe for concurrent use.
+// views keeps the views of the last requests by their names, as many as there is room for. A
+// conversation grows with each turn; with them the next request need only bring what is new. Safe
+// for concurrent use.
 type views struct {
 	room int
 
@@ -48,7 +51,8 @@ func newViews(room int) (*views, error) {
 	return v, err
 }
 
-// complete makes a request's view whole, and keeps it if the request names it and there is room. The error is errUnknownView or errNoView.
+// complete makes a request's view whole, and keeps it if the request names it and there is room.
+// The error is errUnknownView or errNoView.
 func (v *views) complete(req *agentgwv1.RespondRequest) (kept bool, err error) {
 	earlier, name := viewName{req.GetRolloutId(), req.GetEarlierViewDigest()}, viewName{req.GetRolloutId(), req.GetViewDigest()}
 	size := 0

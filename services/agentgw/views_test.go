@@ -111,7 +111,8 @@ func TestRoomForViews(t *testing.T) {
 	}
 }
 
-// BenchmarkViews completes the views of a conversation of 30 messages, each time with the two that are new.
+// BenchmarkViews completes the views of a conversation of 30 messages, each time with the two that
+// are new.
 func BenchmarkViews(b *testing.B) {
 	v, err := newViews(64 << 20)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// fail puts a rollout on the bus that fails after its second message, and returns the end of its log. The table version of the
-// answers that did not come is there already.
+// fail puts a rollout on the bus that fails after its second message, and returns the end of its
+// log. The table version of the answers that did not come is there already.
 func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) bus.Position {
 	tb.Helper()
 	said, versions := messages(), []*worldv1.TableVersion{versionAt(0)}
@@ -50,7 +50,8 @@ func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last bus.Position
 	return last
 }
 
-// decided waits until the calm rollout has its result and the other one that of a round, and returns the last of each.
+// decided waits until the calm rollout has its result and the other one that of a round, and
+// returns the last of each.
 func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
@@ -77,8 +78,8 @@ func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
 	return got
 }
 
-// TestPlayedAgain scores a rollout that goes on twice after it failed, whether the evaluator follows all of it, is stopped before the last round, or
-// begins when all is over.
+// TestPlayedAgain scores a rollout that goes on twice after it failed, whether the evaluator
+// follows all of it, is stopped before the last round, or begins when all is over.
 func TestPlayedAgain(t *testing.T) {
 	const failed, finished = busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_FINISHED
 	for _, evaluator := range []string{"follows", "is stopped between", "comes late"} {
@@ -117,7 +118,8 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// TestAbandoned scores a rollout that could not even begin at first, so that its start does not say which versions the setup holds.
+// TestAbandoned scores a rollout that could not even begin at first, so that its start does not say
+// which versions the setup holds.
 func TestAbandoned(t *testing.T) {
 	s := newStage(t)
 	s.run(t)

@@ -1,5 +1,5 @@
-// Package evaluator follows message logs and snapshots and scores each trajectory once it is complete. It alone reads
-// milestones and minefields.
+// Package evaluator follows message logs and snapshots and scores each trajectory once it is
+// complete. It alone reads milestones and minefields.
 package evaluator
 
 import (
@@ -21,8 +21,9 @@ import (
 // queueLength bounds the trajectories that wait for a scorer; followers wait when it is full.
 const queueLength = 256
 
-// Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the bus: after a restart it
-// reads the streams again and goes on with the rollouts that have no result.
+// Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the
+// bus: after a restart it reads the streams again and goes on with the rollouts that have no
+// result.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("evaluator: %w", err)
@@ -127,8 +128,8 @@ func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler
 	return errors.Join(all...)
 }
 
-// take adds an entry to what is known of its rollout. A broken log is ignored: it must not stop the others,
-// and its worker asks for the result.
+// take adds an entry to what is known of its rollout. A broken log is ignored: it must not stop the
+// others, and its worker asks for the result.
 func (j *judge) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
 	trajectory, err := assembler.Log(id, seq, entry, span)
@@ -145,7 +146,8 @@ func (j *judge) take(ctx context.Context, assembler *assemble.Assembler, id stri
 	return trajectory, err
 }
 
-// restore reads a rollout that is played again from the bus: what is known of it may have been forgotten when it ended.
+// restore reads a rollout that is played again from the bus: what is known of it may have been
+// forgotten when it ended.
 func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
 	log, snapshots, err := read(ctx, b, id)
 	if err != nil {

@@ -44,7 +44,8 @@ func newJudge(b *bus.Bus, logger *slog.Logger) *judge {
 	return &judge{bus: b, logger: logger, compiled: compiled}
 }
 
-// persist does a task again and again while NATS does not answer, which each time takes as long as the bus waits.
+// persist does a task again and again while NATS does not answer, which each time takes as long as
+// the bus waits.
 func (j *judge) persist(ctx context.Context, task func() error) error {
 	for {
 		err := task()
@@ -62,7 +63,8 @@ func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) err
 	defer span.End()
 	result, err := j.result(ctx, trajectory)
 	if errors.Is(err, errInput) {
-		// Nothing will make this trajectory scorable: say so as its result instead of trying for ever.
+		// Nothing will make this trajectory scorable: say so as its result instead of trying for
+		// ever.
 		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
 		result, err = &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}}, nil
 	}
@@ -78,8 +80,8 @@ func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) err
 	return err
 }
 
-// requested scores a rollout that has ended from what is stored of it, unless its round has a result. What cannot be read any more is told as
-// its result.
+// requested scores a rollout that has ended from what is stored of it, unless its round has a
+// result. What cannot be read any more is told as its result.
 func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int32) error {
 	id := rollout.GetId()
 	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {

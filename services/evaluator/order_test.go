@@ -47,8 +47,8 @@ func (s *stage) scene(random *rand.Rand, id string) *scene {
 	return c
 }
 
-// publish puts the next entry of the log or some snapshot on the bus; snapshots come in any order and some of them twice. It
-// reports whether anything is left.
+// publish puts the next entry of the log or some snapshot on the bus; snapshots come in any order
+// and some of them twice. It reports whether anything is left.
 func (s *stage) publish(t *testing.T, random *rand.Rand, c *scene) bool {
 	t.Helper()
 	if len(c.snapshots) > 0 && (c.sent == len(c.log) || random.IntN(2) == 0) {
@@ -83,8 +83,8 @@ func bytes(t *testing.T, results map[string]*busv1.Result) map[string]string {
 	return encoded
 }
 
-// Whatever order entries and snapshots come in, however often, and wherever the evaluator stops and starts again, the stored
-// results are the same to the byte.
+// Whatever order entries and snapshots come in, however often, and wherever the evaluator stops and
+// starts again, the stored results are the same to the byte.
 func TestResultsDoNotDependOnOrderOrRestarts(t *testing.T) {
 	const rollouts = 8
 	var want map[string]string
@@ -120,7 +120,8 @@ func TestResultsDoNotDependOnOrderOrRestarts(t *testing.T) {
 	}
 }
 
-// BenchmarkRestart measures how long an evaluator that starts needs to score one new rollout behind 10,000 finished ones.
+// BenchmarkRestart measures how long an evaluator that starts needs to score one new rollout behind
+// 10,000 finished ones.
 func BenchmarkRestart(b *testing.B) {
 	const finished = 10_000
 	s := newStage(b)

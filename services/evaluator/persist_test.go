@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// TestPersist lets NATS be away: a task is done again until it answers, fails otherwise, or nobody waits any more.
+// TestPersist lets NATS be away: a task is done again until it answers, fails otherwise, or nobody
+// waits any more.
 func TestPersist(t *testing.T) {
 	t.Parallel()
 	away, broken := fmt.Errorf("result: %w", bus.ErrAway), errors.New("broken")

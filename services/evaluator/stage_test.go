@@ -112,7 +112,8 @@ func messages() []*worldv1.Message {
 	}
 }
 
-// play puts a rollout on the bus: snapshot first, as a tool host does, then the log with the given end.
+// play puts a rollout on the bus: snapshot first, as a tool host does, then the log with the given
+// end.
 func (s *stage) play(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	tb.Helper()
 	s.snapshot(tb, rollout.GetId())
@@ -163,7 +164,8 @@ func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	}
 }
 
-// run lets an evaluator follow the bus until the returned function is called, which waits for its end.
+// run lets an evaluator follow the bus until the returned function is called, which waits for its
+// end.
 func (s *stage) run(tb testing.TB) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())

@@ -59,7 +59,8 @@ func (s *server) known(ctx context.Context, id string) error {
 	return err
 }
 
-// partial returns the score as it would be if the rollout ended now; nil if that cannot be said yet.
+// partial returns the score as it would be if the rollout ended now; nil if that cannot be said
+// yet.
 func (s *server) partial(ctx context.Context, id string) (*busv1.Result, error) {
 	trajectory := s.assembler.Partial(id)
 	if trajectory == nil {

@@ -15,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestWatchScore follows a rollout entry by entry: each makes the next score, and the stored result ends the stream.
+// TestWatchScore follows a rollout entry by entry: each makes the next score, and the stored result
+// ends the stream.
 func TestWatchScore(t *testing.T) {
 	s, client := start(t)
 	said := messages()

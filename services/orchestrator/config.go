@@ -14,17 +14,18 @@ const minLongBytes = 1 << 20
 type Config struct {
 	// Name tells this process apart in logs and claims; it has no effect on what is played.
 	Name string
-	// Parallel is the number of rollouts that this process plays at once. With 0 it only serves: what is queued stays there
-	// for other processes or for later.
+	// Parallel is the number of rollouts that this process plays at once. With 0 it only serves:
+	// what is queued stays there for other processes or for later.
 	Parallel int
 	// Lease is how long a job may go without a sign of life before another process gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one turn of a player. A player that was given a time of its own may take that and at least a minute more.
+	// RespondTimeout bounds one turn of a player. A player that was given a time of its own may
+	// take that and at least a minute more.
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
-	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once. One of up to 1 MiB counts as that, a longer one as its
-	// sweep's byte limit.
+	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once. One of up
+	// to 1 MiB counts as that, a longer one as its sweep's byte limit.
 	LongBytes int64
 	// Attempts is how often a rollout is tried when a service or provider fails.
 	Attempts int

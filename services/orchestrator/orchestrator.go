@@ -1,5 +1,5 @@
-// Package orchestrator expands sweeps into rollouts and plays them: it owns the job queue and the turn rule, and every
-// message goes on the bus before anything depends on it.
+// Package orchestrator expands sweeps into rollouts and plays them: it owns the job queue and the
+// turn rule, and every message goes on the bus before anything depends on it.
 package orchestrator
 
 import (
@@ -17,8 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/worker"
 )
 
-// Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts that are under way then
-// are given back to the queue; whoever takes them goes on at the next message.
+// Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts
+// that are under way then are given back to the queue; whoever takes them goes on at the next
+// message.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)

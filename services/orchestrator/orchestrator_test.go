@@ -39,7 +39,8 @@ func (i *installation) judge(ctx context.Context, id string, _ uint64, entry *bu
 	return err
 }
 
-// TestRun plays a sweep over real connections, with a judge that gives every rollout that has ended a result.
+// TestRun plays a sweep over real connections, with a judge that gives every rollout that has ended
+// a result.
 func TestRun(t *testing.T) {
 	i := install(t)
 	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, talker{}) })
@@ -93,8 +94,8 @@ func (s silent) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*ag
 	return nil, ctx.Err()
 }
 
-// TestParallelTakesEffect lets a sweep go on with more rollouts at once while the same process runs, and all of them are in the queue with the first
-// number.
+// TestParallelTakesEffect lets a sweep go on with more rollouts at once while the same process
+// runs, and all of them are in the queue with the first number.
 func TestParallelTakesEffect(t *testing.T) {
 	i := install(t)
 	gateway := silent{asked: make(chan string, 5)}
@@ -124,7 +125,8 @@ func TestParallelTakesEffect(t *testing.T) {
 	}
 }
 
-// TestRunServesOnly queues a sweep on an orchestrator that plays nothing: it answers, and the jobs stay for whoever plays.
+// TestRunServesOnly queues a sweep on an orchestrator that plays nothing: it answers, and the jobs
+// stay for whoever plays.
 func TestRunServesOnly(t *testing.T) {
 	i := install(t)
 	cfg := DefaultConfig()

@@ -68,8 +68,9 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	return serviceAnswers(state, send)
 }
 
-// failedReply is the reply that makes a replay end where a player's provider failed: such a failure is not recorded when it happens, so
-// that the rollout can be tried again. It is nil if the rollout did not end so.
+// failedReply is the reply that makes a replay end where a player's provider failed: such a failure
+// is not recorded when it happens, so that the rollout can be tried again. It is nil if the rollout
+// did not end so.
 func failedReply(state *rollout.State) *agentgwv1.Reply {
 	end := state.End()
 	if end.GetReason() != busv1.EndReason_END_REASON_INFRASTRUCTURE {

@@ -36,7 +36,8 @@ func (toolHost) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhostv
 	return nil
 }
 
-// replyItem, exchangeItem and answerItem are items about message 1 and about the execution at message 3.
+// replyItem, exchangeItem and answerItem are items about message 1 and about the execution at
+// message 3.
 func replyItem(reply *agentgwv1.Reply) *orchestratorv1.RecordedItem {
 	return &orchestratorv1.RecordedItem{Index: 1, Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}}
 }

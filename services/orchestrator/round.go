@@ -10,8 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// missing begins a round, unless it has begun or is 0, and returns the jobs of all rollouts that have no result in the round they
-// are in. What can no longer be read of the damaged ones is played again in the round that begins.
+// missing begins a round, unless it has begun or is 0, and returns the jobs of all rollouts that
+// have no result in the round they are in. What can no longer be read of the damaged ones is played
+// again in the round that begins.
 func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	rounds, err := s.bus.Rounds(ctx, sweepID)
 	for err == nil && !rounds.Begun(round) {
@@ -41,9 +42,10 @@ func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.
 	return jobs, nil
 }
 
-// begin begins a round with all rollouts that an earlier one left without a score, and with those of the damaged ones that cannot be read.
-// Rollouts without a result are still to be played in the round they are in, unless that is cancelled. bus.ErrFenced means that a round has
-// begun since rounds were read.
+// begin begins a round with all rollouts that an earlier one left without a score, and with those
+// of the damaged ones that cannot be read. Rollouts without a result are still to be played in the
+// round they are in, unless that is cancelled. bus.ErrFenced means that a round has begun since
+// rounds were read.
 func (s *server) begin(
 	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds, damaged []string,
 ) error {

@@ -104,8 +104,9 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsAtOnce lets several command lines ask for a round each at the same time: what failed is played again in one of them only, so that nobody
-// waits for the result of a round that another one overtook.
+// TestRoundsAtOnce lets several command lines ask for a round each at the same time: what failed is
+// played again in one of them only, so that nobody waits for the result of a round that another one
+// overtook.
 func TestRoundsAtOnce(t *testing.T) {
 	const failed = busv1.EndReason_END_REASON_INFRASTRUCTURE
 	i := installServer(t)
@@ -134,7 +135,8 @@ func TestRoundsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRoundAfterCancellation begins a round of a cancelled sweep: what was not played is played in it, and the cancellation is over.
+// TestRoundAfterCancellation begins a round of a cancelled sweep: what was not played is played in
+// it, and the cancellation is over.
 func TestRoundAfterCancellation(t *testing.T) {
 	const cancelled, finished = busv1.EndReason_END_REASON_CANCELLED, busv1.EndReason_END_REASON_FINISHED
 	i := installServer(t)

@@ -22,7 +22,8 @@ import (
 const (
 	// silence is server.silence of a process.
 	silence = 5 * time.Second
-	// backlogTimeout bounds counting what is still to come. A watch that cannot be told has lost NATS, and has to know.
+	// backlogTimeout bounds counting what is still to come. A watch that cannot be told has lost
+	// NATS, and has to know.
 	backlogTimeout = 3 * time.Second
 )
 
@@ -35,7 +36,8 @@ type server struct {
 	bus   *bus.Bus
 	tools toolhostv1.ToolHostServiceClient
 	done  <-chan struct{} // closed when the process stops
-	// silence is how long a watch gets no result before it is told what is still to come, and how often it is told.
+	// silence is how long a watch gets no result before it is told what is still to come, and how
+	// often it is told.
 	silence time.Duration
 }
 

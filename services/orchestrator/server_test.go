@@ -99,7 +99,8 @@ func installServer(t *testing.T) *installation {
 	return installSilent(t, silence)
 }
 
-// installSilent is installServer for an orchestrator whose watches are told after a time of silence what is still to come.
+// installSilent is installServer for an orchestrator whose watches are told after a time of silence
+// what is still to come.
 func installSilent(t *testing.T, after time.Duration) *installation {
 	t.Helper()
 	i := install(t)
@@ -196,7 +197,8 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 	}
 }
 
-// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is queued from then on has it, and workers hear of it.
+// TestParallelMayChange creates a sweep again with another number of rollouts at once: what is
+// queued from then on has it, and workers hear of it.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
 	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)

@@ -29,7 +29,8 @@ func (s *server) limit(ctx context.Context, sweepID string, limit *agentgwv1.Spe
 	}
 }
 
-// spent waits until a sweep has spent what it may and none of its rollouts is played any more, and returns why; "" if it has no limit.
+// spent waits until a sweep has spent what it may and none of its rollouts is played any more, and
+// returns why; "" if it has no limit.
 func (s *server) spent(ctx context.Context, sweepID string) (string, error) {
 	ticker := time.NewTicker(spendingPoll)
 	defer ticker.Stop()

@@ -11,8 +11,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestWatchEndsWhenSpent watches a sweep that spends its limit: the watch ends once nothing of it is played any more. Creating it again sets
-// the limit anew.
+// TestWatchEndsWhenSpent watches a sweep that spends its limit: the watch ends once nothing of it
+// is played any more. Creating it again sets the limit anew.
 func TestWatchEndsWhenSpent(t *testing.T) {
 	i := installServer(t)
 	request := &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two"), SpendLimit: &agentgwv1.SpendLimit{Tokens: 5}}

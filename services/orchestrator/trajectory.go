@@ -27,7 +27,8 @@ func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTraje
 	return trajectory, statusOf(err)
 }
 
-// trajectory reads a rollout and checks that all of it is there and as it was written. bus.ErrDamaged names what is not.
+// trajectory reads a rollout and checks that all of it is there and as it was written.
+// bus.ErrDamaged names what is not.
 func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	log, err := s.bus.ReadLog(ctx, id)
 	if err != nil {
@@ -74,8 +75,9 @@ type stored struct {
 	digest []byte
 }
 
-// versions returns the distinct versions of a session's tables, by table, then index: those that the setup holds and those that the log
-// names. missing is the first of the latter that is nowhere. Others are of an execution whose answers are not in the log.
+// versions returns the distinct versions of a session's tables, by table, then index: those that
+// the setup holds and those that the log names. missing is the first of the latter that is nowhere.
+// Others are of an execution whose answers are not in the log.
 func versions(log []*busv1.LogEntry, starting []*worldv1.Table, snapshots []*busv1.Snapshot) (tables []*worldv1.Table, missing *worldv1.TableVersion) {
 	have := make(map[worldv1.TableName]map[int32][]stored)
 	add := func(list []*worldv1.Table) {

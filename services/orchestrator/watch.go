@@ -160,8 +160,9 @@ func (w *watch) send(result *busv1.Result) error {
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}})
 }
 
-// look tells what is still to come, after a time without results. It sends those that were stored meanwhile: where a stream has lost its tail, who follows
-// it goes on behind results that came in their place.
+// look tells what is still to come, after a time without results. It sends those that were stored
+// meanwhile: where a stream has lost its tail, who follows it goes on behind results that came in
+// their place.
 func (w *watch) look(ctx context.Context) error {
 	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
 		return err

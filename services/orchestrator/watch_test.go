@@ -13,7 +13,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestWatchIsToldWhatIsToCome watches a sweep of which nobody has a result: the watch hears how many rollouts are taken and how many are not.
+// TestWatchIsToldWhatIsToCome watches a sweep of which nobody has a result: the watch hears how
+// many rollouts are taken and how many are not.
 func TestWatchIsToldWhatIsToCome(t *testing.T) {
 	i := installSilent(t, 50*time.Millisecond)
 	i.create(t, "s", spec("one", "two", "three"))
@@ -60,8 +61,9 @@ func (s *sink) Send(event *orchestratorv1.WatchSweepResponse) error {
 	return nil
 }
 
-// TestWatchOutlivesLostResults has the stream of results lose its tail: a result that was sent is made and comes again, and one that came in place of what was lost
-// does not come, since who follows a stream goes on where he was. Each is sent once.
+// TestWatchOutlivesLostResults has the stream of results lose its tail: a result that was sent is
+// made and comes again, and one that came in place of what was lost does not come, since who
+// follows a stream goes on where he was. Each is sent once.
 func TestWatchOutlivesLostResults(t *testing.T) {
 	i := installSilent(t, 50*time.Millisecond)
 	i.create(t, "s", spec("one", "two", "three"))

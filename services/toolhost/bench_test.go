@@ -23,8 +23,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 )
 
-// transports are the two ways in which a tool host is reached: in the process of its callers, and from another one. Both are
-// the whole service, with its bus on a NATS server and its file.
+// transports are the two ways in which a tool host is reached: in the process of its callers, and
+// from another one. Both are the whole service, with its bus on a NATS server and its file.
 func transports() map[string]func(*testing.B) toolhostv1.ToolHostServiceClient {
 	return map[string]func(*testing.B) toolhostv1.ToolHostServiceClient{
 		"bufconn": func(b *testing.B) toolhostv1.ToolHostServiceClient {
@@ -60,7 +60,8 @@ func (l latencies) report(b *testing.B) {
 	b.ReportMetric(float64(l[len(l)/2].Microseconds()), "p50-µs")
 }
 
-// BenchmarkExecute measures one execution after the other: the median latency, with gRPC, commit and announcement.
+// BenchmarkExecute measures one execution after the other: the median latency, with gRPC, commit
+// and announcement.
 func BenchmarkExecute(b *testing.B) {
 	sources := map[string]string{
 		"read":  "print(repr(search_contacts(name='homer')))",
@@ -140,7 +141,8 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenClose measures sessions that are made and deleted, one after the other and 64 at a time.
+// BenchmarkOpenClose measures sessions that are made and deleted, one after the other and 64 at a
+// time.
 func BenchmarkOpenClose(b *testing.B) {
 	setup := baseSetup(b)
 	for _, parallel := range []int{1, 64} {
@@ -169,8 +171,9 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate measures sessions that are made one after the other, of a setup that is sent whole and of one that is named. The processor
-// time is this process's: over bufconn both ends of the call and the commit, over TCP the caller's end.
+// BenchmarkCreate measures sessions that are made one after the other, of a setup that is sent
+// whole and of one that is named. The processor time is this process's: over bufconn both ends of
+// the call and the commit, over TCP the caller's end.
 func BenchmarkCreate(b *testing.B) {
 	setup := baseSetup(b)
 	for transport, connect := range transports() {
@@ -199,8 +202,8 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkRollouts measures sessions that are made and executed in twice, 64 at a time. The processor time holds both ends
-// of every call and the NATS server.
+// BenchmarkRollouts measures sessions that are made and executed in twice, 64 at a time. The
+// processor time holds both ends of every call and the NATS server.
 func BenchmarkRollouts(b *testing.B) {
 	const parallel = 64
 	client := start(b)
@@ -231,8 +234,9 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkIdleSessions measures the memory of sessions that were executed in once and now wait: in memory, and after they
-// left it. What the NATS server keeps about their announcements is part of it.
+// BenchmarkIdleSessions measures the memory of sessions that were executed in once and now wait: in
+// memory, and after they left it. What the NATS server keeps about their announcements is part of
+// it.
 func BenchmarkIdleSessions(b *testing.B) {
 	const sessions, most = 10_000, 64 << 10
 	setup := baseSetup(b)
@@ -249,7 +253,8 @@ func BenchmarkIdleSessions(b *testing.B) {
 	}
 }
 
-// idle makes sessions, executes in each once, and returns the memory that each of them takes while some are live.
+// idle makes sessions, executes in each once, and returns the memory that each of them takes while
+// some are live.
 func idle(b *testing.B, setup *setupv1.Setup, sessions, live int) float64 {
 	b.Helper()
 	const clients = 64

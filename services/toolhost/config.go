@@ -27,7 +27,8 @@ type Config struct {
 	MaxCalls int
 	// MaxBytes is the size of the answers and of the table versions of one execution.
 	MaxBytes int
-	// ServiceURL replaces scheme and host of requests to the hosted services, for a proxy or a test; empty leaves them.
+	// ServiceURL replaces scheme and host of requests to the hosted services, for a proxy or a
+	// test; empty leaves them.
 	ServiceURL string
 	// ServiceTimeout bounds one request to a hosted service with all its tries.
 	ServiceTimeout time.Duration

@@ -62,9 +62,9 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// testFullDisk has several sessions write until the disk is full: the tool host ends with one line. Then everything
-// acknowledged can be read, and with more space it is there once and all sessions go on. start starts a tool host on
-// the same disk with some space, 0 for enough.
+// testFullDisk has several sessions write until the disk is full: the tool host ends with one line.
+// Then everything acknowledged can be read, and with more space it is there once and all sessions
+// go on. start starts a tool host on the same disk with some space, 0 for enough.
 func testFullDisk(t *testing.T, start func(natsURL string, space int) *process) {
 	t.Helper()
 	natsURL, conn := natstest.Listen(t)
@@ -139,7 +139,8 @@ func wantAcknowledged(t *testing.T, client toolhostv1.ToolHostServiceClient, f *
 	}
 }
 
-// wantGoesOn repeats the step that failed, takes one more, and finds the contact of every step once.
+// wantGoesOn repeats the step that failed, takes one more, and finds the contact of every step
+// once.
 func wantGoesOn(t *testing.T, client toolhostv1.ToolHostServiceClient, f *filling) {
 	t.Helper()
 	for range 2 {

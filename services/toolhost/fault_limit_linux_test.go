@@ -30,8 +30,8 @@ func TestFullFileSystem(t *testing.T) {
 	})
 }
 
-// disk is a file system that only what runs in do sees, and processes started there. It ends with the test, or with this
-// process.
+// disk is a file system that only what runs in do sees, and processes started there. It ends with
+// the test, or with this process.
 type disk struct {
 	dir  string
 	work chan func() error
@@ -83,8 +83,8 @@ func (d *disk) resize(size int) error {
 	return syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size))
 }
 
-// TestFailedCommit replaces the open file of the sessions, so that the next commit fails: the service ends with that error,
-// and started again it has everything acknowledged.
+// TestFailedCommit replaces the open file of the sessions, so that the next commit fails: the
+// service ends with that error, and started again it has everything acknowledged.
 func TestFailedCommit(t *testing.T) {
 	tests := []struct {
 		name string
@@ -139,8 +139,8 @@ func TestFailedCommit(t *testing.T) {
 	}
 }
 
-// threeSteps makes sessions and executes three steps in each. It leaves room in the file: the next commit need not make it
-// larger, which would find out that it is another file.
+// threeSteps makes sessions and executes three steps in each. It leaves room in the file: the next
+// commit need not make it larger, which would find out that it is another file.
 func threeSteps(t *testing.T, client toolhostv1.ToolHostServiceClient) []*filling {
 	t.Helper()
 	begin := func(id string, steps int) *filling {

@@ -36,7 +36,8 @@ const (
 	record   = toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 )
 
-// hosted stands for all hosted services. The n-th request of a run gets an answer with n in it, so that asking twice shows.
+// hosted stands for all hosted services. The n-th request of a run gets an answer with n in it, so
+// that asking twice shows.
 type hosted struct {
 	url string
 
@@ -310,7 +311,8 @@ func TestRecordedOrOffline(t *testing.T) {
 	}
 }
 
-// TestKillAfterAnswer takes everything from a store but what was answered, as a kill between answer and outcome leaves it.
+// TestKillAfterAnswer takes everything from a store but what was answered, as a kill between answer
+// and outcome leaves it.
 func TestKillAfterAnswer(t *testing.T) {
 	for name, mode := range map[string]toolhostv1.HostedServices{"live": live, "record": record} {
 		t.Run(name, func(t *testing.T) {
@@ -331,8 +333,8 @@ func TestKillAfterAnswer(t *testing.T) {
 	}
 }
 
-// moveAnswers copies the answers of one store to another. In the key of an answer the NUL behind the session's id stands before
-// a 4.
+// moveAnswers copies the answers of one store to another. In the key of an answer the NUL behind
+// the session's id stands before a 4.
 func moveAnswers(t *testing.T, from, to string) {
 	t.Helper()
 	open := func(file string) *bbolt.DB {
@@ -360,7 +362,8 @@ func moveAnswers(t *testing.T, from, to string) {
 	}
 }
 
-// TestForkAndReplayOffline plays a session again without the network: in a fork for replays every answer is the one from then.
+// TestForkAndReplayOffline plays a session again without the network: in a fork for replays every
+// answer is the one from then.
 func TestForkAndReplayOffline(t *testing.T) {
 	for name, mode := range map[string]toolhostv1.HostedServices{"live": live, "record": record} {
 		t.Run(name, func(t *testing.T) {
@@ -419,7 +422,8 @@ func TestForkAndReplayOffline(t *testing.T) {
 	}
 }
 
-// TestLiveCancelled checks that a call which ends early leaves no outcome, and that the next one goes on.
+// TestLiveCancelled checks that a call which ends early leaves no outcome, and that the next one
+// goes on.
 func TestLiveCancelled(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -459,7 +463,8 @@ func TestLiveCancelled(t *testing.T) {
 	}
 }
 
-// TestKeyFromEnvironment checks where Run takes the key from, and that it refuses a file that it cannot read.
+// TestKeyFromEnvironment checks where Run takes the key from, and that it refuses a file that it
+// cannot read.
 func TestKeyFromEnvironment(t *testing.T) {
 	t.Setenv(service.KeyVariable, "")
 	t.Setenv(service.KeyFileVariable, filepath.Join(t.TempDir(), "none"))
@@ -474,7 +479,8 @@ func TestKeyFromEnvironment(t *testing.T) {
 	client.Close()
 }
 
-// wantSameAnswers compares outcomes of sessions with other histories: a fork keeps answers of hosted services where its parent had them already.
+// wantSameAnswers compares outcomes of sessions with other histories: a fork keeps answers of
+// hosted services where its parent had them already.
 func wantSameAnswers(t *testing.T, what string, got, want *toolhostv1.ExecuteResponse) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, protocmp.Transform(), protocmp.IgnoreFields(want, "session_digest", "service_answers")); diff != "" {

@@ -25,8 +25,9 @@ func refusals() map[string]string {
 	}
 }
 
-// TestNeeds calls every tool with its required arguments, with each service of the phone turned off: it is refused exactly
-// where ListTools says that it needs the service. No call of a read-only tool stores a version.
+// TestNeeds calls every tool with its required arguments, with each service of the phone turned
+// off: it is refused exactly where ListTools says that it needs the service. No call of a read-only
+// tool stores a version.
 func TestNeeds(t *testing.T) {
 	client := start(t)
 	list, err := client.ListTools(t.Context(), &toolhostv1.ListToolsRequest{})

@@ -26,7 +26,8 @@ func digestOf(tb testing.TB, setup *setupv1.Setup) string {
 	return digest
 }
 
-// TestCreateByDigest makes sessions of a setup that the host holds, from the one that brought it on.
+// TestCreateByDigest makes sessions of a setup that the host holds, from the one that brought it
+// on.
 func TestCreateByDigest(t *testing.T) {
 	nats := natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -74,7 +75,8 @@ func TestCreateByDigest(t *testing.T) {
 	}
 }
 
-// TestCreateRefused names setups and sessions that do not fit, and tells an unknown setup from all of them.
+// TestCreateRefused names setups and sessions that do not fit, and tells an unknown setup from all
+// of them.
 func TestCreateRefused(t *testing.T) {
 	client := start(t)
 	setup := smallSetup("small")
@@ -106,7 +108,8 @@ func TestCreateRefused(t *testing.T) {
 	}
 }
 
-// TestToolsFollowFromSetup checks that nothing else of a request changes the tools that a session has.
+// TestToolsFollowFromSetup checks that nothing else of a request changes the tools that a session
+// has.
 func TestToolsFollowFromSetup(t *testing.T) {
 	client := start(t)
 	setup := smallSetup("small")

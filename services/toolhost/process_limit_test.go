@@ -32,7 +32,8 @@ const (
 	envFileSize = "TOOLHOST_TEST_FILE_SIZE"
 )
 
-// runProcess is what the program toolhost does, with an upper size for files if the environment says so.
+// runProcess is what the program toolhost does, with an upper size for files if the environment
+// says so.
 func runProcess() int {
 	if text := os.Getenv(envFileSize); text != "" {
 		size, err := strconv.ParseUint(text, 10, 64)
@@ -64,8 +65,8 @@ type process struct {
 // addressPattern finds where a tool host says that it listens.
 var addressPattern = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
-// startProcess starts a tool host on a directory and waits until it serves. fileSize is the size that its files may have, 0
-// for any; start starts the command.
+// startProcess starts a tool host on a directory and waits until it serves. fileSize is the size
+// that its files may have, 0 for any; start starts the command.
 func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*exec.Cmd) error) *process {
 	tb.Helper()
 	p := &process{read: make(chan struct{})}
@@ -114,7 +115,8 @@ func (p *process) follow(stderr io.Reader, address chan<- string) {
 	}
 }
 
-// wait waits for the end of the process and returns its exit code, -1 after a signal, and what it printed on standard error.
+// wait waits for the end of the process and returns its exit code, -1 after a signal, and what it
+// printed on standard error.
 func (p *process) wait(tb testing.TB) (code int, lines []string) {
 	tb.Helper()
 	<-p.read
@@ -139,7 +141,8 @@ func (p *process) stop(tb testing.TB) {
 	}
 }
 
-// runService runs the service. stop tells it to end; ended waits for its end and returns what Run returned.
+// runService runs the service. stop tells it to end; ended waits for its end and returns what Run
+// returned.
 func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.ToolHostServiceClient, stop func(), ended func() error) {
 	tb.Helper()
 	m, err := mesh.Open(tb.Context(), mesh.DefaultConfig(), streams, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})

@@ -15,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// history executes four calls in a session, the third of which fails and uses up a row id, and returns what its log would hold.
+// history executes four calls in a session, the third of which fails and uses up a row id, and
+// returns what its log would hold.
 func history(t *testing.T, client toolhostv1.ToolHostServiceClient, id string) []*toolhostv1.Execution {
 	t.Helper()
 	create(t, client, id, smallSetup("small"))
@@ -49,8 +50,9 @@ func restoreRequest(id string, executions []*toolhostv1.Execution) *toolhostv1.R
 	}
 }
 
-// TestRestore brings sessions that stand anywhere to where a log says, on the host that had them and on one that has lost everything. Afterwards
-// they hold the log's versions, have its digest, and go on as if nothing had been.
+// TestRestore brings sessions that stand anywhere to where a log says, on the host that had them
+// and on one that has lost everything. Afterwards they hold the log's versions, have its digest,
+// and go on as if nothing had been.
 func TestRestore(t *testing.T) {
 	bus := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll).client
@@ -94,7 +96,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreAnnounces has the versions of a restored session announced, although the session stood where the log says.
+// TestRestoreAnnounces has the versions of a restored session announced, although the session stood
+// where the log says.
 func TestRestoreAnnounces(t *testing.T) {
 	lost, bus := natstest.Start(t), natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -108,7 +111,8 @@ func TestRestoreAnnounces(t *testing.T) {
 	}
 }
 
-// TestRestoreErrors refuses what a session cannot be brought to, and executions in a session that stands elsewhere.
+// TestRestoreErrors refuses what a session cannot be brought to, and executions in a session that
+// stands elsewhere.
 func TestRestoreErrors(t *testing.T) {
 	bus := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll).client

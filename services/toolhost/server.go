@@ -97,7 +97,8 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	return response, nil
 }
 
-// checkOrigin refuses what names no setup, or two. It is no rule beside the fields, since those are evaluated for every session.
+// checkOrigin refuses what names no setup, or two. It is no rule beside the fields, since those are
+// evaluated for every session.
 func checkOrigin(origin host.Origin) error {
 	switch {
 	case origin.Setup != nil && origin.Digest != "":
@@ -145,8 +146,8 @@ func checkCalls(calls []*worldv1.Message) error {
 	return nil
 }
 
-// observer returns what records a span per call, nil where nobody looks. The calls of a batch share its time: they were run
-// in several orders.
+// observer returns what records a span per call, nil where nobody looks. The calls of a batch share
+// its time: they were run in several orders.
 func observer(ctx context.Context) host.Observer {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return nil

@@ -156,7 +156,8 @@ func TestExecuteOnce(t *testing.T) {
 	}
 }
 
-// TestKill copies the file of a running tool host after every step, as a kill would leave it, and goes on from the copy.
+// TestKill copies the file of a running tool host after every step, as a kill would leave it, and
+// goes on from the copy.
 func TestKill(t *testing.T) {
 	bus := natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -219,7 +220,8 @@ func copyFile(tb testing.TB, file string) string {
 	return copied
 }
 
-// TestEvicted checks that sessions which do not fit in memory behave like those that do, in a table that was emptied too.
+// TestEvicted checks that sessions which do not fit in memory behave like those that do, in a table
+// that was emptied too.
 func TestEvicted(t *testing.T) {
 	bus := natstest.Start(t)
 	var answers [2][]string

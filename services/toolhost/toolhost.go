@@ -1,5 +1,5 @@
-// Package toolhost owns each session's world and executes tools in it: it keeps sessions in bbolt, runs every call exactly
-// once, and announces new table versions on the bus.
+// Package toolhost owns each session's world and executes tools in it: it keeps sessions in bbolt,
+// runs every call exactly once, and announces new table versions on the bus.
 package toolhost
 
 import (
@@ -28,8 +28,8 @@ const storeFile = "sessions.db"
 // lockTimeout bounds waiting for another process that has the file open.
 const lockTimeout = 5 * time.Second
 
-// Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit fails: the process must
-// then exit, reopen the file and go on with what was acknowledged.
+// Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit
+// fails: the process must then exit, reopen the file and go on with what was acknowledged.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("toolhost: %w", err)
@@ -78,7 +78,8 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	return nil
 }
 
-// newClient returns the client of the hosted services, with the key that the environment holds, if any.
+// newClient returns the client of the hosted services, with the key that the environment holds, if
+// any.
 func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 	key, err := service.LookupKey(os.LookupEnv)
 	if err != nil {
@@ -87,7 +88,8 @@ func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 	return service.NewClient(service.ClientConfig{Key: key, BaseURL: cfg.ServiceURL, Timeout: cfg.ServiceTimeout, Logger: logger})
 }
 
-// Tools returns all tools as ListTools does, in the original's order. The result is the caller's own.
+// Tools returns all tools as ListTools does, in the original's order. The result is the caller's
+// own.
 func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin()) }
 
 func describe(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {

@@ -1,5 +1,5 @@
-// Command distributed runs the catalogue twice, in one process and as four services with a NATS server over TCP, and
-// compares the results byte by byte.
+// Command distributed runs the catalogue twice, in one process and as four services with a NATS
+// server over TCP, and compares the results byte by byte.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package cluster runs an installation as separate processes on this machine: a NATS server and the four services, each
-// on a port of its own. It can kill and restart them.
+// Package cluster runs an installation as separate processes on this machine: a NATS server and the
+// four services, each on a port of its own. It can kill and restart them.
 package cluster
 
 import (
@@ -59,8 +59,8 @@ type Config struct {
 	TwoShards bool
 	// Args are added to every service's command line.
 	Args []string
-	// Route, if not nil, returns the address at which a process, a service or Client, reaches another one that listens at
-	// address. A test can so put something in between.
+	// Route, if not nil, returns the address at which a process, a service or Client, reaches
+	// another one that listens at address. A test can so put something in between.
 	Route func(from, to, address string) (string, error)
 }
 
@@ -146,7 +146,8 @@ func (c *Cluster) Start(ctx context.Context, name string) error {
 	return c.start(ctx, name, exec.Command(c.program(name), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
 }
 
-// StartOnFullDisk is Start for a process whose files cannot grow beyond size bytes, as if the disk had no more room. It may end by itself.
+// StartOnFullDisk is Start for a process whose files cannot grow beyond size bytes, as if the disk
+// had no more room. It may end by itself.
 func (c *Cluster) StartOnFullDisk(ctx context.Context, name string, size int64) error {
 	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program(name)}, c.args(name)...)
 	return c.start(ctx, name, exec.Command("sh", limited...)) //nolint:noctx // see Start
@@ -212,7 +213,8 @@ func (c *Cluster) args(name string) []string {
 		args = append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1")
 	}
 	if name == Orchestrator {
-		// Kills come one after the other, and a busy machine loses leases: neither is to use up a rollout's attempts.
+		// Kills come one after the other, and a busy machine loses leases: neither is to use up a
+		// rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
 	return append(args, c.cfg.Args...)
@@ -272,8 +274,8 @@ func (c *Cluster) probe(ctx context.Context, name string) error {
 	return nil
 }
 
-// Kill ends a process without warning and waits until it is gone. The error is os.ErrProcessDone if it had ended by itself; then too it
-// can be started again.
+// Kill ends a process without warning and waits until it is gone. The error is os.ErrProcessDone if
+// it had ended by itself; then too it can be started again.
 func (c *Cluster) Kill(name string) error {
 	p := c.running[name]
 	delete(c.running, name)
@@ -308,8 +310,8 @@ func (c *Cluster) Signal(name string, signal os.Signal) error {
 	return nil
 }
 
-// Stop asks all processes to end, in the reverse order of their start, and waits for them. One that has to be killed is an
-// error. The cluster cannot be started again.
+// Stop asks all processes to end, in the reverse order of their start, and waits for them. One that
+// has to be killed is an error. The cluster cannot be started again.
 func (c *Cluster) Stop() error {
 	var errs []error
 	names := c.names()

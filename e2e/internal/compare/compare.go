@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Runs returns one line per difference between the result files of two run directories: files that only one has and files
-// that are not byte-identical. What a run keeps for itself (.toolsandbox) and what was
-// run when (run.json) is left out.
+// Runs returns one line per difference between the result files of two run directories: files that
+// only one has and files that are not byte-identical. What a run keeps for itself (.toolsandbox)
+// and what was run when (run.json) is left out.
 func Runs(a, b string) ([]string, error) {
 	left, err := files(a)
 	if err != nil {

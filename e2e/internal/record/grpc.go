@@ -22,7 +22,8 @@ import (
 // maxMessage bounds one message in bytes.
 const maxMessage = 256 << 20
 
-// GRPC serves in front of an address and records every call's name, metadata, messages, trailer and status.
+// GRPC serves in front of an address and records every call's name, metadata, messages, trailer and
+// status.
 func (r *Recorder) GRPC(wire, target string) (address string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

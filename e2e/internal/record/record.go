@@ -1,5 +1,5 @@
-// Package record stands between the processes of a test and counts where texts pass: in gRPC requests, answers, metadata and
-// errors, and in plain TCP streams.
+// Package record stands between the processes of a test and counts where texts pass: in gRPC
+// requests, answers, metadata and errors, and in plain TCP streams.
 package record
 
 import (
@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// Recorder counts the occurrences of some texts on named wires: as they are, in hexadecimal and in base64. It keeps no data.
-// Its methods may be called concurrently. Close it after everything that uses it.
+// Recorder counts the occurrences of some texts on named wires: as they are, in hexadecimal and in
+// base64. It keeps no data. Its methods may be called concurrently. Close it after everything that
+// uses it.
 type Recorder struct {
 	patterns map[string][][]byte
 	longest  int
@@ -58,7 +59,8 @@ func patterns(text string) [][]byte {
 // Add counts in one piece of data.
 func (r *Recorder) Add(wire string, data []byte) { r.count(wire, data, 0, len(data)) }
 
-// count counts the occurrences that end behind the first overlap bytes; fresh is how many bytes are new.
+// count counts the occurrences that end behind the first overlap bytes; fresh is how many bytes are
+// new.
 func (r *Recorder) count(wire string, data []byte, overlap, fresh int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

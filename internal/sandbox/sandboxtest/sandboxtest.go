@@ -8,7 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Message returns the message that a row with this content becomes: a call, code, a result or a text. It panics if there is none.
+// Message returns the message that a row with this content becomes: a call, code, a result or a
+// text. It panics if there is none.
 func Message(from, to worldv1.Role, content string) *worldv1.Message {
 	return Read(from, to, sandbox.Row{Content: &content})
 }

@@ -1,5 +1,5 @@
-// Package agent lets a team plug its own agent into ToolSandbox: implement one method, serve it, and name its address on
-// the command line.
+// Package agent lets a team plug its own agent into ToolSandbox: implement one method, serve it,
+// and name its address on the command line.
 //
 //	err := agent.Serve(ctx, "localhost:7500", agent.Func(func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 //		return agent.Say("I cannot do that yet."), nil
@@ -16,10 +16,11 @@ import (
 
 // Agent is what a team implements.
 type Agent interface {
-	// Act returns the agent's next turn. It is called by several goroutines at once, one conversation each, and may be
-	// asked for the same turn of a conversation again after a lost connection. ctx ends when nobody waits for the turn any
-	// more. An error or a panic ends this one conversation with a score of 0. One that is a gRPC status keeps its code: Unavailable has the turn
-	// asked again, and Aborted ends the conversation without a score.
+	// Act returns the agent's next turn. It is called by several goroutines at once, one
+	// conversation each, and may be asked for the same turn of a conversation again after a lost
+	// connection. ctx ends when nobody waits for the turn any more. An error or a panic ends this
+	// one conversation with a score of 0. One that is a gRPC status keeps its code: Unavailable has
+	// the turn asked again, and Aborted ends the conversation without a score.
 	Act(ctx context.Context, c *Conversation) (Reply, error)
 }
 
@@ -88,6 +89,11 @@ type Message struct {
 	ToolName string
 	// Failed says whether the call failed. Only for ToolAnswer.
 	Failed bool
+	// Value is what the tool returned, as JSON. Nil if the call failed, and for code. Only for
+	// ToolAnswer.
+	Value json.RawMessage
+	// Code is Python source that the agent sent. Only for Self.
+	Code string
 }
 
 // Tool is a tool that the agent may call.
@@ -110,25 +116,31 @@ type ToolCall struct {
 	Arguments json.RawMessage
 }
 
-// Reply is one turn of an agent. Make it with Say, Call or Calls. The zero Reply says an empty text.
+// Reply is one turn of an agent. Make it with Say, Call, Calls or Code. The zero Reply says an
+// empty text.
 type Reply struct {
 	text  string
 	calls []ToolCall
+	code  *string
 	err   error
 }
 
 // Say returns a turn that says something to the user.
 func Say(text string) Reply { return Reply{text: text} }
 
-// Call returns a turn that calls one tool. arguments becomes a JSON object: a struct, a map, or nil for none. Arguments
-// that JSON cannot write end the conversation as an error of Act does.
+// Code returns a turn that runs Python source in the session, with the tools as functions. The next
+// message has what it printed, or the error that ended it.
+func Code(source string) Reply { return Reply{code: &source} }
+
+// Call returns a turn that calls one tool. arguments becomes a JSON object: a struct, a map, or nil
+// for none. Arguments that JSON cannot write end the conversation as an error of Act does.
 func Call(name string, arguments any) Reply {
 	call, err := NewToolCall(name, arguments)
 	return Reply{calls: []ToolCall{call}, err: err}
 }
 
-// Calls returns a turn that calls several tools at once. They are executed as one batch, in no certain order. Without
-// any call the turn is an empty text.
+// Calls returns a turn that calls several tools at once. They are executed as one batch, in no
+// certain order. Without any call the turn is an empty text.
 func Calls(calls ...ToolCall) Reply { return Reply{calls: calls} }
 
 // NewToolCall returns a call whose arguments are given as for Call.

@@ -27,19 +27,24 @@ const (
 	longestWait    = 10 * time.Second
 	connectTimeout = 5 * time.Second
 	pingInterval   = 30 * time.Second
-	// maxTurns bounds the turns that one attached agent works on at once; the gateway waits with further ones.
+	// maxTurns bounds the turns that one attached agent works on at once; the gateway waits with
+	// further ones.
 	maxTurns = 1024
 )
 
-// Attach serves an agent that the gateway cannot dial: it opens one stream to the gateway and answers on it, for many conversations at
-// once, under a name: `toolsandbox run --agent attached:NAME` plays it. The gateway is host:port or grpc://host:port, which is plain text,
-// or grpcs://host:port: TLS with the authorities of the system. Options add to that, e.g. grpc.WithTransportCredentials for an authority of
-// your own. Agents that attach themselves under one name share its conversations, so choose a name that is yours alone.
+// Attach serves an agent that the gateway cannot dial: it opens one stream to the gateway and
+// answers on it, for many conversations at once, under a name: `toolsandbox run --agent
+// attached:NAME` plays it. The gateway is host:port or grpc://host:port, which is plain text, or
+// grpcs://host:port: TLS with the authorities of the system. Options add to that, e.g.
+// grpc.WithTransportCredentials for an authority of your own. Agents that attach themselves under
+// one name share its conversations, so choose a name that is yours alone.
 //
-// A lost stream is opened again after a jittered wait that grows from half a second to ten, for as long as it takes; slog.Default tells.
-// The turns that were under way on it are asked again, and their contexts end; one that does not heed its context holds nothing up. Attach
-// blocks until ctx is done, gives turns that are under way up to five seconds to notice, and returns nil; what they answer then is lost. It
-// fails if the gateway's address cannot be one, or if the gateway refuses the agent, e.g. because its name is malformed.
+// A lost stream is opened again after a jittered wait that grows from half a second to ten, for as
+// long as it takes; slog.Default tells. The turns that were under way on it are asked again, and
+// their contexts end; one that does not heed its context holds nothing up. Attach blocks until ctx
+// is done, gives turns that are under way up to five seconds to notice, and returns nil; what they
+// answer then is lost. It fails if the gateway's address cannot be one, or if the gateway refuses
+// the agent, e.g. because its name is malformed.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	target, security := transport(gateway)
 	if err := checkTarget(ctx, target); err != nil {
@@ -88,8 +93,8 @@ func transport(gateway string) (target string, security credentials.TransportCre
 	return strings.TrimPrefix(gateway, "grpc://"), insecure.NewCredentials()
 }
 
-// checkTarget finds out whether a target is host:port, or one in gRPC's own form, e.g. dns:///host:port: gRPC itself would try any other
-// for ever.
+// checkTarget finds out whether a target is host:port, or one in gRPC's own form, e.g.
+// dns:///host:port: gRPC itself would try any other for ever.
 func checkTarget(ctx context.Context, target string) error {
 	if scheme, _, ok := strings.Cut(target, ":///"); ok && resolver.Get(scheme) != nil {
 		return nil
@@ -191,7 +196,8 @@ func (at *attachment) send(ctx context.Context, stream agentv1.AttachService_Att
 	}
 }
 
-// turn plays one turn. Its place is free when it ends or when nobody waits for it any more, whichever comes first.
+// turn plays one turn. Its place is free when it ends or when nobody waits for it any more,
+// whichever comes first.
 func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse, answers chan<- *agentv1.AttachAnswer) {
 	release := sync.OnceFunc(func() { <-at.free })
 	defer release()
@@ -212,7 +218,8 @@ func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse,
 	}
 }
 
-// answerTo returns an answer that can be sent: one that cannot would end the stream with all of its turns.
+// answerTo returns an answer that can be sent: one that cannot would end the stream with all of its
+// turns.
 func answerTo(ctx context.Context, a Agent, request *agentv1.AttachResponse) *agentv1.AttachAnswer {
 	response, err := (&server{agent: a}).Act(ctx, request.GetRequest())
 	if err != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 )
@@ -49,9 +50,9 @@ type ChatDefinition struct {
 	Parameters json.RawMessage `json:"parameters"`
 }
 
-// ChatFunc is an Agent made of a function in the style of chat completions: messages and tools in, the assistant's message out.
-// It sees one turn at a time: the tools run in ToolSandbox and their answers come with the next turn. It must be safe for
-// concurrent use.
+// ChatFunc is an Agent made of a function in the style of chat completions: messages and tools in,
+// the assistant's message out. It sees one turn at a time: the tools run in ToolSandbox and their
+// answers come with the next turn. It must be safe for concurrent use.
 type ChatFunc func(ctx context.Context, messages []ChatMessage, tools []ChatTool) (ChatMessage, error)
 
 // Act implements Agent.
@@ -83,7 +84,7 @@ func chatMessage(m Message) ChatMessage {
 	case ToolAnswer:
 		return ChatMessage{Role: "tool", Content: m.Text, ToolCallID: m.CallID, Name: m.ToolName}
 	case Self:
-		message := ChatMessage{Role: "assistant", Content: m.Text}
+		message := ChatMessage{Role: "assistant", Content: cmp.Or(m.Code, m.Text)}
 		for _, call := range m.Calls {
 			function := ChatFunction{Name: call.Name, Arguments: string(call.Arguments)}
 			message.ToolCalls = append(message.ToolCalls, ChatToolCall{ID: call.ID, Type: "function", Function: function})

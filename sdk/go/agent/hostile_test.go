@@ -148,7 +148,8 @@ func TestAttachFailuresAreOneTurns(t *testing.T) {
 	}
 }
 
-// TestAttachWithHungTurns has a turn that does not heed its context: it holds up neither the next stream nor, for long, the end.
+// TestAttachWithHungTurns has a turn that does not heed its context: it holds up neither the next
+// stream nor, for long, the end.
 func TestAttachWithHungTurns(t *testing.T) {
 	t.Parallel()
 	hung := make(chan struct{})
@@ -182,7 +183,8 @@ func TestAttachWithHungTurns(t *testing.T) {
 	}
 }
 
-// TestAttachedTurnsEndInTime gives turns a time: the context ends with it, and a late answer is not sent.
+// TestAttachedTurnsEndInTime gives turns a time: the context ends with it, and a late answer is not
+// sent.
 func TestAttachedTurnsEndInTime(t *testing.T) {
 	ended := make(chan error, 1)
 	a, left := attach(t, func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {

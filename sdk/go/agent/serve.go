@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,20 +25,23 @@ import (
 )
 
 const (
-	// grace is how long turns may go on after Serve's context is done, lastGrace how long after their own contexts are.
+	// grace is how long turns may go on after Serve's context is done, lastGrace how long after
+	// their own contexts are.
 	grace           = 5 * time.Second
 	lastGrace       = time.Second
 	maxMessageBytes = 16 << 20
-	// maxAnswerBytes and maxErrorBytes bound a turn and the reason of a failed one; the gateway takes no longer ones.
+	// maxAnswerBytes and maxErrorBytes bound a turn and the reason of a failed one; the gateway
+	// takes no longer ones.
 	maxAnswerBytes  = 4 << 20
 	maxErrorBytes   = 4 << 10
 	minPingInterval = 10 * time.Second
 )
 
-// Serve serves an agent on host:port, with grpc.health.v1 beside it. The connection is plain text unless options say otherwise:
-// grpc.Creds(credentials.NewTLS(…)) is for `--agent grpcs://host:port`. It blocks until ctx is done, lets turns that are under way end for up
-// to five seconds, ends the contexts of the others, and returns nil within another second, even if a turn does not heed its context. It
-// fails if the address cannot be listened on.
+// Serve serves an agent on host:port, with grpc.health.v1 beside it. The connection is plain text
+// unless options say otherwise: grpc.Creds(credentials.NewTLS(…)) is for `--agent
+// grpcs://host:port`. It blocks until ctx is done, lets turns that are under way end for up to five
+// seconds, ends the contexts of the others, and returns nil within another second, even if a turn
+// does not heed its context. It fails if the address cannot be listened on.
 func Serve(ctx context.Context, address string, a Agent, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -72,7 +76,8 @@ func ServeListener(ctx context.Context, listener net.Listener, a Agent, options 
 	return nil
 }
 
-// stop ends the server gracefully within the grace time, and then without waiting for turns that do not heed their context.
+// stop ends the server gracefully within the grace time, and then without waiting for turns that do
+// not heed their context.
 func stop(srv *grpc.Server) {
 	stopped := make(chan struct{})
 	go func() {
@@ -109,8 +114,8 @@ type server struct {
 	agent Agent
 }
 
-// Act implements AgentService. What the agent's own code fails with is its answer. A panic ends its conversation, not the process, and goes to
-// the log with its stack.
+// Act implements AgentService. What the agent's own code fails with is its answer. A panic ends its
+// conversation, not the process, and goes to the log with its stack.
 func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *agentv1.ActResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -125,7 +130,7 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 	if err != nil {
 		return failed(ctx, err)
 	}
-	response = &agentv1.ActResponse{Text: reply.text}
+	response = &agentv1.ActResponse{Text: reply.text, Code: reply.code}
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}
@@ -152,7 +157,8 @@ func checked(response *agentv1.ActResponse) *agentv1.ActResponse {
 	return response
 }
 
-// failed keeps an error that is a gRPC status, names the end of ctx, and makes any other the agent's own failure.
+// failed keeps an error that is a gRPC status, names the end of ctx, and makes any other the
+// agent's own failure.
 func failed(ctx context.Context, err error) (*agentv1.ActResponse, error) {
 	if stated, ok := status.FromError(err); ok {
 		return nil, status.Error(stated.Code(), sendable(stated.Message()))
@@ -171,7 +177,8 @@ func raised(exception, text string) *agentv1.ActResponse {
 // plainError is the type of an error that has none of its own.
 const plainError = "error"
 
-// typeOf returns the type of an error, e.g. fs.PathError: the first one that says something, since fmt.Errorf and errors.Join wrap others.
+// typeOf returns the type of an error, e.g. fs.PathError: the first one that says something, since
+// fmt.Errorf and errors.Join wrap others.
 func typeOf(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
@@ -201,7 +208,10 @@ func conversation(req *agentv1.ActRequest) *Conversation {
 	for i, m := range req.GetMessages() {
 		c.Messages[i] = Message{
 			Speaker: speaker(m.GetSpeaker()), Text: m.GetText(),
-			CallID: m.GetCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(),
+			CallID: m.GetCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(), Code: m.GetCode(),
+		}
+		if m.ValueJson != nil {
+			c.Messages[i].Value = json.RawMessage(m.GetValueJson())
 		}
 		for _, call := range m.GetCalls() {
 			c.Messages[i].Calls = append(c.Messages[i].Calls, ToolCall{ID: call.GetId(), Name: call.GetName(), Arguments: []byte(call.GetArgumentsJson())})

@@ -57,7 +57,7 @@ class Serving(unittest.TestCase):
             messages=(
                 agent.Message(agent.Speaker.SYSTEM, "help"),
                 agent.Message(agent.Speaker.USER, "hello"),
-                agent.Message(agent.Speaker.AGENT, calls=(agent.ToolCall("t", '{"a": 1}', "1"),)),
+                agent.Message(agent.Speaker.AGENT, calls=(agent.ToolCall("t", {"a": 1}, "1"),)),
                 agent.Message(agent.Speaker.TOOL, "None", call_id="1", tool_name="t", failed=True),
             ),
             tools=(agent.Tool("t", "d", {"type": "object"}),),
@@ -67,6 +67,26 @@ class Serving(unittest.TestCase):
         self.assertIsNotNone(want.tool("t"))
         self.assertIsNone(want.tool("u"))
         self.assertEqual([(c.id, c.name, c.arguments_json) for c in got.calls], [("", "t", '{"a": "\\u00e4", "on": true}'), ("x", "u", "[1]")])
+
+    def test_values_and_code(self) -> None:
+        seen: list[agent.Conversation] = []
+
+        def act(conversation: agent.Conversation) -> agent.Reply:
+            seen.append(conversation)
+            return agent.code("print(1)")
+
+        asked = request()
+        asked.messages[2].calls.add(id="2", name="t", arguments_json='{"a": 1e999}')
+        asked.messages[2].calls.add(id="3", name="t", arguments_json='"{"')
+        asked.messages.add(speaker=agent_pb2.SPEAKER_TOOL, text="[{'a': None}]", value_json='[{"a": null}]')
+        asked.messages.add(speaker=agent_pb2.SPEAKER_AGENT, code="print(2)")
+        with agent.Server(act, "localhost:0") as server:
+            got = ask(server.address, asked)
+        self.assertEqual(got, agent_pb2.ActResponse(code="print(1)"))
+        messages = seen[0].messages
+        self.assertEqual([c.arguments for c in messages[2].calls], [{"a": 1}, '{"a": 1e999}', '"{"'])
+        self.assertEqual([m.value for m in messages[3:]], [None, [{"a": None}], None])
+        self.assertEqual([m.code for m in messages], [None, None, None, None, None, "print(2)"])
 
     def test_coroutine(self) -> None:
         async def act(conversation: agent.Conversation) -> agent.Reply:
@@ -109,7 +129,7 @@ class Serving(unittest.TestCase):
         def wrong(conversation: agent.Conversation) -> Any:
             return "text"
 
-        for act, kind, text in ((broken, "KeyError", "'no model'"), (wrong, "TypeError", "the agent returned str, expected a Reply: use say, call or calls")):
+        for act, kind, text in ((broken, "KeyError", "'no model'"), (wrong, "TypeError", "the agent returned str, expected a Reply: use say, call, calls or code")):
             with self.subTest(text), agent.Server(act, "localhost:0") as server:
                 got = ask(server.address, request())
                 self.assertEqual(got, agent_pb2.ActResponse(raised=agent_pb2.Raised(exception_type=kind, text=text)))
@@ -200,7 +220,7 @@ class Chat(unittest.TestCase):
                 agent.Message(agent.Speaker.SYSTEM, "help"),
                 agent.Message(agent.Speaker.USER, "hello"),
                 agent.Message(agent.Speaker.AGENT, "hm"),
-                agent.Message(agent.Speaker.AGENT, calls=(agent.ToolCall("t", '{"a": 1}', "1"),)),
+                agent.Message(agent.Speaker.AGENT, calls=(agent.ToolCall("t", {"a": 1}, "1"),)),
                 agent.Message(agent.Speaker.TOOL, "None", call_id="1", tool_name="t"),
             ),
             tools=(agent.Tool("t", "d", {"type": "object"}),),
@@ -257,7 +277,7 @@ class Chat(unittest.TestCase):
 
         model = Model()
         got = agent.runnable_agent(model)(self.conversation())
-        self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("u", '{"b": 2}', "2"),)))
+        self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("u", {"b": 2}, "2"),)))
         self.assertEqual((model.messages, model.bound), (self.messages, self.tools))
 
     def test_runnable_with_invalid_calls(self) -> None:
@@ -274,7 +294,7 @@ class Chat(unittest.TestCase):
                 return SimpleNamespace(content="dropped", tool_calls=valid, invalid_tool_calls=invalid)
 
         got = agent.runnable_agent(Model())(self.conversation())
-        self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("t", '{"a": 1}', "1"), agent.ToolCall("t", '{"a": 1', "2"), agent.ToolCall("", "", ""))))
+        self.assertEqual(got, agent.Reply(calls=(agent.ToolCall("t", {"a": 1}, "1"), agent.ToolCall("t", '{"a": 1', "2"), agent.ToolCall("", "", ""))))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ func parseModel(provider agentgwv1.Model_Provider) func(string) (*agentgwv1.Play
 	}
 }
 
-// SetBaseURL lets a model be asked at an address other than its provider's own, e.g. http://localhost:8000/v1. The error says
-// that the address is none or that the player is no model.
+// SetBaseURL lets a model be asked at an address other than its provider's own, e.g.
+// http://localhost:8000/v1. The error says that the address is none or that the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/suggest"
 )
 
-// nearest returns the known name that takes the fewest edits to reach, or "" if none is near. What follows a known
-// prefix is the user's choice and does not count.
+// nearest returns the known name that takes the fewest edits to reach, or "" if none is near. What
+// follows a known prefix is the user's choice and does not count.
 func nearest(text string, known []string) string {
 	best := suggest.Nearest(text, known, 2)
 	if head, _, found := strings.Cut(text, ":"); best == "" && found && len(head) > 0 {

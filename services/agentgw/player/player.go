@@ -1,5 +1,5 @@
-// Package player names who can play a role: it turns what a user writes after --agent and --user into a player for the
-// gateway's requests, and lists what can be written.
+// Package player names who can play a role: it turns what a user writes after --agent and --user
+// into a player for the gateway's requests, and lists what can be written.
 package player
 
 import (
@@ -84,8 +84,9 @@ func Roles(p *agentgwv1.Player) []worldv1.Role {
 	}
 }
 
-// Parse returns the player that text names, for one role (AGENT or USER). It reads the file that scripted:FILE names. An
-// error says what was expected; for a mistake in a file it starts with file:line:column.
+// Parse returns the player that text names, for one role (AGENT or USER). It reads the file that
+// scripted:FILE names. An error says what was expected; for a mistake in a file it starts with
+// file:line:column.
 func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 	for _, f := range forms() {
 		if rest, ok := f.match(text); ok {
@@ -127,7 +128,8 @@ func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleText(
 // alias says whether the form is a name of the original's; they begin with a capital.
 func (f form) alias() bool { return unicode.IsUpper(rune(f.name[0])) }
 
-// names returns what can be written for a role. The original's names, all of which mean one of the others, are left out.
+// names returns what can be written for a role. The original's names, all of which mean one of the
+// others, are left out.
 func names(role worldv1.Role) []string {
 	var known []string
 	for _, f := range forms() {
@@ -192,7 +194,8 @@ func parseAttached(name string) (*agentgwv1.Player, error) {
 // terminalTimeout is how long a person may think about one turn.
 const terminalTimeout = time.Hour
 
-// parseTerminal returns the plug-in that a person plays; who serves the terminal fills in its address.
+// parseTerminal returns the plug-in that a person plays; who serves the terminal fills in its
+// address.
 func parseTerminal(string) (*agentgwv1.Player, error) {
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{
 		Attached: terminal, TimeoutMs: terminalTimeout.Milliseconds(),
@@ -207,7 +210,8 @@ func AtTerminal(p *agentgwv1.Player) bool {
 	return p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
 }
 
-// parseSecurePlugin keeps the scheme: a gateway that does not know it refuses the address, where it would drop a field of its own.
+// parseSecurePlugin keeps the scheme: a gateway that does not know it refuses the address, where it
+// would drop a field of its own.
 func parseSecurePlugin(address string) (*agentgwv1.Player, error) {
 	p, err := parsePlugin(address)
 	if err == nil {

@@ -15,7 +15,8 @@ const (
 // alias is a name of the original and its model.
 type alias struct{ name, model string }
 
-// promptedForms returns the ways to name a model that is asked with a prompt in its own form, at --base-url.
+// promptedForms returns the ways to name a model that is asked with a prompt in its own form, at
+// --base-url.
 func promptedForms() []form {
 	both := []worldv1.Role{user, agent}
 	var list []form

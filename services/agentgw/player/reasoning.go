@@ -15,8 +15,9 @@ const (
 	effortNone  = "none"
 )
 
-// SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Anthropic, Gemini) or with a budget of tokens (Anthropic, Gemini,
-// Cohere); "" and 0 leave it to the provider. The model's other settings must be there before. The error names the flag and says what
+// SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Anthropic,
+// Gemini) or with a budget of tokens (Anthropic, Gemini, Cohere); "" and 0 leave it to the
+// provider. The model's other settings must be there before. The error names the flag and says what
 // the provider takes.
 func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	if effort == "" && budget == 0 {

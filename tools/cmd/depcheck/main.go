@@ -1,5 +1,6 @@
-// Command depcheck fails if a direct dependency of any module of the workspace has no reason in docs/dependencies.md, or if
-// a reason is left of one that is gone. Run it in the root of the repository; arguments name modules outside go.work.
+// Command depcheck fails if a direct dependency of any module of the workspace has no reason in
+// docs/dependencies.md, or if a reason is left of one that is gone. Run it in the root of the
+// repository; arguments name modules outside go.work.
 package main
 
 import (
@@ -65,7 +66,8 @@ func check(extra []string) (count int, err error) {
 	return len(users), compare(users, documented)
 }
 
-// compare returns an error for each difference between the dependencies, with a module that uses each, and the reasons.
+// compare returns an error for each difference between the dependencies, with a module that uses
+// each, and the reasons.
 func compare(users map[string]string, documented map[string]bool) error {
 	var errs []error
 	for _, path := range slices.Sorted(maps.Keys(users)) {

@@ -1,4 +1,5 @@
-// Command deploycheck builds the kustomizations given as arguments and checks what comes out, without a cluster.
+// Command deploycheck builds the kustomizations given as arguments and checks what comes out,
+// without a cluster.
 package main
 
 import (

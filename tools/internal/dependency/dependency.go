@@ -1,4 +1,5 @@
-// Package dependency checks that the reason for every direct dependency of a module is written down.
+// Package dependency checks that the reason for every direct dependency of a module is written
+// down.
 package dependency
 
 import (
@@ -25,8 +26,8 @@ func Modules(goWork []byte) ([]string, error) {
 	return dirs, nil
 }
 
-// Direct returns the module paths that a go.mod file requires directly or has a tool of, sorted, without those that begin
-// with own.
+// Direct returns the module paths that a go.mod file requires directly or has a tool of, sorted,
+// without those that begin with own.
 func Direct(goMod []byte, own string) ([]string, error) {
 	file, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
@@ -45,7 +46,8 @@ func Direct(goMod []byte, own string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// owner returns the required module that has a package: the longest path that the package is inside of.
+// owner returns the required module that has a package: the longest path that the package is inside
+// of.
 func owner(file *modfile.File, pkg string) string {
 	best := ""
 	for _, require := range file.Require {
@@ -63,8 +65,8 @@ func inside(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// Documented returns the module paths that a Markdown file gives a reason for: those in lines of the form
-// "- `path`: reason". A path that stands there twice is an error.
+// Documented returns the module paths that a Markdown file gives a reason for: those in lines of
+// the form "- `path`: reason". A path that stands there twice is an error.
 func Documented(markdown []byte) (map[string]bool, error) {
 	found := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(markdown))

@@ -11,8 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkAddresses checks the values of a ConfigMap that are addresses, which the names of their keys tell: each is a Service
-// of this deployment, or a pod of one, with a port that the Service has. A list of pods names all replicas.
+// checkAddresses checks the values of a ConfigMap that are addresses, which the names of their keys
+// tell: each is a Service of this deployment, or a pod of one, with a port that the Service has. A
+// list of pods names all replicas.
 func (c contents) checkAddresses(config *corev1.ConfigMap) []error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(config.Data)) {
@@ -37,8 +38,8 @@ func (c contents) checkAddresses(config *corev1.ConfigMap) []error {
 	return errs
 }
 
-// checkAddress returns what an address stands for: a Service, or "pods of" a workload. Pods must come in their order, so
-// seen holds how many there were before.
+// checkAddress returns what an address stands for: a Service, or "pods of" a workload. Pods must
+// come in their order, so seen holds how many there were before.
 func (c contents) checkAddress(address string, seen map[string]int32) (string, error) {
 	if _, rest, ok := strings.Cut(address, "://"); ok {
 		address = rest

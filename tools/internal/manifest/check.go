@@ -32,8 +32,9 @@ type contents struct {
 	accounts   map[string]bool
 }
 
-// Check reports everything by which the objects do not fit together: a selector that selects no pod, a reference to an
-// object that is not there, a port that no container has, a container that may become root or write to its own file system.
+// Check reports everything by which the objects do not fit together: a selector that selects no
+// pod, a reference to an object that is not there, a port that no container has, a container that
+// may become root or write to its own file system.
 func Check(objects []runtime.Object) error {
 	c := contents{services: map[string]*corev1.Service{}, configMaps: map[string]bool{}, accounts: map[string]bool{"default": true}}
 	var errs []error

@@ -1,5 +1,5 @@
-// Package manifest checks Kubernetes manifests without a cluster: it builds a kustomization and reports what an API server
-// would refuse or silently never connect.
+// Package manifest checks Kubernetes manifests without a cluster: it builds a kustomization and
+// reports what an API server would refuse or silently never connect.
 package manifest
 
 import (
@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Build builds the kustomization in a directory and decodes every object into its Go type. An unknown kind, an unknown
-// field, a field given twice and a value of the wrong type are errors that name the object; all of them are returned together.
+// Build builds the kustomization in a directory and decodes every object into its Go type. An
+// unknown kind, an unknown field, a field given twice and a value of the wrong type are errors that
+// name the object; all of them are returned together.
 func Build(dir string) ([]runtime.Object, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {

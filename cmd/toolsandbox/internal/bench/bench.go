@@ -1,5 +1,5 @@
-// Package bench measures the real path: scripted rollouts through all four services of one process, bus, disk and scoring
-// included.
+// Package bench measures the real path: scripted rollouts through all four services of one process,
+// bus, disk and scoring included.
 package bench
 
 import (
@@ -43,19 +43,22 @@ type Report struct {
 	// Wall and CPU cover the sweep from its creation to the last score.
 	Wall float64 `json:"wall_seconds"`
 	CPU  float64 `json:"cpu_seconds"`
-	// PerSecond is rollouts per second of wall time; PerCoreSecond is rollouts per second of processor time.
+	// PerSecond is rollouts per second of wall time; PerCoreSecond is rollouts per second of
+	// processor time.
 	PerSecond     float64 `json:"rollouts_per_second"`
 	PerCoreSecond float64 `json:"rollouts_per_core_second"`
 	// CPUMillis is processor time per rollout.
 	CPUMillis float64 `json:"cpu_ms_per_rollout"`
-	// Times of one rollout from its first to its last message, while Parallel run at once and while it runs alone.
+	// Times of one rollout from its first to its last message, while Parallel run at once and while
+	// it runs alone.
 	BusyP50Millis  float64 `json:"busy_p50_ms"`
 	BusyP99Millis  float64 `json:"busy_p99_ms"`
 	AloneP50Millis float64 `json:"alone_p50_ms"`
 	AloneP99Millis float64 `json:"alone_p99_ms"`
 	// IdleSessionBytes is the heap that an idle session keeps.
 	IdleSessionBytes float64 `json:"idle_session_bytes"`
-	// Shares is where the processor time of the sweep went, by the innermost known layer, largest first.
+	// Shares is where the processor time of the sweep went, by the innermost known layer, largest
+	// first.
 	Shares []Share `json:"shares"`
 }
 

@@ -43,7 +43,8 @@ func (m *slowModel) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, bodyForm, message)
 }
 
-// fail notes why no more connections are accepted, and ends those that are open: whoever waits is to hear of it.
+// fail notes why no more connections are accepted, and ends those that are open: whoever waits is
+// to hear of it.
 func (m *slowModel) fail(err error) {
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return

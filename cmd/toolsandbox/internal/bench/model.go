@@ -21,14 +21,17 @@ import (
 type ModelReport struct {
 	Rollouts int `json:"rollouts"`
 	Parallel int `json:"parallel"`
-	// Delay is how long the model thinks about each turn, Chain how often in a row it does in one rollout.
+	// Delay is how long the model thinks about each turn, Chain how often in a row it does in one
+	// rollout.
 	Delay float64 `json:"delay_seconds"`
 	Chain int     `json:"chain"`
-	// Wall covers the sweep from its creation to the last score; Ratio is to Chain times Delay, below which no program can be.
+	// Wall covers the sweep from its creation to the last score; Ratio is to Chain times Delay,
+	// below which no program can be.
 	Wall  float64 `json:"wall_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
-	// Stolen is the time of all processors together in which a virtual machine could have run, and its host ran something else; 0 where that is not known.
+	// Stolen is the time of all processors together in which a virtual machine could have run, and
+	// its host ran something else; 0 where that is not known.
 	Stolen float64 `json:"stolen_seconds"`
 	// Requests is how many the model was asked.
 	Requests int64 `json:"requests"`
@@ -36,8 +39,9 @@ type ModelReport struct {
 	PeakBytes int64 `json:"peak_bytes"`
 }
 
-// Model measures rollouts that are played all at once against a model behind HTTP which answers each request after a delay:
-// calls turns with a call, then a text. With http2 requests share connections.
+// Model measures rollouts that are played all at once against a model behind HTTP which answers
+// each request after a delay: calls turns with a call, then a text. With http2 requests share
+// connections.
 func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http2 bool) (report *ModelReport, err error) {
 	if !http2 { // both ends of a connection are in this process
 		if err := descriptor.Check(2 * min(cfg.Spec.Parallel, cfg.Rollouts)); err != nil {
@@ -84,7 +88,8 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http
 // ticksPerSecond is the unit of /proc/stat.
 const ticksPerSecond = 100
 
-// stolenTime returns the time that the host took since this machine began; 0 where no /proc/stat says it.
+// stolenTime returns the time that the host took since this machine began; 0 where no /proc/stat
+// says it.
 func stolenTime() time.Duration {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {

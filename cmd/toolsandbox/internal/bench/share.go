@@ -10,7 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// layers name the packages that a sample is counted for. The innermost frame that belongs to any layer decides.
+// layers name the packages that a sample is counted for. The innermost frame that belongs to any
+// layer decides.
 func layers() []struct{ prefix, layer string } {
 	const own = "github.com/toolsandbox/toolsandbox/"
 	return []struct{ prefix, layer string }{

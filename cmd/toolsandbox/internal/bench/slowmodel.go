@@ -31,8 +31,9 @@ const (
 // firstTool finds the name of a request's first tool.
 var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
 
-// slowModel answers chat completions of OpenAI over HTTP/1.1 or HTTP/2, each after a delay. Of HTTP/1.1 and JSON it knows no more than the gateway sends, because
-// thousands of its connections live in the process that is measured, and what it takes counts.
+// slowModel answers chat completions of OpenAI over HTTP/1.1 or HTTP/2, each after a delay. Of
+// HTTP/1.1 and JSON it knows no more than the gateway sends, because thousands of its connections
+// live in the process that is measured, and what it takes counts.
 type slowModel struct {
 	address  string
 	delay    time.Duration
@@ -170,8 +171,9 @@ func readHead(reader *bufio.Reader) (length int64, err error) {
 	}
 }
 
-// next reads a request's body and returns the model's next message: a call of the first tool until it has made enough. It looks for texts instead of reading JSON;
-// Model checks that it has found them.
+// next reads a request's body and returns the model's next message: a call of the first tool until
+// it has made enough. It looks for texts instead of reading JSON; Model checks that it has found
+// them.
 func (m *slowModel) next(request io.Reader) (message string, err error) {
 	body := m.bodies.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // of nothing else
 	defer m.bodies.Put(body)

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// defaultWait is how long a run waits for its players; it covers an agent that was started a moment ago.
+	// defaultWait is how long a run waits for its players; it covers an agent that was started a
+	// moment ago.
 	defaultWait = 3 * time.Second
 	// checkAgain is how long a player that could not be reached is left alone.
 	checkAgain = 500 * time.Millisecond
@@ -30,7 +31,8 @@ type seated struct {
 	player *agentgwv1.Player
 }
 
-// attendance checks the players of a sweep before anything is played. The gateway answers, for it has the keys and the network.
+// attendance checks the players of a sweep before anything is played. The gateway answers, for it
+// has the keys and the network.
 type attendance struct {
 	client agentgwv1.PlayerCheckServiceClient
 	// wait is how long a player may stay out of reach.
@@ -38,8 +40,8 @@ type attendance struct {
 	stderr io.Writer
 }
 
-// attend returns when all players of the sweep can play, or says in one line what is missing. Nobody is asked for a replay, or for a run of which
-// everything is played.
+// attend returns when all players of the sweep can play, or says in one line what is missing.
+// Nobody is asked for a replay, or for a run of which everything is played.
 func (o *runOptions) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *results.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
@@ -97,7 +99,8 @@ func (a *attendance) tell(missing error) error {
 	return warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
 }
 
-// check asks about all players at once. It returns those that are out of reach, with what is missing; the error is what waiting does not help against.
+// check asks about all players at once. It returns those that are out of reach, with what is
+// missing; the error is what waiting does not help against.
 func (a *attendance) check(ctx context.Context, players []seated) (absent []seated, missing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -21,7 +21,8 @@ import (
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
-// attendLimit is how long a run may take to say what is missing: on a machine with nothing else to do it is below 10 s.
+// attendLimit is how long a run may take to say what is missing: on a machine with nothing else to
+// do it is below 10 s.
 const attendLimit = 30 * time.Second
 
 // listen returns a listener on loopback that ends with the test.
@@ -52,7 +53,8 @@ func silentAddress(t *testing.T) string {
 	return listen(t).Addr().String()
 }
 
-// deafAddress returns an address whose backlog is full, so that connections to it neither come about nor fail.
+// deafAddress returns an address whose backlog is full, so that connections to it neither come
+// about nor fail.
 func deafAddress(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -80,7 +82,8 @@ func deafAddress(t *testing.T) string {
 	}
 }
 
-// TestAttendance starts runs whose players cannot play: soon one line says what is missing and what to do, and nothing is played.
+// TestAttendance starts runs whose players cannot play: soon one line says what is missing and what
+// to do, and nothing is played.
 func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it sets variables, so that only its rows are parallel
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		t.Setenv(name, "")
@@ -155,12 +158,14 @@ func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it set
 	}
 }
 
-// TestAttendanceProxy asks for a model behind proxies that do not work. Their passwords are not told.
+// TestAttendanceProxy asks for a model behind proxies that do not work. Their passwords are not
+// told.
 func TestAttendanceProxy(t *testing.T) {
 	closed := closedAddress(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer proxy.Close()
-	// The environment's proxies are read once in a process, so that the check runs in one of its own.
+	// The environment's proxies are read once in a process, so that the check runs in one of its
+	// own.
 	for name, test := range map[string]struct{ agent, proxy, want string }{
 		"away":                   {"openai:m", "http://me:secret@" + closed, "connection refused, by the proxy http://me:xxxxx@" + closed + " that HTTPS_PROXY names"},
 		"refuses":                {"openai:m", proxy.URL, "Forbidden, by the proxy " + proxy.URL + " that HTTPS_PROXY names"},
@@ -186,7 +191,8 @@ func (greeter) Act(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, 
 	return &agentv1.ActResponse{Text: "Good day."}, nil
 }
 
-// TestAttendanceWaits plays an agent that comes while the run waits for it, and says so meanwhile. It does not serve health.
+// TestAttendanceWaits plays an agent that comes while the run waits for it, and says so meanwhile.
+// It does not serve health.
 func TestAttendanceWaits(t *testing.T) {
 	address, release, err := port.Reserve()
 	if err != nil {
@@ -248,7 +254,8 @@ func TestAttendanceOfModel(t *testing.T) {
 	}
 }
 
-// TestAttendanceOfRest goes on with a run that a provider's refusal left without a score, when its server is gone: the check finds that.
+// TestAttendanceOfRest goes on with a run that a provider's refusal left without a score, when its
+// server is gone: the check finds that.
 func TestAttendanceOfRest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}

@@ -176,8 +176,8 @@ func (c *catalogue) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemory is the memory limit under which packs are loaded, in bytes. Reading makes many times as much garbage as stays; the
-// limit only makes the collector run more often.
+// loadMemory is the memory limit under which packs are loaded, in bytes. Reading makes many times
+// as much garbage as stays; the limit only makes the collector run more often.
 const loadMemory = 224 << 20
 
 // sparingly sets that limit until done is called.
@@ -264,8 +264,8 @@ func (c *catalogue) wanted() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return chosen[suffix] }, nil
 }
 
-// choose returns the chosen variants of the scenarios that match any pattern; every pattern must match something. One that
-// matches none of them may name other variants.
+// choose returns the chosen variants of the scenarios that match any pattern; every pattern must
+// match something. One that matches none of them may name other variants.
 func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
 	wanted, err := c.wanted()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
-// Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a mistake on the command line, 1
-// for anything else.
+// Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a
+// mistake on the command line, 1 for anything else.
 func Main(args []string, stdout, stderr io.Writer) int {
 	if err := launch.Heap(os.LookupEnv); err != nil {
 		return launch.Report(stderr, "toolsandbox", err)

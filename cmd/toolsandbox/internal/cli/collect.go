@@ -60,7 +60,8 @@ type collector struct {
 	errs     []error
 }
 
-// newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then is still written, if that does not take long.
+// newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then
+// is still written, if that does not take long.
 func newCollector(ctx context.Context, spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
 	c := &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -167,7 +168,8 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	return trajectory, "", nil
 }
 
-// keep stores what came from outside in a rollout, so that the run can be played again, and what models were asked, for people.
+// keep stores what came from outside in a rollout, so that the run can be played again, and what
+// models were asked, for people.
 func (c *collector) keep(result *busv1.Result, name string) error {
 	if !sweep.Outside(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
@@ -216,7 +218,8 @@ func number(rolloutID string) int {
 	return n
 }
 
-// finish waits for the files and writes the record and the summary of what is done. It does nothing if nothing was started.
+// finish waits for the files and writes the record and the summary of what is done. It does nothing
+// if nothing was started.
 func (c *collector) finish() error {
 	if c.queue == nil {
 		return nil

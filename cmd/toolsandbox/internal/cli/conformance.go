@@ -59,7 +59,8 @@ directory. The exit code is 1 if any case differs.`,
   toolsandbox conformance vectors/trajectories --pack original
   toolsandbox conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Only these: --scenarios means something else where the environment is usually set, in run.
+			// Only these: --scenarios means something else where the environment is usually set, in
+			// run.
 			if err := launch.Environment(options.network, os.LookupEnv); err != nil {
 				return err
 			}

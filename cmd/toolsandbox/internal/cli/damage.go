@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that this is; nil if none is.
+// damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that
+// this is; nil if none is.
 func (o *runOptions) damage(stderr io.Writer, collector *collector) error {
 	n := 0
 	for _, rollout := range collector.finished {

@@ -15,8 +15,8 @@ const stateDirectory = ".toolsandbox"
 // directory is the output directory of a run.
 type directory struct{ path string }
 
-// openDirectory makes the output directory. A directory that holds a run is only accepted to resume it, and one that holds anything else not at
-// all. What a start that failed left there is neither.
+// openDirectory makes the output directory. A directory that holds a run is only accepted to resume
+// it, and one that holds anything else not at all. What a start that failed left there is neither.
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {

@@ -71,7 +71,8 @@ func families() []family {
 	}
 }
 
-// TestRunFamilies plays a scenario with a model of each wire format that keeps reasoning, up to its score and what it cost.
+// TestRunFamilies plays a scenario with a model of each wire format that keeps reasoning, up to its
+// score and what it cost.
 func TestRunFamilies(t *testing.T) {
 	for _, f := range families() {
 		t.Run(f.agent, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestFlagsOutOfRange gives numbers and names that cannot be meant: the command ends at once with a line that names the flag.
+// TestFlagsOutOfRange gives numbers and names that cannot be meant: the command ends at once with a
+// line that names the flag.
 func TestFlagsOutOfRange(t *testing.T) {
 	model := []string{"--agent", "openai:m", "--user", "google:m"}
 	for _, test := range []struct {
@@ -59,7 +60,8 @@ func TestFlagsOutOfRange(t *testing.T) {
 	}
 }
 
-// TestSpendInEnvironment bounds what models spend by the environment. It is no mistake where none plays.
+// TestSpendInEnvironment bounds what models spend by the environment. It is no mistake where none
+// plays.
 func TestSpendInEnvironment(t *testing.T) {
 	environment := func(name string) (string, bool) { return "500", name == "TOOLSANDBOX_SPEND_TOKENS" }
 	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
@@ -88,7 +90,8 @@ func TestSweepID(t *testing.T) {
 	}
 }
 
-// TestStrayVariables sets variables of no flag, of other commands and of services: only the first one is told, and the run goes on.
+// TestStrayVariables sets variables of no flag, of other commands and of services: only the first
+// one is told, and the run goes on.
 func TestStrayVariables(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_TRAILS", "3")
 	for _, name := range []string{"NATS_URL", "LISTEN", "TOOLHOST_DIR", "AGENTGW_ADDR", "EVALUATOR_SCORERS", "ORCHESTRATOR_NAME", "BUS_SHARDS", "NATS_PORT", "ROLLOUTS", "VECTORS"} {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// given is the value of a flag that has no default: nothing stands for what was not given, so that whatever is given can be checked.
+// given is the value of a flag that has no default: nothing stands for what was not given, so that
+// whatever is given can be checked.
 type given[T any] struct {
 	value *T
 	kind  string

@@ -23,9 +23,11 @@ const (
 	// The files of an imported pack.
 	packCatalogue   = "catalogue.binpb"
 	packDescription = "pack.yaml"
-	// maxOriginal is the largest file that is imported, in bytes. The original's own catalogue has 2.5 MB.
+	// maxOriginal is the largest file that is imported, in bytes. The original's own catalogue has
+	// 2.5 MB.
 	maxOriginal = 32 << 20
-	// maxMistakes is how many mistakes of a file are shown: one of the exporter is in every scenario.
+	// maxMistakes is how many mistakes of a file are shown: one of the exporter is in every
+	// scenario.
 	maxMistakes = 20
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 )
 
-// within connects to an installation, starts what of it has to run here, and calls do with the connections. A service that ends
-// by itself ends do's context and is the error.
+// within connects to an installation, starts what of it has to run here, and calls do with the
+// connections. A service that ends by itself ends do's context and is the error.
 func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
 	running, err := engine.Start(ctx, cfg, parts)
 	if err != nil {
@@ -34,7 +34,8 @@ func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(co
 	return cause(ctx, do(ctx, running.Mesh()))
 }
 
-// tellOnce joins what went wrong with what closing said, unless that is the same: a service's failure is both.
+// tellOnce joins what went wrong with what closing said, unless that is the same: a service's
+// failure is both.
 func tellOnce(err, closed error) error {
 	if closed == nil || err != nil && errors.Is(closed, err) {
 		return err
@@ -42,7 +43,8 @@ func tellOnce(err, closed error) error {
 	return errors.Join(err, closed)
 }
 
-// temporarily is within for an installation whose data lasts no longer than the call. level is the least that is logged.
+// temporarily is within for an installation whose data lasts no longer than the call. level is the
+// least that is logged.
 func temporarily(ctx context.Context, cfg engine.Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {

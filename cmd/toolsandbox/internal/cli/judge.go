@@ -20,7 +20,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// judge is what commands need that score the trajectories of a finished run again: scenarios and an evaluator.
+// judge is what commands need that score the trajectories of a finished run again: scenarios and an
+// evaluator.
 type judge struct {
 	catalogue catalogue
 	engine    engine.Config
@@ -40,7 +41,8 @@ func (j *judge) register(flags *pflag.FlagSet) {
 	flags.AddFlagSet(j.network)
 }
 
-// load reads the environment, the record and the summary of the run in dir and the scenarios by name.
+// load reads the environment, the record and the summary of the run in dir and the scenarios by
+// name.
 func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scenario, error) {
 	// Only these: --scenario-dir means something else where the environment is usually set, in run.
 	if err := launch.Environment(j.network, os.LookupEnv); err != nil {
@@ -78,7 +80,8 @@ func advised(dir string, err error) error {
 	return err
 }
 
-// played returns the scenario's name that belongs to a rollout's: run appends the trial where it plays a scenario several times.
+// played returns the scenario's name that belongs to a rollout's: run appends the trial where it
+// plays a scenario several times.
 func played(rollout string, scenarios map[string]*scenariov1.Scenario) string {
 	name, number, ok := cutLast(rollout, "_trial_")
 	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// leastModelTimeout and mostModelTimeout bound the time for one request to a model; the latter is the proto's.
+	// leastModelTimeout and mostModelTimeout bound the time for one request to a model; the latter
+	// is the proto's.
 	leastModelTimeout, mostModelTimeout = time.Second, time.Hour
 )
 
@@ -38,7 +39,8 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
 }
 
-// apply gives the flags to the players that they are for. The error is a mistake on the command line.
+// apply gives the flags to the players that they are for. The error is a mistake on the command
+// line.
 func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if o.baseURL != "" {
 		if agent.GetModel() == nil && user.GetModel() == nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// chat answers as a server of chat completions whose agent switches wifi off and whose user then ends the conversation.
+// chat answers as a server of chat completions whose agent switches wifi off and whose user then
+// ends the conversation.
 func chat(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +89,8 @@ func TestRunModel(t *testing.T) {
 	}
 }
 
-// TestRunModelFault plays two scenarios, in one of which the provider refuses with its key in the text: the other one is scored, and
-// the key is nowhere.
+// TestRunModelFault plays two scenarios, in one of which the provider refuses with its key in the
+// text: the other one is scored, and the key is nowhere.
 func TestRunModelFault(t *testing.T) {
 	const key = "sk-very-secret"
 	t.Setenv("OPENAI_API_KEY", key)
@@ -151,7 +152,8 @@ func prepared(t *testing.T, args ...string) (sweep.Spec, *runOptions) {
 	return spec, options
 }
 
-// TestModelTimeout gives models a time for one answer. It stands in the players: how long a turn may take follows from that where it is played.
+// TestModelTimeout gives models a time for one answer. It stands in the players: how long a turn
+// may take follows from that where it is played.
 func TestModelTimeout(t *testing.T) {
 	for _, test := range []struct {
 		args              []string

@@ -14,12 +14,14 @@ import (
 
 // The command line of the original works here as it is: this file knows how it is written.
 
-// originalNames are the names of the original's scenarios, one a line, without those of their variants.
+// originalNames are the names of the original's scenarios, one a line, without those of their
+// variants.
 //
 //go:embed original.txt
 var originalNames string
 
-// dashes lets every flag be written with underscores, and --scenarios as --scenario, which the original takes as well.
+// dashes lets every flag be written with underscores, and --scenarios as --scenario, which the
+// original takes as well.
 func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	if name == "scenario" {
 		name = "scenarios"
@@ -27,7 +29,8 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
-// asRun lets a command line that begins with a flag be one of run: the original has no commands, so that its users write none.
+// asRun lets a command line that begins with a flag be one of run: the original has no commands, so
+// that its users write none.
 func asRun(args []string) []string {
 	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || slices.Contains([]string{"-h", "--help", "--version"}, args[0]) {
 		return args

@@ -37,7 +37,8 @@ func TestOriginalCommandLine(t *testing.T) {
 	}
 }
 
-// TestOriginalPlayers names all players of the original, with the name of their enumeration and without: the check says what each needs.
+// TestOriginalPlayers names all players of the original, with the name of their enumeration and
+// without: the check says what each needs.
 func TestOriginalPlayers(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GOOGLE_CLOUD_PROJECT", "CLOUD_ML_PROJECT_ID"} {
 		t.Setenv(name, "")
@@ -83,7 +84,8 @@ func trajectories(t *testing.T, out string) (names []string) {
 	return names
 }
 
-// TestOriginalScenarios asks for scenarios of the original that are not imported, and for some that nobody knows.
+// TestOriginalScenarios asks for scenarios of the original that are not imported, and for some that
+// nobody knows.
 func TestOriginalScenarios(t *testing.T) {
 	const known = " is a scenario of the original, and not in the built-in catalogue: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR"
 	for pattern, want := range map[string]string{

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// recordingDirectory holds what a run needs to be played again, below stateDirectory: the specification, and a file per rollout,
-	// named after its number in the plan. All of them are messages with their lengths.
+	// recordingDirectory holds what a run needs to be played again, below stateDirectory: the
+	// specification, and a file per rollout, named after its number in the plan. All of them are
+	// messages with their lengths.
 	recordingDirectory = "recording"
 	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
 	specificationFile = "specification"
@@ -31,7 +32,8 @@ const (
 	maxRecorded = 64 << 20
 )
 
-// recording is what a run left to be played again. It implements sweep.Recording; nothing is kept open.
+// recording is what a run left to be played again. It implements sweep.Recording; nothing is kept
+// open.
 type recording struct {
 	dir    string
 	digest string
@@ -80,8 +82,9 @@ func writeMessages(path string, messages []proto.Message) error {
 // errNoRecording says that a directory holds nothing to be played again.
 var errNoRecording = errors.New("no recording")
 
-// openRecording reads what the run in a directory was, and tells whether all that came from outside is recorded: missing names the
-// scenarios of rollouts of which nothing is. The error is errNoRecording if there is no recording.
+// openRecording reads what the run in a directory was, and tells whether all that came from outside
+// is recorded: missing names the scenarios of rollouts of which nothing is. The error is
+// errNoRecording if there is no recording.
 func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
 	if spec, err = r.specification(); err != nil {

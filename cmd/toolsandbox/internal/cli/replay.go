@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
-// again returns what the run in --replay was, to be played from its recording. Flags that say something else are a mistake.
+// again returns what the run in --replay was, to be played from its recording. Flags that say
+// something else are a mistake.
 func (o *runOptions) again(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
 		return sweep.Spec{}, launch.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)

@@ -21,11 +21,12 @@ func resultFlags() []string {
 	}
 }
 
-// installationFlags returns flags that change results too, but only the services read them: no digest has them.
+// installationFlags returns flags that change results too, but only the services read them: no
+// digest has them.
 func installationFlags() []string { return []string{"agentgw-template-dir", "toolhost-service-url"} }
 
-// resumed returns the record of the run in the directory, which goes on as now says. The error is a mistake on the command line if that is
-// another run.
+// resumed returns the record of the run in the directory, which goes on as now says. The error is a
+// mistake on the command line if that is another run.
 func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, error) {
 	run, err := d.run()
 	if err != nil {
@@ -61,7 +62,8 @@ func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, erro
 	return run, nil
 }
 
-// differences says of each of the flags, and of the arguments, what it was and is if that is not the same.
+// differences says of each of the flags, and of the arguments, what it was and is if that is not
+// the same.
 func differences(then, now *results.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {

@@ -33,7 +33,8 @@ const flushLimit = time.Second
 // errCreating says that nobody knows whether the services have the sweep.
 var errCreating = errors.New("interrupted while the sweep was created")
 
-// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of --max-message-bytes, with room for its tables.
+// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of
+// --max-message-bytes, with room for its tables.
 const (
 	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
 	defaultMaxBytes          = 4 << 20

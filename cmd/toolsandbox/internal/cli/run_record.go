@@ -58,7 +58,8 @@ func (o *runOptions) record(args, given []string, spec sweep.Spec) (*results.Run
 // now is the time for a record, which is read by people and programs.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// specDigest tells apart what is to be played: scenarios by their digest, players as they are before they have an address here.
+// specDigest tells apart what is to be played: scenarios by their digest, players as they are
+// before they have an address here.
 func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	digest, _, err := bus.Digest(&orchestratorv1.SweepSpec{
 		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
@@ -116,7 +117,8 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	return values
 }
 
-// givenFlags returns the names of the flags that stand on the command line, or in the environment with another value than the default.
+// givenFlags returns the names of the flags that stand on the command line, or in the environment
+// with another value than the default.
 func givenFlags(flags *pflag.FlagSet) []string {
 	given := []string{}
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -130,7 +132,8 @@ func givenFlags(flags *pflag.FlagSet) []string {
 const (
 	// redacted stands for what nobody may read.
 	redacted = "[redacted]"
-	// leastSecret is how long a secret is at least: shorter values stand in too many texts by chance.
+	// leastSecret is how long a secret is at least: shorter values stand in too many texts by
+	// chance.
 	leastSecret = 8
 )
 
@@ -140,7 +143,8 @@ var (
 	query    = regexp.MustCompile(`(://[^\s?#]*)\?[^\s#]*`)
 )
 
-// secretsOf returns the values of the variables that are called like secrets, the longest first. Those of our own flags are none.
+// secretsOf returns the values of the variables that are called like secrets, the longest first.
+// Those of our own flags are none.
 func secretsOf(environment []string) []string {
 	var secrets []string
 	for _, variable := range environment {
@@ -155,7 +159,8 @@ func secretsOf(environment []string) []string {
 	return secrets
 }
 
-// redact takes secrets out of a text: values of the environment, and the user and the query of addresses.
+// redact takes secrets out of a text: values of the environment, and the user and the query of
+// addresses.
 func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
@@ -164,7 +169,8 @@ func redact(text string, secrets []string) string {
 	return query.ReplaceAllString(text, fmt.Sprintf("${1}?%s", redacted))
 }
 
-// open opens the output directory, settles where the services keep their data, and returns the record of the run in it, which is new or goes on.
+// open opens the output directory, settles where the services keep their data, and returns the
+// record of the run in it, which is new or goes on.
 func (o *runOptions) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") || o.flags.Changed(aliasFlag) {

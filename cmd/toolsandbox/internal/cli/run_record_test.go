@@ -44,8 +44,8 @@ func readRun(t *testing.T, dir string) *results.Run {
 	return run
 }
 
-// TestRunRecord says what was run without the program: who played what with which flags, and when. Repeated runs differ in their times only, and a
-// run that goes on keeps its first start.
+// TestRunRecord says what was run without the program: who played what with which flags, and when.
+// Repeated runs differ in their times only, and a run that goes on keeps its first start.
 func TestRunRecord(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_SEED", "7")
 	t.Chdir(t.TempDir())

@@ -22,7 +22,8 @@ type counts struct {
 	Base       int     `json:"base"`
 	Scenarios  int     `json:"scenarios"`
 	Categories []count `json:"categories"`
-	// Tools counts the base scenarios that list each tool; those that list none, and so get all, are AnyTool.
+	// Tools counts the base scenarios that list each tool; those that list none, and so get all,
+	// are AnyTool.
 	Tools   []count `json:"tools"`
 	AnyTool int     `json:"any_tool"`
 }

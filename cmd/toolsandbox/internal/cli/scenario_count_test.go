@@ -40,8 +40,8 @@ func TestCountOriginal(t *testing.T) {
 	}
 }
 
-// TestBuiltInCounts compares the built-in catalogue with the original's: no category is smaller, and no tool is needed more
-// rarely, nor by fewer than three base scenarios.
+// TestBuiltInCounts compares the built-in catalogue with the original's: no category is smaller,
+// and no tool is needed more rarely, nor by fewer than three base scenarios.
 func TestBuiltInCounts(t *testing.T) {
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)

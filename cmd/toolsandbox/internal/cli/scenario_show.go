@@ -141,7 +141,8 @@ func (c *catalogue) subject(args []string) (*describe.Subject, error) {
 	return subject, nil
 }
 
-// writeProtoJSON writes a message as indented JSON. The encoder's own spacing varies from build to build.
+// writeProtoJSON writes a message as indented JSON. The encoder's own spacing varies from build to
+// build.
 func writeProtoJSON(w io.Writer, message proto.Message) error {
 	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
 	if err != nil {

@@ -93,7 +93,8 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	return err
 }
 
-// choose returns the places of the rollouts that match any pattern; every pattern must match something.
+// choose returns the places of the rollouts that match any pattern; every pattern must match
+// something.
 func choose(dir string, patterns []string, summary *results.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	chosen := make(map[int]bool)
 	for _, pattern := range patterns {

@@ -20,7 +20,8 @@ type part struct {
 	lacks, so, instead string
 }
 
-// checkScripts refuses players who play the scenarios' own scripts if no scenario has one, and warns if some have none.
+// checkScripts refuses players who play the scenarios' own scripts if no scenario has one, and
+// warns if some have none.
 func checkScripts(spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil

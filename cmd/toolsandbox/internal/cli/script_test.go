@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// importOff imports a scenario of the original, called off, which has no scripts, and returns its pack.
+// importOff imports a scenario of the original, called off, which has no scripts, and returns its
+// pack.
 func importOff(t *testing.T) (pack string) {
 	t.Helper()
 	pack = filepath.Join(t.TempDir(), "original")

@@ -7,7 +7,8 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// servicesOf reads what is to answer tools that ask hosted services; nothing leaves it to the scenario.
+// servicesOf reads what is to answer tools that ask hosted services; nothing leaves it to the
+// scenario.
 func servicesOf(text string) (toolhostv1.HostedServices, error) {
 	switch text {
 	case "":

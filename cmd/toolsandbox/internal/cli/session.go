@@ -43,7 +43,8 @@ session or, if only one session plays it, the name of a scenario. Nothing that w
 	return cmd
 }
 
-// place says where sessions are: below the directory of a run, or in an installation that runs elsewhere.
+// place says where sessions are: below the directory of a run, or in an installation that runs
+// elsewhere.
 type place struct {
 	out, dataDir string
 	engine       engine.Config
@@ -99,7 +100,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// use connects to the place, starts what of these services has to run here, and calls do. No service plays rollouts.
+// use connects to the place, starts what of these services has to run here, and calls do. No
+// service plays rollouts.
 func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err

@@ -9,8 +9,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
-// checkSockets says, before anything begins, that the models of a run in this process need more connections than it may have. One at http:// speaks HTTP/1.1, where each
-// request has a connection for itself; at https:// many share one wherever the server speaks HTTP/2.
+// checkSockets says, before anything begins, that the models of a run in this process need more
+// connections than it may have. One at http:// speaks HTTP/1.1, where each request has a connection
+// for itself; at https:// many share one wherever the server speaks HTTP/2.
 func (o *runOptions) checkSockets(spec sweep.Spec) error {
 	if o.engine.Network.Remote || spec.Recording != nil {
 		return nil

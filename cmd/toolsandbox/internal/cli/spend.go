@@ -28,7 +28,8 @@ func (o *spendOptions) register(flags *pflag.FlagSet) {
 	flags.Var(&o.dollars, "spend-usd", "the same in US dollars, by the gateway's table of prices: nobody has checked the one that is built in, see --agentgw-price-file")
 }
 
-// limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on the command line.
+// limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on
+// the command line.
 func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if n := o.tokens.or(1); n < 1 {
 		return nil, launch.Usage("--spend-tokens: %d given, expected 1 or more", n)

@@ -77,7 +77,8 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 	return err
 }
 
-// sweepCommand returns the command that does something with a sweep of the installation that these flags lead to.
+// sweepCommand returns the command that does something with a sweep of the installation that these
+// flags lead to.
 func sweepCommand(network mesh.Config, verb, id string) string {
 	words := []string{"toolsandbox sweep", verb, id, "--remote"}
 	for _, flag := range []struct{ name, value, usual string }{

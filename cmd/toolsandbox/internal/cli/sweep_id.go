@@ -11,7 +11,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// checkSweepID says what is wrong with --sweep-id, by the rule of the requests that carry it; empty lets one be derived.
+// checkSweepID says what is wrong with --sweep-id, by the rule of the requests that carry it; empty
+// lets one be derived.
 func checkSweepID(id string) error {
 	if id == "" {
 		return nil
@@ -32,7 +33,8 @@ func checkID(name, id string) error {
 	return launch.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
 }
 
-// characters puts a pattern into words that is a set of characters and how many there may be, as ^[a-z]{1,9}$.
+// characters puts a pattern into words that is a set of characters and how many there may be, as
+// ^[a-z]{1,9}$.
 func characters(pattern string) string {
 	set, bounds, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "}$"), "{")
 	least, most, between := strings.Cut(bounds, ",")

@@ -20,8 +20,9 @@ import (
 // people are the roles of a sweep that the person at the terminal plays.
 type people []*human.Player
 
-// seat serves the person at the terminal for each role that they play, and tells the players where. In a replay nobody plays. The
-// addresses are part of the sweep, so that the directory keeps them for a run that goes on. leave is called when the person is gone.
+// seat serves the person at the terminal for each role that they play, and tells the players where.
+// In a replay nobody plays. The addresses are part of the sweep, so that the directory keeps them
+// for a run that goes on. leave is called when the person is gone.
 func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *directory, leave func()) (seated people, err error) {
 	if spec.Recording != nil {
 		return nil, nil

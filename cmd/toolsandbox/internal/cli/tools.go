@@ -183,8 +183,8 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 	return t
 }
 
-// arguments reads a schema as "name: type" in its order, with a question mark behind the name of an optional one. What is no
-// schema has none.
+// arguments reads a schema as "name: type" in its order, with a question mark behind the name of an
+// optional one. What is no schema has none.
 func arguments(schema string) []string {
 	read, err := python.ParseJSON(schema)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // testVariable is a variable that this program's tests read.
 const testVariable = "TOOLSANDBOX_VECTORS"
 
-// everyFlag returns the names of the flags of all commands and of all services, which read the same environment.
+// everyFlag returns the names of the flags of all commands and of all services, which read the same
+// environment.
 func everyFlag(root *cobra.Command) []string {
 	var names []string
 	add := func(flag *pflag.Flag) { names = append(names, flag.Name) }

@@ -9,7 +9,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
-// program says which build this is. A build outside a repository, and that of go run, knows no commit.
+// program says which build this is. A build outside a repository, and that of go run, knows no
+// commit.
 func program() results.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -19,7 +19,8 @@ func Title(graph *evaluationv1.Graph, node int) string {
 	return strconv.Itoa(node)
 }
 
-// Constraints says what each constraint of a node of the graph wants, one text each. Times are those of the zone.
+// Constraints says what each constraint of a node of the graph wants, one text each. Times are
+// those of the zone.
 func Constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.Location) []string {
 	p := &printer{zone: zone}
 	var out []string

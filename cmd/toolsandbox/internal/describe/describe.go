@@ -1,4 +1,5 @@
-// Package describe says in words what a scenario is: its world, what its user wants, how it is solved and how it is scored.
+// Package describe says in words what a scenario is: its world, what its user wants, how it is
+// solved and how it is scored.
 package describe
 
 import (
@@ -23,7 +24,8 @@ type Subject struct {
 	Scenario *scenariov1.Scenario
 	// Place is where it is written, file:line:column.
 	Place string
-	// World is the name of the world it starts from, and Base are that world's tables; empty if they are not known.
+	// World is the name of the world it starts from, and Base are that world's tables; empty if
+	// they are not known.
 	World string
 	Base  []*worldv1.Table
 }
@@ -108,7 +110,8 @@ func (p *printer) tools(setup *setupv1.Setup) {
 	}
 }
 
-// user writes what the user wants, knows and says, or the starting messages if they are given in other words.
+// user writes what the user wants, knows and says, or the starting messages if they are given in
+// other words.
 func (p *printer) user(setup *setupv1.Setup) {
 	goal, knowledge, ok := scenario.Wants(setup)
 	if ok {
@@ -159,7 +162,8 @@ func (p *printer) turns(indent string, turns []*worldv1.Turn) {
 	}
 }
 
-// minefield writes what is particular to minefields: what switches one off, and how it is stepped on.
+// minefield writes what is particular to minefields: what switches one off, and how it is stepped
+// on.
 func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	graph := s.GetEvaluation().GetMinefields()
 	since := make(map[string][]worldv1.TableName)

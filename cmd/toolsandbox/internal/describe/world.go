@@ -9,7 +9,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// world writes how the starting tables differ from those of the world, or all rows where the world is not known.
+// world writes how the starting tables differ from those of the world, or all rows where the world
+// is not known.
 func (p *printer) world(subject Subject) {
 	if subject.World != "" {
 		p.pair("world", subject.World)

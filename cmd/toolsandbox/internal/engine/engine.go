@@ -1,5 +1,5 @@
-// Package engine runs the services that this process has to host, in the order in which they depend on each other, or
-// none where an installation elsewhere does.
+// Package engine runs the services that this process has to host, in the order in which they depend
+// on each other, or none where an installation elsewhere does.
 package engine
 
 import (
@@ -26,7 +26,8 @@ type Config struct {
 	Network mesh.Config
 	// Dir holds the data of an installation in this process.
 	Dir string
-	// Services are those that run in this process if it is an installation. Calls to the others are not answered.
+	// Services are those that run in this process if it is an installation. Calls to the others are
+	// not answered.
 	Services []mesh.Service
 
 	Orchestrator orchestrator.Config
@@ -54,7 +55,8 @@ type Engine struct {
 	group *launch.Group
 }
 
-// Start connects and starts what has to run here. A directory that another process uses is ErrInUse.
+// Start connects and starts what has to run here. A directory that another process uses is
+// ErrInUse.
 func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 	var locked *lock
 	if !cfg.Network.Remote {

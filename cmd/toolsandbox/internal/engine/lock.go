@@ -21,8 +21,9 @@ const (
 	lockTimeout = 200 * time.Millisecond
 )
 
-// lock keeps other processes from opening the same directory: two servers on the same streams would spoil them. It is a bbolt
-// file for the sake of bbolt's file lock, which all systems have and which ends with the process.
+// lock keeps other processes from opening the same directory: two servers on the same streams would
+// spoil them. It is a bbolt file for the sake of bbolt's file lock, which all systems have and
+// which ends with the process.
 type lock struct{ db *bbolt.DB }
 
 // lockDirectory makes a directory and locks it.

@@ -1,4 +1,5 @@
-// Package explain shows how the score of a trajectory comes about: as text for a person, as JSON for a program.
+// Package explain shows how the score of a trajectory comes about: as text for a person, as JSON
+// for a program.
 package explain
 
 import (
@@ -31,8 +32,8 @@ type Report struct {
 	Explanation *evaluatorv1.ExplainTrajectoryResponse
 }
 
-// Keep leaves only the nodes that are called node, or if there is none, have it as number. It returns false and changes
-// nothing if there is neither.
+// Keep leaves only the nodes that are called node, or if there is none, have it as number. It
+// returns false and changes nothing if there is neither.
 func (r *Report) Keep(node string) bool {
 	number, err := strconv.Atoi(node)
 	for _, called := range []func(*evaluatorv1.NodeExplanation) bool{
@@ -66,7 +67,8 @@ func (r *Report) Names() []string {
 }
 
 // MarshalJSON writes name, recorded similarity, failure and, as explanation, the JSON form of
-// toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the proto file.
+// toolsandbox.evaluator.v1.ExplainTrajectoryResponse with the names that the fields have in the
+// proto file.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	raw, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(r.Explanation)
 	if err != nil {

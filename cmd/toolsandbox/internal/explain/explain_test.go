@@ -250,7 +250,8 @@ func TestMarshalJSON(t *testing.T) {
 	}
 }
 
-// TestGuardedMinefield expects a minefield that guardrails switch off to say so, and others to say nothing.
+// TestGuardedMinefield expects a minefield that guardrails switch off to say so, and others to say
+// nothing.
 func TestGuardedMinefield(t *testing.T) {
 	constraint := &evaluatorv1.ConstraintExplanation{Table: contact, Measure: addition, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1}
 	broken := &evaluatorv1.ConstraintExplanation{

@@ -9,8 +9,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Guarded returns the automatic guardrails that alone keep a node from counting at a message where all its constraints hold to
-// some degree, and that message; none if something else does.
+// Guarded returns the automatic guardrails that alone keep a node from counting at a message where
+// all its constraints hold to some degree, and that message; none if something else does.
 func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
 	for _, at := range []*evaluatorv1.NodeAt{node.GetMatch(), node.GetBest()} {
 		if at == nil || at.GetSimilarity() > 0 || slices.ContainsFunc(at.GetConstraints(), isZero) {
@@ -37,7 +37,8 @@ func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
 	return scenario.Unguard(tables)
 }
 
-// guarded prints why a minefield that is not stepped on would be if it were not for its guardrails; nothing if it would not.
+// guarded prints why a minefield that is not stepped on would be if it were not for its guardrails;
+// nothing if it would not.
 func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation) {
 	at, broken := Guarded(node)
 	if at == nil {

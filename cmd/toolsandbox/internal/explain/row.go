@@ -168,7 +168,8 @@ func (p *printer) mark(text string, parts []span) string {
 	return out.String() + clean(text[last:])
 }
 
-// clean replaces control characters, which could do something to a terminal, apart from line breaks.
+// clean replaces control characters, which could do something to a terminal, apart from line
+// breaks.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {

@@ -1,4 +1,5 @@
-// Package graph draws directed acyclic graphs in layers, as text and as SVG: what comes before stands above.
+// Package graph draws directed acyclic graphs in layers, as text and as SVG: what comes before
+// stands above.
 package graph
 
 import (
@@ -34,7 +35,8 @@ type layout struct {
 // sweeps is how often the order in layers is improved downwards and upwards.
 const sweeps = 6
 
-// arrange returns the layout of a graph. measure returns the size of a node, gap is the room between two of a layer.
+// arrange returns the layout of a graph. measure returns the size of a node, gap is the room
+// between two of a layer.
 func (g *Graph) arrange(measure func(lines []string) (width, height int), gap int) *layout {
 	l := &layout{}
 	for _, lines := range g.Nodes {
@@ -127,7 +129,8 @@ func (l *layout) sort(layer []int, neighbours func(*box) []int) {
 	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(weight(a), weight(b)) })
 }
 
-// spread gives the boxes of a layer their places: below the middle of what comes before, and beside one another.
+// spread gives the boxes of a layer their places: below the middle of what comes before, and beside
+// one another.
 func (l *layout) spread(layer []int, gap int) {
 	free := 0
 	for _, at := range layer {

@@ -55,8 +55,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestWhole checks that every node is drawn once and every edge can be followed: each node that something comes before has
-// an arrow, and the SVG is well formed.
+// TestWhole checks that every node is drawn once and every edge can be followed: each node that
+// something comes before has an arrow, and the SVG is well formed.
 func TestWhole(t *testing.T) {
 	for name, g := range examples() {
 		text := g.Text()

@@ -17,7 +17,8 @@ const (
 	margin      = 16
 )
 
-// SVG draws the graph as a document of its own, with a title. It can be read on light and on dark backgrounds.
+// SVG draws the graph as a document of its own, with a title. It can be read on light and on dark
+// backgrounds.
 func (g *Graph) SVG(title string) string {
 	l := g.arrange(func(lines []string) (int, int) {
 		width := 0
@@ -55,7 +56,8 @@ func (g *Graph) SVG(title string) string {
 	return out.String()
 }
 
-// writeEdges writes what leads down from a box, and the line through it if it is a place where an edge passes.
+// writeEdges writes what leads down from a box, and the line through it if it is a place where an
+// edge passes.
 func (b *box) writeEdges(out *strings.Builder, l *layout, tops map[int]int, at int) {
 	x, y := b.centre(), tops[at]+b.height
 	if len(b.lines) == 0 {

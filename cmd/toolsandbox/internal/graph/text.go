@@ -27,7 +27,8 @@ func stroke(directions int) rune {
 // textGap is the room between two nodes of a layer, in characters.
 const textGap = 3
 
-// Text draws the graph with box-drawing characters. Every line ends with a newline; there are no trailing spaces.
+// Text draws the graph with box-drawing characters. Every line ends with a newline; there are no
+// trailing spaces.
 func (g *Graph) Text() string {
 	l := g.arrange(func(lines []string) (int, int) {
 		width := 0
@@ -99,7 +100,8 @@ func (b *box) draw(rows [][]rune) {
 	}
 }
 
-// edges draws the edges below a layer. Those that bend have a row for each node that they come from.
+// edges draws the edges below a layer. Those that bend have a row for each node that they come
+// from.
 func (p *page) edges(l *layout, layer []int) {
 	entry := l.entries(layer)
 	var bending []*box
@@ -138,8 +140,8 @@ func (p *page) edges(l *layout, layer []int) {
 	p.rows = append(p.rows, rows...)
 }
 
-// entries returns where edges end in the layer below: in the middle of a node, or beside it where the line of a node that
-// does not lead there would run into theirs.
+// entries returns where edges end in the layer below: in the middle of a node, or beside it where
+// the line of a node that does not lead there would run into theirs.
 func (l *layout) entries(layer []int) func(to int) int {
 	for _, offset := range []int{0, 1, -1} {
 		entry := func(to int) int {

@@ -45,15 +45,17 @@ type Console struct {
 	leave func()
 	// free holds one token while no turn has the console.
 	free chan struct{}
-	// conversation is the last one that was shown, seen how many of its messages each role was shown, and last who was shown some.
+	// conversation is the last one that was shown, seen how many of its messages each role was
+	// shown, and last who was shown some.
 	conversation string
 	seen         map[worldv1.Role]int
 	last         worldv1.Role
 }
 
-// NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave is called, which has to end the turn's
-// context sooner or later: nobody is there to play on. The goroutine that reads ends with in; a read of a terminal cannot be
-// interrupted, so it may outlive the console until the process ends.
+// NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave
+// is called, which has to end the turn's context sooner or later: nobody is there to play on. The
+// goroutine that reads ends with in; a read of a terminal cannot be interrupted, so it may outlive
+// the console until the process ends.
 func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 	lines := make(chan string)
 	go func() {
@@ -149,7 +151,8 @@ func ends(role worldv1.Role) string {
 	return agentEnds
 }
 
-// ask reads a line, again until it is UTF-8: no message can hold another one. Errors: that of ctx, also where there is no more input.
+// ask reads a line, again until it is UTF-8: no message can hold another one. Errors: that of ctx,
+// also where there is no more input.
 func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 	for {
 		c.printf("%s", prompt)
@@ -174,8 +177,8 @@ func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 // printf writes to the terminal; one that is gone is noticed when it is read.
 func (c *Console) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
 
-// show writes the messages from a place on. Those before the instructions of a user are examples of how to play: a heading and the name of each
-// speaker say so.
+// show writes the messages from a place on. Those before the instructions of a user are examples of
+// how to play: a heading and the name of each speaker say so.
 func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int) {
 	examples := demonstrations(messages)
 	for i := from; i < len(messages); i++ {
@@ -193,7 +196,8 @@ func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int)
 	}
 }
 
-// demonstrations returns how many messages stand before the first instructions; none if there are no instructions.
+// demonstrations returns how many messages stand before the first instructions; none if there are
+// no instructions.
 func demonstrations(messages []*agentv1.Message) int {
 	return max(0, slices.IndexFunc(messages, func(m *agentv1.Message) bool { return m.GetSpeaker() == agentv1.Speaker_SPEAKER_SYSTEM }))
 }
@@ -223,7 +227,8 @@ func (c *Console) message(self, other, mark string, m *agentv1.Message) {
 	}
 }
 
-// block writes a message with its speaker before it, or above it where there is little room, and further lines indented.
+// block writes a message with its speaker before it, or above it where there is little room, and
+// further lines indented.
 func (c *Console) block(speaker, text string) {
 	first, next := fmt.Sprintf("%12s │ ", speaker), "             │ "
 	if width := c.width(); width > 0 && width < narrow {

@@ -85,7 +85,8 @@ func signature(tool *agentv1.Tool) string {
 	return tool.GetName() + "(" + strings.Join(list, ", ") + ")"
 }
 
-// calls fills in one call after the other. Nothing is answered if the person gives up the first one; giving up a further one keeps those before it.
+// calls fills in one call after the other. Nothing is answered if the person gives up the first
+// one; giving up a further one keeps those before it.
 func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.ActResponse, error) {
 	response := &agentv1.ActResponse{}
 	for {

@@ -1,5 +1,6 @@
-// Package human lets a person play a role at a terminal: it serves toolsandbox.agent.v1.AgentService to the gateway of this
-// machine, shows the conversation as it grows, and reads what the person says or calls.
+// Package human lets a person play a role at a terminal: it serves
+// toolsandbox.agent.v1.AgentService to the gateway of this machine, shows the conversation as it
+// grows, and reads what the person says or calls.
 package human
 
 import (
@@ -30,9 +31,9 @@ type Player struct {
 	served  chan error
 }
 
-// Serve lets the person at a console play a role (USER or AGENT), one conversation after the other. Several players may share
-// a console. address is where, as Address said in an earlier run; empty means any port of this machine. It is ErrTaken if another program
-// has that port.
+// Serve lets the person at a console play a role (USER or AGENT), one conversation after the other.
+// Several players may share a console. address is where, as Address said in an earlier run; empty
+// means any port of this machine. It is ErrTaken if another program has that port.
 func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
 	if address == "" {
 		address = anyPort

@@ -119,7 +119,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestBothRoles plays agent and user in turns: each sees what is new to it once, and nothing of what the other one sees.
+// TestBothRoles plays agent and user in turns: each sees what is new to it once, and nothing of
+// what the other one sees.
 func TestBothRoles(t *testing.T) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	var out bytes.Buffer
@@ -163,7 +164,8 @@ func TestBothRoles(t *testing.T) {
 	}
 }
 
-// TestExamples shows a user the demonstrations before its instructions: nothing in them looks like the conversation.
+// TestExamples shows a user the demonstrations before its instructions: nothing in them looks like
+// the conversation.
 func TestExamples(t *testing.T) {
 	var out bytes.Buffer
 	served, err := human.Serve(t.Context(), human.NewConsole(strings.NewReader("history\nthe neighbour\nbye\n"), &out, func() {}), worldv1.Role_ROLE_USER, "")

@@ -29,13 +29,15 @@ func (c *Console) width() int {
 	return width
 }
 
-// paragraph writes a text with first before it and next before its further lines, cut at blanks to the terminal's width.
+// paragraph writes a text with first before it and next before its further lines, cut at blanks to
+// the terminal's width.
 func (c *Console) paragraph(first, next, content string) {
 	c.printf("%s%s\n", first, strings.Join(lines(content, c.width(), text.StringWidthWithoutEscSequences(next)), "\n"+next))
 }
 
-// lines cuts a text into lines that fit, indented, into a width; a width of 0 leaves its lines as they are. What would move the
-// cursor or colour the screen is replaced: models and tools write the texts.
+// lines cuts a text into lines that fit, indented, into a width; a width of 0 leaves its lines as
+// they are. What would move the cursor or colour the screen is replaced: models and tools write the
+// texts.
 func lines(content string, width, indent int) []string {
 	content = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -77,8 +77,8 @@ func (a argument) number() (value float64, ok bool) {
 	return value, err == nil && !math.IsInf(value, 0) && !math.IsNaN(value)
 }
 
-// wrong returns wrong values of the same type, each with a word that says how it is wrong. A number differs by more than the
-// tolerance. There are none for null, lists and mappings.
+// wrong returns wrong values of the same type, each with a word that says how it is wrong. A number
+// differs by more than the tolerance. There are none for null, lists and mappings.
 func (a argument) wrong(tolerance float64) []argument {
 	if text, ok := a.unquote(); ok {
 		return []argument{{name: "other text", value: quote(otherText(a.name, text))}}

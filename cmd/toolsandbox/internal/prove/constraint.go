@@ -52,7 +52,8 @@ func traces(c *evaluationv1.Constraint) []trace {
 	return out
 }
 
-// goldenTools returns, for each tool that a milestone wants to be called, the arguments that it names.
+// goldenTools returns, for each tool that a milestone wants to be called, the arguments that it
+// names.
 func (s *subject) goldenTools() map[string]map[string]bool {
 	golden := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
@@ -70,7 +71,8 @@ func (s *subject) goldenTools() map[string]map[string]bool {
 	return golden
 }
 
-// tolerance returns the largest tolerance that a milestone grants a column or argument of that name.
+// tolerance returns the largest tolerance that a milestone grants a column or argument of that
+// name.
 func (s *subject) tolerance(name string) float64 {
 	largest := 0.0
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
@@ -135,7 +137,8 @@ func (s *subject) checkConstraints() {
 	}
 }
 
-// vacuous says whether no column of a constraint can differ. Who speaks to whom counts for nothing: somebody always does.
+// vacuous says whether no column of a constraint can differ. Who speaks to whom counts for nothing:
+// somebody always does.
 func vacuous(c *evaluationv1.Constraint) bool {
 	if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
 		return false

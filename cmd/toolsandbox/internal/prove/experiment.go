@@ -42,7 +42,8 @@ const (
 	never sameness = iota
 	// sameWorld: the tables in the end.
 	sameWorld
-	// sameAnswers: the tables in the end and what the tools answered, but for the calls that were dropped.
+	// sameAnswers: the tables in the end and what the tools answered, but for the calls that were
+	// dropped.
 	sameAnswers
 )
 
@@ -109,7 +110,8 @@ func (s *subject) add(e *experiment, played *scenariov1.Scenario, script []*worl
 	return e
 }
 
-// addFault plans an experiment that differs from the oracle's solution in its script, unless there is the same already.
+// addFault plans an experiment that differs from the oracle's solution in its script, unless there
+// is the same already.
 func (s *subject) addFault(e *experiment, script []*worldv1.Turn) *experiment {
 	key := strconv.Itoa(int(e.kind))
 	for _, turn := range script {

@@ -92,7 +92,8 @@ func (s *subject) unguarded(table worldv1.TableName) bool {
 	return false
 }
 
-// extras returns changes that are possible right before a message and that the oracle does not make.
+// extras returns changes that are possible right before a message and that the oracle does not
+// make.
 func (s *subject) extras(index int) []extra {
 	var out []extra
 	if call := s.toggle(index); call != nil {

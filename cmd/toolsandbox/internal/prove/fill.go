@@ -8,8 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// filled returns calls of a tool with the given arguments and, for those that it needs beside them, values that exist in the
-// world where the start has any.
+// filled returns calls of a tool with the given arguments and, for those that it needs beside them,
+// values that exist in the world where the start has any.
 func (s *subject) filled(tool string, given []argument) []*worldv1.ToolCall {
 	info := s.tools[tool]
 	if info == nil || !info.agent {

@@ -13,7 +13,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// checkTools checks that the oracle has its tools in a variant and that what is taken away is not there.
+// checkTools checks that the oracle has its tools in a variant and that what is taken away is not
+// there.
 func (s *subject) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
 	missing := make(map[string]bool)
 	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
@@ -31,7 +32,8 @@ func (s *subject) checkTools(variant *scenariov1.Scenario, shown map[string]bool
 	}
 }
 
-// checkStart checks that no milestone is reached and the floor is not passed before anything happens.
+// checkStart checks that no milestone is reached and the floor is not passed before anything
+// happens.
 func (s *subject) checkStart(ctx context.Context, p *player) error {
 	nodes := s.scenario.GetEvaluation().GetMilestones().GetNodes()
 	if len(nodes) == 0 {
@@ -60,7 +62,8 @@ func (s *subject) checkStart(ctx context.Context, p *player) error {
 	return nil
 }
 
-// judgeOracle says whether the oracle solves the scenario in every order and variant, and reports the first in which it does not.
+// judgeOracle says whether the oracle solves the scenario in every order and variant, and reports
+// the first in which it does not.
 func (s *subject) judgeOracle() bool {
 	var wrong []*experiment
 	for _, e := range s.experiments {
@@ -98,7 +101,8 @@ func (s *subject) marks(e *experiment) string {
 	return strings.Join(parts, ", ")
 }
 
-// judge compares every outcome with what it was to show, and the scenario's claims about itself with what happened.
+// judge compares every outcome with what it was to show, and the scenario's claims about itself
+// with what happened.
 func (s *subject) judge(ctx context.Context, p *player) error {
 	tripped := make(map[int]bool)
 	for _, e := range s.experiments {
@@ -125,7 +129,8 @@ func (s *subject) judge(ctx context.Context, p *player) error {
 	return s.checkCategories(ctx, p)
 }
 
-// judgeFault tells a fault that counts from one that makes no difference and from one that should count and does not.
+// judgeFault tells a fault that counts from one that makes no difference and from one that should
+// count and does not.
 func (s *subject) judgeFault(ctx context.Context, p *player, e *experiment) error {
 	if e.result.GetSimilarity() < whole {
 		return nil
@@ -173,7 +178,8 @@ func (s *subject) judgeTrips(ctx context.Context, p *player, tripped map[int]boo
 	return nil
 }
 
-// guarded names the automatic guardrails that alone kept a trip from stepping on a minefield; nothing if something else did.
+// guarded names the automatic guardrails that alone kept a trip from stepping on a minefield;
+// nothing if something else did.
 func (s *subject) guarded(ctx context.Context, p *player, minefield int) (string, error) {
 	graph := s.scenario.GetEvaluation().GetMinefields()
 	for _, e := range s.experiments {
@@ -239,7 +245,8 @@ func (s *subject) checkCount(single, multiple string, wanted bool, count int, wh
 	}
 }
 
-// dependsOnState says whether a call that succeeds for the oracle fails when an earlier change of a setting is left out.
+// dependsOnState says whether a call that succeeds for the oracle fails when an earlier change of a
+// setting is left out.
 func (s *subject) dependsOnState(ctx context.Context, p *player) (bool, error) {
 	for _, st := range s.oracle.steps {
 		if st.call == nil || st.failed || st.readOnly || !strings.HasPrefix(st.call.GetTool(), "set_") {
@@ -275,7 +282,8 @@ func (s *subject) checkInsufficient() {
 	}
 }
 
-// withholds says whether the user's instruction says that there is something that the user does not know.
+// withholds says whether the user's instruction says that there is something that the user does not
+// know.
 func (s *subject) withholds() bool {
 	for _, m := range s.scenario.GetSetup().GetMessages() {
 		if m.GetRecipient() != roleUser || m.GetSender() == roleHost || world.VisibleTo(m, roleAgent) {

@@ -49,8 +49,8 @@ func (s *subject) trip(minefield int) [][]*worldv1.Turn {
 	return nil
 }
 
-// derivedTrips returns the oracle's script with something more that a minefield's constraints ask for: at the beginning, or
-// before the oracle speaks for the last time.
+// derivedTrips returns the oracle's script with something more that a minefield's constraints ask
+// for: at the beginning, or before the oracle speaks for the last time.
 func (s *subject) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 	script := s.scenario.GetSetup().GetOracleScript()
 	var out [][]*worldv1.Turn
@@ -176,7 +176,8 @@ func (s *subject) given(tool string, row *evaluationv1.TargetRow) []argument {
 	return out
 }
 
-// resembles says whether a row may be the one that is wanted: ids are equal and, if all cells are to stay, so are the others.
+// resembles says whether a row may be the one that is wanted: ids are equal and, if all cells are
+// to stay, so are the others.
 func resembles(r record, row *evaluationv1.TargetRow, all bool) bool {
 	for _, cell := range row.GetCells() {
 		name := cell.GetColumn()

@@ -46,8 +46,8 @@ func (st *step) text() string {
 	return fmt.Sprintf("%s of turn %d", st.call.GetTool(), st.turn+1)
 }
 
-// planWithout plans the oracle without the step that reaches a milestone: the call or text, or all calls of the turn if a table
-// shows it.
+// planWithout plans the oracle without the step that reaches a milestone: the call or text, or all
+// calls of the turn if a table shows it.
 func (s *subject) planWithout(node int) {
 	milestone := s.scenario.GetEvaluation().GetMilestones().GetNodes()[node]
 	st := s.oracle.at(s.oracle.matched[node])
@@ -70,7 +70,8 @@ func (s *subject) without(st *step) []*worldv1.Turn {
 	return s.with(st, nil)
 }
 
-// with returns the oracle's script with another call or text in place of a step, nothing if it is nil.
+// with returns the oracle's script with another call or text in place of a step, nothing if it is
+// nil.
 func (s *subject) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 	script := slices.Clone(s.scenario.GetSetup().GetOracleScript())
 	if st.call == nil || len(script[st.turn].GetCalls()) == 1 {
@@ -84,8 +85,8 @@ func (s *subject) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 	return script
 }
 
-// planArguments plans a call with each of its arguments wrong in turn. Of a call that only reads these are the arguments that a
-// milestone names; of any other call, all of them.
+// planArguments plans a call with each of its arguments wrong in turn. Of a call that only reads
+// these are the arguments that a milestone names; of any other call, all of them.
 func (s *subject) planArguments(st *step, named map[string]bool) {
 	arguments, err := decodeArguments(st.call.GetArgumentsJson())
 	if err != nil {
@@ -158,7 +159,8 @@ func (s *subject) planTexts(st *step) {
 	}
 }
 
-// wrongTexts returns a text with other numbers and with other names, if a milestone that it reaches wants any.
+// wrongTexts returns a text with other numbers and with other names, if a milestone that it reaches
+// wants any.
 func (s *subject) wrongTexts(st *step) []argument {
 	var out []argument
 	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// needed returns the different calls of the oracle that matter: without them the score is lower, or something later that
-// matters rests on what they answer.
+// needed returns the different calls of the oracle that matter: without them the score is lower, or
+// something later that matters rests on what they answer.
 func (s *subject) needed() []string {
 	matters := make([]bool, len(s.oracle.steps))
 	for i, st := range slices.Backward(s.oracle.steps) {
@@ -61,7 +61,8 @@ func (s *subject) feeds(st, later *step) bool {
 	return false
 }
 
-// facts returns what a step states: the values of its arguments, or the numbers and names of its text.
+// facts returns what a step states: the values of its arguments, or the numbers and names of its
+// text.
 func (st *step) facts() []string {
 	if st.call == nil {
 		return regexp.MustCompile(`[+]?[0-9][0-9.:]*[0-9]|[A-Z][\p{L}'-]{2,}`).FindAllString(st.say, -1)

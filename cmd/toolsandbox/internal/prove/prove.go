@@ -1,8 +1,9 @@
-// Package prove shows by playing that scenarios are sound: their oracles solve them in every variant, nothing but a solution
-// does, each milestone and minefield counts, and what they claim about themselves is true.
+// Package prove shows by playing that scenarios are sound: their oracles solve them in every
+// variant, nothing but a solution does, each milestone and minefield counts, and what they claim
+// about themselves is true.
 //
-// A scenario is proven in two rounds. The first plays the oracle in all variants and orders. What it did says which faults
-// can be made; the second plays those, one in each rollout.
+// A scenario is proven in two rounds. The first plays the oracle in all variants and orders. What
+// it did says which faults can be made; the second plays those, one in each rollout.
 package prove
 
 import (
@@ -24,8 +25,9 @@ const (
 	ruleCategory  = "category"
 )
 
-// Prove proves scenarios, which must have passed scenario.Validate, on an installation that runs. It returns one report for each
-// in the given order. The error says that a rollout could not be played; that a scenario is not sound is in its report.
+// Prove proves scenarios, which must have passed scenario.Validate, on an installation that runs.
+// It returns one report for each in the given order. The error says that a rollout could not be
+// played; that a scenario is not sound is in its report.
 func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scenario) ([]*Report, error) {
 	player := &player{services: services}
 	tools, err := player.tools(ctx)

@@ -92,7 +92,8 @@ func TestRight(t *testing.T) {
 	}
 }
 
-// TestWrong proves scenarios that each break a rule, and compares what is said about them with the golden file.
+// TestWrong proves scenarios that each break a rule, and compares what is said about them with the
+// golden file.
 func TestWrong(t *testing.T) {
 	scenarios := load(t, "testdata/wrong")
 	reports, err := Prove(t.Context(), services(t), scenarios)
@@ -124,8 +125,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestGuardrails compares the automatic guardrails that people are told about with those of the evaluator, for every node of
-// the built-in catalogue.
+// TestGuardrails compares the automatic guardrails that people are told about with those of the
+// evaluator, for every node of the built-in catalogue.
 func TestGuardrails(t *testing.T) {
 	client := evaluatorv1.NewEvaluatorServiceClient(services(t).Evaluator)
 	compared := 0
@@ -162,7 +163,8 @@ func TestGuardrails(t *testing.T) {
 	}
 }
 
-// TestTools takes a tool away from an agent whose oracle calls it, which no scenario that was loaded does.
+// TestTools takes a tool away from an agent whose oracle calls it, which no scenario that was
+// loaded does.
 func TestTools(t *testing.T) {
 	scenarios := load(t, "testdata/right")[1:2]
 	scenarios[0].Setup.Tools.Deny = []string{"add_reminder"}

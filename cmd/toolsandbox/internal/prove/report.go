@@ -17,7 +17,8 @@ type Report struct {
 	Place string `json:"place,omitempty"`
 	// Rollouts is how many were played.
 	Rollouts int `json:"rollouts"`
-	// Mutants is how many of them had one fault; Equivalent is how many of those made no difference and are not counted.
+	// Mutants is how many of them had one fault; Equivalent is how many of those made no difference
+	// and are not counted.
 	Mutants    int `json:"mutants"`
 	Equivalent int `json:"equivalent"`
 	// Killed is how many of the others scored lower than 1.
@@ -36,7 +37,8 @@ type Failure struct {
 	Rule string `json:"rule"`
 	// Reason says what is wrong.
 	Reason string `json:"reason"`
-	// Experiment is the rollout that shows it, with its Score and what was Expected; empty if no single one does.
+	// Experiment is the rollout that shows it, with its Score and what was Expected; empty if no
+	// single one does.
 	Experiment string   `json:"experiment,omitempty"`
 	Score      *float64 `json:"score,omitempty"`
 	Expected   string   `json:"expected,omitempty"`
@@ -63,7 +65,8 @@ func (r *Report) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// WriteText writes a line for the scenario, or one for each broken rule; verbose adds a line for each rollout.
+// WriteText writes a line for the scenario, or one for each broken rule; verbose adds a line for
+// each rollout.
 func (r *Report) WriteText(w io.Writer, verbose bool) error {
 	var text strings.Builder
 	if r.Proven() {

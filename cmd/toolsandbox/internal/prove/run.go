@@ -94,7 +94,8 @@ func (r *run) place() error {
 	return nil
 }
 
-// at returns the step whose message has an index, or else the last one before it; nil before the first.
+// at returns the step whose message has an index, or else the last one before it; nil before the
+// first.
 func (r *run) at(index int) *step {
 	var found *step
 	for _, s := range r.steps {
@@ -108,7 +109,8 @@ func (r *run) at(index int) *step {
 	return found
 }
 
-// lastSay returns the turn in which the oracle speaks for the last time, or the number of turns if it never does.
+// lastSay returns the turn in which the oracle speaks for the last time, or the number of turns if
+// it never does.
 func (r *run) lastSay() int {
 	for _, s := range slices.Backward(r.steps) {
 		if s.call == nil {
@@ -198,7 +200,8 @@ func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
 	return true
 }
 
-// sameAnswersAs says whether each call but the dropped one was answered alike in another conversation.
+// sameAnswersAs says whether each call but the dropped one was answered alike in another
+// conversation.
 func (r *run) sameAnswersAs(t *orchestratorv1.GetTrajectoryResponse, dropped string) bool {
 	answers := answersOf(t)
 	for _, s := range r.steps {

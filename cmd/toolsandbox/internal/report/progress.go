@@ -16,8 +16,8 @@ const redrawInterval = 50 * time.Millisecond
 // linesWithoutTerminal is how many progress lines a log gets at most.
 const linesWithoutTerminal = 20
 
-// Progress shows how many rollouts are done: one line that is drawn again and again on a terminal, a few lines elsewhere.
-// It is not safe for concurrent use.
+// Progress shows how many rollouts are done: one line that is drawn again and again on a terminal,
+// a few lines elsewhere. It is not safe for concurrent use.
 type Progress struct {
 	w        io.Writer
 	terminal bool
@@ -33,7 +33,8 @@ type Progress struct {
 	drawn    time.Time
 }
 
-// NewProgress returns the progress of a run that shows itself on w. before rollouts of total are done.
+// NewProgress returns the progress of a run that shows itself on w. before rollouts of total are
+// done.
 func NewProgress(w io.Writer, total, before int) *Progress {
 	_, terminal := terminal(w)
 	return &Progress{w: w, terminal: terminal, total: total, before: before, began: time.Now()}

@@ -38,7 +38,8 @@ func TestProgressMean(t *testing.T) {
 	}
 }
 
-// TestProgressPace says how fast rollouts are played and how long the others will take; what was done before took no time.
+// TestProgressPace says how fast rollouts are played and how long the others will take; what was
+// done before took no time.
 func TestProgressPace(t *testing.T) {
 	for _, test := range []struct {
 		done, before, total int
@@ -60,7 +61,8 @@ func TestProgressPace(t *testing.T) {
 	}
 }
 
-// TestProgressLines prints a few lines into a log, however many rollouts there are, the last one with all of them.
+// TestProgressLines prints a few lines into a log, however many rollouts there are, the last one
+// with all of them.
 func TestProgressLines(t *testing.T) {
 	for total, want := range map[int]int{1: 1, 7: 7, 20: 20, 1032: 20} {
 		var out bytes.Buffer

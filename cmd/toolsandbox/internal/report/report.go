@@ -41,7 +41,8 @@ func (r Row) Reached() int {
 	return reached
 }
 
-// Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout do not.
+// Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout
+// do not.
 func (r Row) Scored() bool { return results.Scored(r.Result) }
 
 // leastRemark is how many columns a remark gets at least on a terminal.
@@ -50,7 +51,8 @@ const leastRemark = 20
 // allCategories is the total over everything; it stands last.
 const allCategories = "ALL_CATEGORIES"
 
-// mostRows is up to how many rollouts a table has a line for each. One of more shows the worst only, and as many of those without a score.
+// mostRows is up to how many rollouts a table has a line for each. One of more shows the worst
+// only, and as many of those without a score.
 const (
 	mostRows  = 60
 	worstRows = 20
@@ -59,8 +61,9 @@ const (
 // legend says what the columns of rollouts count.
 const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
 
-// Table writes one line per rollout, or for the worst if there are many, and one per category. Rows and totals may come in any order. What is said
-// about a rollout is cut to the width of w where that is a terminal, and else stands there whole.
+// Table writes one line per rollout, or for the worst if there are many, and one per category. Rows
+// and totals may come in any order. What is said about a rollout is cut to the width of w where
+// that is a terminal, and else stands there whole.
 func Table(w io.Writer, rows []Row, totals results.Categories) error {
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
@@ -82,7 +85,8 @@ func Table(w io.Writer, rows []Row, totals results.Categories) error {
 	return err
 }
 
-// choose returns the rows that are shown: all by name, or of many those without a score and those with the lowest. It says which the others are.
+// choose returns the rows that are shown: all by name, or of many those without a score and those
+// with the lowest. It says which the others are.
 func choose(rows []Row) (shown []Row, others string) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -103,8 +107,8 @@ func choose(rows []Row) (shown []Row, others string) {
 		len(unscored), len(rows), len(worst), worstRows, results.SummaryFile)
 }
 
-// rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is left of a width, but leastRemark at least; a
-// width of 0 is no bound.
+// rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is
+// left of a width, but leastRemark at least; a width of 0 is no bound.
 func rollouts(rows []Row, width int) string {
 	t := newTable(table.Row{"scenario", "score", "turns", "milestones", "time"})
 	for _, row := range rows {
@@ -126,7 +130,8 @@ func rollouts(rows []Row, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Contract prints how often simulated users broke their contract, by rule; nothing where all users were scripted.
+// Contract prints how often simulated users broke their contract, by rule; nothing where all users
+// were scripted.
 func Contract(w io.Writer, contract *results.UserContract) error {
 	if contract == nil {
 		return nil
@@ -208,7 +213,8 @@ func remark(row Row) string {
 	return ""
 }
 
-// line puts a text on one line. What would move the cursor or colour the screen is replaced: models and servers write the texts.
+// line puts a text on one line. What would move the cursor or colour the screen is replaced: models
+// and servers write the texts.
 func line(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Map(func(r rune) rune {

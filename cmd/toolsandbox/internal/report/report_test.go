@@ -18,7 +18,8 @@ func ended(name string, reason busv1.EndReason, detail string) Row {
 	return Row{Name: name, Took: time.Second, Result: &busv1.Result{MilestoneCount: 2, End: &busv1.End{Reason: reason, Detail: detail}}}
 }
 
-// TestReasons prints why rollouts ended: on one line each, whole in a pipe, and as wide as a terminal is.
+// TestReasons prints why rollouts ended: on one line each, whole in a pipe, and as wide as a
+// terminal is.
 func TestReasons(t *testing.T) {
 	rows := []Row{
 		ended("a", busv1.EndReason_END_REASON_INFRASTRUCTURE, "the server says: "+strings.Repeat("no, ", 50)+"never"),
@@ -65,7 +66,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestManyRollouts shows categories and the worst rollouts of a run of more than 60, those without a score first, and every row of a smaller one.
+// TestManyRollouts shows categories and the worst rollouts of a run of more than 60, those without
+// a score first, and every row of a smaller one.
 func TestManyRollouts(t *testing.T) {
 	var rows []Row
 	for i := range 61 {

@@ -41,7 +41,8 @@ type Move struct {
 	Minefields []NodeMove `json:"minefields"`
 }
 
-// NodeMove is a node whose similarity moved; nil stands for a node that is not there or not matched.
+// NodeMove is a node whose similarity moved; nil stands for a node that is not there or not
+// matched.
 type NodeMove struct {
 	Node   int      `json:"node"`
 	Name   string   `json:"name,omitempty"`

@@ -12,8 +12,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints what the models of a run used and what that costs by the table of prices, and how many requests came back without their tokens;
-// nothing where no model played.
+// Usage prints what the models of a run used and what that costs by the table of prices, and how
+// many requests came back without their tokens; nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
 	var counted, input, cached, output, reasoning, micros int64
 	var unpriced []string        // players whose price is not known

@@ -11,13 +11,15 @@ import (
 // waitEvery is how often a wait for results is told while it lasts.
 const waitEvery = time.Minute
 
-// Wait tells what a run waits for that gets no result. The zero value has told nothing. It is not safe for concurrent use.
+// Wait tells what a run waits for that gets no result. The zero value has told nothing. It is not
+// safe for concurrent use.
 type Wait struct {
 	silent int // times that the orchestrator told how far the sweep is, since the last result
 	told   time.Time
 }
 
-// Tell prints what an orchestrator says that is still to come, the second time that it says so without a result in between, and then once a minute.
+// Tell prints what an orchestrator says that is still to come, the second time that it says so
+// without a result in between, and then once a minute.
 func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just begun
 		w.silent = 0

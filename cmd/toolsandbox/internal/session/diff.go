@@ -43,8 +43,8 @@ func (d Diff) Empty() bool {
 	return len(d.Added) == 0 && len(d.Removed) == 0 && len(d.Changed) == 0 && !d.Reordered
 }
 
-// Compare tells two versions of a table apart; nil stands for a table without one. Rows are matched by the column that names
-// them; rows without a name of their own are matched if they are equal.
+// Compare tells two versions of a table apart; nil stands for a table without one. Rows are matched
+// by the column that names them; rows without a name of their own are matched if they are equal.
 func Compare(name worldv1.TableName, from, to *worldv1.Table) Diff {
 	schema, _ := world.SchemaOf(name)
 	diff := Diff{Table: name, From: versionOf(from), To: versionOf(to)}

@@ -16,7 +16,8 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// Answers returns what hosted services answered to a session, by message, then in the order in which it was asked.
+// Answers returns what hosted services answered to a session, by message, then in the order in
+// which it was asked.
 func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceAnswer, error) {
 	var answers []*toolhostv1.ServiceAnswer
 	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListAnswersResponse], error) {
@@ -37,9 +38,9 @@ type exported struct {
 	params, body python.Value
 }
 
-// WriteRecordings prints answers as the recordings of a scenario in YAML. A scenario answers equal requests with the first
-// recording: of several answers to a request only the first is printed. Comments tell of the others that differ and of
-// requests that failed.
+// WriteRecordings prints answers as the recordings of a scenario in YAML. A scenario answers equal
+// requests with the first recording: of several answers to a request only the first is printed.
+// Comments tell of the others that differ and of requests that failed.
 func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 	var out strings.Builder
 	var done []exported
@@ -109,8 +110,9 @@ func (e exported) yaml() (text string, ok bool) {
 	return string(append(out, '\n')), ok
 }
 
-// appendYAML appends a value as JSON that YAML reads in the same way, and says whether there is such a text: YAML takes a float
-// without a point for a text, and has neither numbers beyond 64 bits nor lone surrogates.
+// appendYAML appends a value as JSON that YAML reads in the same way, and says whether there is
+// such a text: YAML takes a float without a point for a text, and has neither numbers beyond 64
+// bits nor lone surrogates.
 func appendYAML(out []byte, value python.Value) (appended []byte, ok bool) {
 	switch value.Kind() {
 	case python.KindFloat:

@@ -58,11 +58,12 @@ func TestWriteRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares what the scenario makes of it.
+// TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares
+// what the scenario makes of it.
 func TestRecordingsRoundTrip(t *testing.T) {
 	const task = "name: round_trip\ncategories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]\nuser: {goal: None., says: Hello.}\n" +
 		"clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
-		"tables: {SETTING: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}\n" +
+		"tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}\n" +
 		"milestones: [{name: told, says: Hello.}]\n"
 	compared, left := 0, 0
 	for _, tool := range []string{"search_lat_lon", "search_location_around_lat_lon", "search_weather_around_lat_lon", "search_stock", "convert_currency"} {

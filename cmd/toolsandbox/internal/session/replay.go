@@ -29,7 +29,8 @@ var ErrDiffers = errors.New("the replay differs")
 type Replayed struct {
 	// To is the last message that was replayed.
 	To int
-	// Answers is the number of answers of tools, Versions that of the table versions that they stored.
+	// Answers is the number of answers of tools, Versions that of the table versions that they
+	// stored.
 	Answers, Versions int
 }
 
@@ -37,7 +38,8 @@ type Replayed struct {
 type history struct {
 	// starting is the number of messages that were there before the first turn.
 	starting int
-	// messages are all messages up to the last one to be replayed, its whole batch of answers included.
+	// messages are all messages up to the last one to be replayed, its whole batch of answers
+	// included.
 	messages []*worldv1.Message
 	// to is the last message to be compared.
 	to int
@@ -48,9 +50,10 @@ type batch struct {
 	calls, answers []*worldv1.Message
 }
 
-// Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a session that starts as it did
-// and that is removed afterwards. It compares every answer and every table version, byte by byte; the first difference is
-// ErrDiffers. Hosted services answer what they answered then; nothing is asked of the network.
+// Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a
+// session that starts as it did and that is removed afterwards. It compares every answer and every
+// table version, byte by byte; the first difference is ErrDiffers. Hosted services answer what they
+// answered then; nothing is asked of the network.
 func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int) (replayed Replayed, err error) {
 	recorded, err := c.record(ctx, session, to)
 	if err != nil {
@@ -60,7 +63,8 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	if err != nil {
 		return Replayed{}, err
 	}
-	// A fork at the last starting message shares nothing but the setup, and that is where a session starts.
+	// A fork at the last starting message shares nothing but the setup, and that is where a session
+	// starts.
 	id := c.temporaryID(session.GetId())
 	defer func() { err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), id)) }()
 	if _, err := c.fork(ctx, session, recorded.starting-1, id, true); err != nil {
@@ -91,8 +95,8 @@ func (c *Client) temporaryID(session string) string {
 	}
 }
 
-// record reads what is to be replayed. The calls of a fork stand in the log of the rollout that it stems from, up to where it
-// was forked.
+// record reads what is to be replayed. The calls of a fork stand in the log of the rollout that it
+// stems from, up to where it was forked.
 func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int) (*history, error) {
 	root, last, err := c.root(ctx, session)
 	if err != nil {
@@ -123,7 +127,8 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], to: last}, nil
 }
 
-// root returns the session that a fork stems from and the last message that they share, -1 for a session that is no fork.
+// root returns the session that a fork stems from and the last message that they share, -1 for a
+// session that is no fork.
 func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id string, last int, err error) {
 	id, last = session.GetId(), -1
 	for session.GetParentId() != "" {
@@ -142,7 +147,8 @@ func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id stri
 	return id, last, nil
 }
 
-// batches returns the executions of a history, in their order. Calls at its end that have no answer are none.
+// batches returns the executions of a history, in their order. Calls at its end that have no answer
+// are none.
 func batches(recorded *history) []batch {
 	var found []batch
 	messages := recorded.messages
@@ -216,7 +222,8 @@ func compareFields(index int32, within string, was, is protoreflect.Message) err
 	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, index)
 }
 
-// compareVersions compares table versions up to a message and returns how many of them calls have made.
+// compareVersions compares table versions up to a message and returns how many of them calls have
+// made.
 func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
 	later := func(table *worldv1.Table) bool { return int(table.GetIndex()) > to }
 	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
@@ -240,7 +247,8 @@ func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared 
 	return compared, nil
 }
 
-// orderAt says which of two lists has a version that the other lacks at a position: below 0 the first, above 0 the second.
+// orderAt says which of two lists has a version that the other lacks at a position: below 0 the
+// first, above 0 the second.
 func orderAt(a, b []*worldv1.Table, i int) int {
 	switch {
 	case i >= len(b):

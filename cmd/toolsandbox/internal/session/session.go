@@ -1,5 +1,5 @@
-// Package session looks at sessions of the tool hosts: it finds them, reads their tables as they were at any message, tells
-// two messages apart, forks and replays.
+// Package session looks at sessions of the tool hosts: it finds them, reads their tables as they
+// were at any message, tells two messages apart, forks and replays.
 package session
 
 import (
@@ -43,8 +43,8 @@ const (
 	maxLength = 200
 )
 
-// Client asks the services of an installation about sessions. What a person asked for and cannot be is launch.ErrUsage. Safe for
-// concurrent use.
+// Client asks the services of an installation about sessions. What a person asked for and cannot be
+// is launch.ErrUsage. Safe for concurrent use.
 type Client struct {
 	mesh  *mesh.Mesh
 	hosts []grpc.ClientConnInterface
@@ -86,7 +86,8 @@ func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session
 	return sessions, nil
 }
 
-// compareIDs orders ids by their text; those that differ in the number behind their last dot alone by that number.
+// compareIDs orders ids by their text; those that differ in the number behind their last dot alone
+// by that number.
 func compareIDs(a, b string) int {
 	baseA, numberA := splitID(a)
 	baseB, numberB := splitID(b)
@@ -103,8 +104,8 @@ func splitID(id string) (base string, number int) {
 	return id, -1
 }
 
-// Find returns the session with an id or, if there is none, the only one that plays a scenario of this name. Forks are found
-// by their id alone.
+// Find returns the session with an id or, if there is none, the only one that plays a scenario of
+// this name. Forks are found by their id alone.
 func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, error) {
 	if validID.MatchString(name) && len(name) <= maxLength {
 		session, err := c.get(ctx, name)
@@ -134,8 +135,8 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	}
 }
 
-// Verify checks that a session is what the log of its rollout says, if that has ended without a failure.
-// A session that no rollout plays has no log.
+// Verify checks that a session is what the log of its rollout says, if that has ended without a
+// failure. A session that no rollout plays has no log.
 func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error {
 	trajectory, err := c.trajectory(ctx, session.GetId())
 	if status.Code(err) == codes.NotFound {
@@ -182,7 +183,8 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 	return response.GetSession(), nil
 }
 
-// Tables returns the versions that hold at a message of a session, in table order; no names means all tables.
+// Tables returns the versions that hold at a message of a session, in table order; no names means
+// all tables.
 func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []worldv1.TableName) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
@@ -239,7 +241,8 @@ func (c *Client) together(id, other string) bool {
 	return c.mesh.Shard(mesh.ToolHost, id) == c.mesh.Shard(mesh.ToolHost, other)
 }
 
-// Delete removes a session. Forks keep what they share with it; deleting a session that is gone is no error.
+// Delete removes a session. Forks keep what they share with it; deleting a session that is gone is
+// no error.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	if _, err := c.toolHost(id).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
 		return plain("delete session "+id, err)
@@ -257,7 +260,8 @@ func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestrato
 	return response, nil
 }
 
-// Recording returns what came from outside in the rollout that played a session; that of a fork is its origin's.
+// Recording returns what came from outside in the rollout that played a session; that of a fork is
+// its origin's.
 func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]*orchestratorv1.RecordedItem, error) {
 	id, _, err := c.root(ctx, session)
 	if err != nil {

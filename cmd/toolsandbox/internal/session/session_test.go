@@ -86,7 +86,8 @@ func (s *stage) create(t *testing.T, id string, setup *setupv1.Setup) {
 	}
 }
 
-// play executes calls, each alone but those in one text, and returns the log; change may alter what is recorded.
+// play executes calls, each alone but those in one text, and returns the log; change may alter what
+// is recorded.
 func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), turns ...[]string) {
 	t.Helper()
 	start := setup("switches")
@@ -164,7 +165,8 @@ func (s *stage) ids(t *testing.T) string {
 	return strings.Join(ids, " ")
 }
 
-// TestVerify executes another call in a session whose rollout has ended: it is not what the log says any more. A fork has no log.
+// TestVerify executes another call in a session whose rollout has ended: it is not what the log
+// says any more. A fork has no log.
 func TestVerify(t *testing.T) {
 	s := newStage(t)
 	s.play(t, "s.0", unchanged, turns()...)

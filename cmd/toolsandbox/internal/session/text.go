@@ -19,7 +19,8 @@ import (
 const (
 	// widestCell is where a cell goes on in the next line.
 	widestCell = 60
-	// longestExcerpt is how many bytes of a value an error shows; shared is how many that both have in common stand before.
+	// longestExcerpt is how many bytes of a value an error shows; shared is how many that both have
+	// in common stand before.
 	longestExcerpt = 200
 	shared         = 40
 )

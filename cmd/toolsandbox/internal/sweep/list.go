@@ -50,8 +50,8 @@ func List(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceCl
 	}
 }
 
-// Cancel cancels a sweep and returns what became of it: it is not cancelled if it had ended before. The error is an *UnknownError if there is no such
-// sweep.
+// Cancel cancels a sweep and returns what became of it: it is not cancelled if it had ended before.
+// The error is an *UnknownError if there is no such sweep.
 func Cancel(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: id})
 	if err != nil {

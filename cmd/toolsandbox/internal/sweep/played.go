@@ -10,7 +10,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Played says whether every rollout of the sweep of an id has its score, or failed in a way that is not played again.
+// Played says whether every rollout of the sweep of an id has its score, or failed in a way that is
+// not played again.
 func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

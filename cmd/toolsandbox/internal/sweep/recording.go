@@ -27,7 +27,8 @@ const (
 	putters = 8
 )
 
-// Recording is what came from outside in an earlier run of the same sweep. Its methods are called concurrently.
+// Recording is what came from outside in an earlier run of the same sweep. Its methods are called
+// concurrently.
 type Recording interface {
 	// Digest tells recordings apart: hexadecimal digits.
 	Digest() string
@@ -35,8 +36,8 @@ type Recording interface {
 	Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error
 }
 
-// Outside says whether anything in a rollout comes from outside, so that there is something to record: a model, a plug-in or a person
-// plays, or hosted services are asked.
+// Outside says whether anything in a rollout comes from outside, so that there is something to
+// record: a model, a plug-in or a person plays, or hosted services are asked.
 func Outside(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
 	switch services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:

@@ -1,5 +1,5 @@
-// Package sweep runs a sweep on an installation: it stores the evaluations, creates the sweep and follows it to its
-// end, through restarts of the services.
+// Package sweep runs a sweep on an installation: it stores the evaluations, creates the sweep and
+// follows it to its end, through restarts of the services.
 package sweep
 
 import (
@@ -37,7 +37,8 @@ var ErrRanBefore = errors.New("this sweep has results already")
 // ErrCancelled says that somebody cancelled the sweep.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
-// SpentError says that the sweep has spent what it may. It goes on when it is created with a higher limit.
+// SpentError says that the sweep has spent what it may. It goes on when it is created with a higher
+// limit.
 type SpentError struct {
 	// Reason says how much that was.
 	Reason string
@@ -48,22 +49,24 @@ func (e *SpentError) Error() string { return e.Reason }
 
 // Spec is what is to be run.
 type Spec struct {
-	// ID names the sweep; empty derives it from everything else, so that the same specification has the same id.
+	// ID names the sweep; empty derives it from everything else, so that the same specification has
+	// the same id.
 	ID        string
 	Scenarios []*scenariov1.Scenario
 	Agents    []*agentgwv1.Player
 	Users     []*agentgwv1.Player
 	Trials    int
 	Seed      int64
-	// Parallel is how many rollouts of the sweep one process of the orchestrator may run at once; 0 leaves it to the process. It is no part
-	// of what is to be run.
+	// Parallel is how many rollouts of the sweep one process of the orchestrator may run at once; 0
+	// leaves it to the process. It is no part of what is to be run.
 	Parallel int
 	Compat   bool
 	// MaxBytes is the byte limit of a rollout's messages; 0 leaves it to the orchestrator.
 	MaxBytes int64
 	// Services says what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
-	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to be run.
+	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to
+	// be run.
 	Limit *agentgwv1.SpendLimit
 	// Recording, if not nil, is played again: nothing outside is asked.
 	Recording Recording
@@ -143,8 +146,9 @@ func (s *Sweep) Derived(id string) bool {
 	return base == s.digest
 }
 
-// Create creates the sweep and returns how many rollouts it has. A sweep that has results already is ErrRanBefore if its id
-// was given; a derived id then gets a number, so that the same specification can run again on the same installation.
+// Create creates the sweep and returns how many rollouts it has. A sweep that has results already
+// is ErrRanBefore if its id was given; a derived id then gets a number, so that the same
+// specification can run again on the same installation.
 func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	for run := 2; ; run++ {
 		// To create it would change what an earlier run may spend, and queue what that left.
@@ -181,8 +185,9 @@ func (s *Sweep) done(ctx context.Context) (int, error) {
 	return int(event.GetProgress().GetDone()), nil
 }
 
-// Resume creates what is missing of a sweep that was created before under the id, and returns how many rollouts it has and how many of them are
-// done. In the given round, unless it has begun, everything is played again that the infrastructure or a cancellation left without a score, and
+// Resume creates what is missing of a sweep that was created before under the id, and returns how
+// many rollouts it has and how many of them are done. In the given round, unless it has begun,
+// everything is played again that the infrastructure or a cancellation left without a score, and
 // what still cannot be read of the damaged rollouts.
 func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []string) (total, done int, err error) {
 	s.request.SweepId, s.request.Round, s.request.Damaged = id, round, damaged
@@ -200,8 +205,9 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
 
-// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a *SpentError says why some are not.
-// It calls progress as the function Watch does. Rollouts that are neither done nor queued have lost their jobs: the sweep is created again then.
+// Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a
+// *SpentError says why some are not. It calls progress as the function Watch does. Rollouts that
+// are neither done nor queued have lost their jobs: the sweep is created again then.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
 	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
 		if progress != nil {
@@ -218,8 +224,9 @@ func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepPr
 // errEnded says that a watch has got its last event.
 var errEnded = errors.New("the sweep has ended")
 
-// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, when it begins, when it begins again because it broke, and
-// whenever there was no result for a while. A watch that begins again gets all results again: handle is called with the new ones only.
+// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, when
+// it begins, when it begins again because it broke, and whenever there was no result for a while. A
+// watch that begins again gets all results again: handle is called with the new ones only.
 func Watch(
 	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string,
 	progress func(*orchestratorv1.SweepProgress) error, handle func(*busv1.Result) error,

@@ -78,8 +78,9 @@ func serve(t *testing.T, o *orchestrator) *grpc.ClientConn {
 	return conn
 }
 
-// TestCreateLeavesEarlierRunsAlone creates a sweep whose specification ran before. The earlier runs are not created again: that would change what
-// they may spend and queue what they set aside or left when they were cancelled.
+// TestCreateLeavesEarlierRunsAlone creates a sweep whose specification ran before. The earlier runs
+// are not created again: that would change what they may spend and queue what they set aside or
+// left when they were cancelled.
 func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
 	o := &orchestrator{done: make(map[string]int64)}
 	conn := serve(t, o)
@@ -112,7 +113,8 @@ func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
 	}
 }
 
-// TestParallelIsFree resumes a sweep with other numbers of rollouts at once: it is the same sweep, and the orchestrator learns the number.
+// TestParallelIsFree resumes a sweep with other numbers of rollouts at once: it is the same sweep,
+// and the orchestrator learns the number.
 func TestParallelIsFree(t *testing.T) {
 	o := &orchestrator{done: make(map[string]int64)}
 	conn := serve(t, o)
@@ -131,8 +133,9 @@ func TestParallelIsFree(t *testing.T) {
 	}
 }
 
-// TestWatchQueuesLostJobs watches a sweep that loses the jobs of some rollouts while others are played: it is created again. So it is not while it has
-// a job for each rollout that is not done, nor while nobody has counted them.
+// TestWatchQueuesLostJobs watches a sweep that loses the jobs of some rollouts while others are
+// played: it is created again. So it is not while it has a job for each rollout that is not done,
+// nor while nobody has counted them.
 func TestWatchQueuesLostJobs(t *testing.T) {
 	for name, test := range map[string]struct {
 		told *orchestratorv1.SweepProgress

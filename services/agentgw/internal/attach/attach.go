@@ -1,5 +1,6 @@
-// Package attach plays agents that attach themselves: each opens a stream to some replica of the gateway, and the turns of
-// many conversations travel on it. A replica without a stream of the name asks the others over a relay.
+// Package attach plays agents that attach themselves: each opens a stream to some replica of the
+// gateway, and the turns of many conversations travel on it. A replica without a stream of the name
+// asks the others over a relay.
 package attach
 
 import (
@@ -39,14 +40,17 @@ var ErrUnsendable = errors.New("the conversation cannot be sent")
 const (
 	// retryInterval is how long a replica waits before it asks the others again.
 	retryInterval = 250 * time.Millisecond
-	// maxTries, firstPause, pauseFactor and longestPause are how an agent that wants to be asked again is asked, as those that are dialled.
+	// maxTries, firstPause, pauseFactor and longestPause are how an agent that wants to be asked
+	// again is asked, as those that are dialled.
 	maxTries     = 5
 	firstPause   = 100 * time.Millisecond
 	pauseFactor  = 3
 	longestPause = 2 * time.Second
-	// maxKept bounds the conversations whose streams are remembered; one beyond that may change to another stream of its name.
+	// maxKept bounds the conversations whose streams are remembered; one beyond that may change to
+	// another stream of its name.
 	maxKept = 1 << 16
-	// maxRelayedAnswer bounds an answer that is relayed: no turn may be longer, and NATS would refuse it without a word to the asker.
+	// maxRelayedAnswer bounds an answer that is relayed: no turn may be longer, and NATS would
+	// refuse it without a word to the asker.
 	maxRelayedAnswer = 4<<20 + 1<<10
 )
 
@@ -58,14 +62,15 @@ type Relay interface {
 	Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
-// Registry knows the agents that are attached to this replica. It implements AttachService. Safe for concurrent use; it holds
-// nothing once all streams have ended and Wait has returned.
+// Registry knows the agents that are attached to this replica. It implements AttachService. Safe
+// for concurrent use; it holds nothing once all streams have ended and Wait has returned.
 type Registry struct {
 	agentv1.UnimplementedAttachServiceServer
 	relay        Relay
 	messageBytes int
 	log          *slog.Logger
-	// sending is the goroutines that send; one that is stuck in a stream's flow control ends after that stream's handler.
+	// sending is the goroutines that send; one that is stuck in a stream's flow control ends after
+	// that stream's handler.
 	sending sync.WaitGroup
 
 	mu     sync.Mutex
@@ -103,7 +108,8 @@ func New(relay Relay, messageBytes int) *Registry {
 // LogTo has agents that come and go written to a log. It is called before the registry is served.
 func (r *Registry) LogTo(log *slog.Logger) { r.log = log }
 
-// Wait waits for what still sends to streams whose handlers have returned. It is called when the server has stopped.
+// Wait waits for what still sends to streams whose handlers have returned. It is called when the
+// server has stopped.
 func (r *Registry) Wait() { r.sending.Wait() }
 
 // namePattern is what an agent may be called; a name is also a token of a subject.
@@ -154,9 +160,10 @@ func reason(err error) string {
 	return status.Convert(err).Message()
 }
 
-// Act asks an agent of the name for a turn. One conversation stays with one stream of this replica as long as that lives; a turn whose
-// stream ends is asked again on another one. Errors: ErrNobody or ErrSilent if ctx ends while there is no answer, ErrAgain,
-// ErrUnsendable, and a gRPC status that the agent answered, but for UNAVAILABLE and CANCELLED.
+// Act asks an agent of the name for a turn. One conversation stays with one stream of this replica
+// as long as that lives; a turn whose stream ends is asked again on another one. Errors: ErrNobody
+// or ErrSilent if ctx ends while there is no answer, ErrAgain, ErrUnsendable, and a gRPC status
+// that the agent answered, but for UNAVAILABLE and CANCELLED.
 func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	raw, err := r.encode(act)
 	if err != nil {
@@ -220,7 +227,8 @@ func sleep(ctx context.Context, wait time.Duration, changed <-chan struct{}) boo
 	return true
 }
 
-// encode finds out before anything is sent whether a request can be: one that cannot would end the stream with all of its turns.
+// encode finds out before anything is sent whether a request can be: one that cannot would end the
+// stream with all of its turns.
 func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 	raw, err := proto.Marshal(act)
 	if err != nil {
@@ -251,7 +259,8 @@ func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv
 	return answer, nil
 }
 
-// relayed answers another replica: nothing if the turn has to be asked again, or to an empty request, which only asks whether anybody is there.
+// relayed answers another replica: nothing if the turn has to be asked again, or to an empty
+// request, which only asks whether anybody is there.
 func (r *Registry) relayed(name string) func(ctx context.Context, request []byte) []byte {
 	return func(ctx context.Context, request []byte) []byte {
 		if len(request) == 0 {
@@ -289,7 +298,8 @@ func (r *Registry) refuse(size int) []byte {
 	return raw
 }
 
-// pick returns the stream of a conversation, if there is any, and what tells that another one has come.
+// pick returns the stream of a conversation, if there is any, and what tells that another one has
+// come.
 func (r *Registry) pick(name, id string) (*session, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,8 +63,8 @@ func start(t *testing.T, relay attach.Relay) replica {
 	return replica{registry, agentv1.NewAttachServiceClient(conn), srv.Stop}
 }
 
-// serve attaches an agent as mine and answers with its own name and what it was asked until the test or the stream ends. It returns
-// once the agent is known, and a function that ends the stream.
+// serve attaches an agent as mine and answers with its own name and what it was asked until the
+// test or the stream ends. It returns once the agent is known, and a function that ends the stream.
 func serve(t *testing.T, r replica, self string) (leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,7 +109,8 @@ func act(t *testing.T, r replica, conversation string) (string, error) {
 	return answer.GetText(), err
 }
 
-// TestEveryReplicaReachesTheAgent attaches an agent to one of two replicas and asks both, also before it is there.
+// TestEveryReplicaReachesTheAgent attaches an agent to one of two replicas and asks both, also
+// before it is there.
 func TestEveryReplicaReachesTheAgent(t *testing.T) {
 	b := natstest.Start(t)
 	one, two := start(t, b), start(t, b)

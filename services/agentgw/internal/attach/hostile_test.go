@@ -46,7 +46,8 @@ func receive(t *testing.T, stream agentv1.AttachService_AttachClient) *agentv1.A
 	return asked
 }
 
-// TestFloodOfAnAgentThatDoesNotRead has a stream whose window is full and which answers what was never asked: its turns go to another one.
+// TestFloodOfAnAgentThatDoesNotRead has a stream whose window is full and which answers what was
+// never asked: its turns go to another one.
 func TestFloodOfAnAgentThatDoesNotRead(t *testing.T) {
 	r := start(t, natstest.Start(t))
 	flooding, leave := raw(t, r)
@@ -128,7 +129,8 @@ func TestLateAnswersAreNoFlood(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers answers twice, for a turn of another stream and out of order: each turn gets its own answer and nobody else's.
+// TestWrongAnswers answers twice, for a turn of another stream and out of order: each turn gets its
+// own answer and nobody else's.
 func TestWrongAnswers(t *testing.T) {
 	b := natstest.Start(t)
 	r := start(t, b)
@@ -159,7 +161,8 @@ func TestWrongAnswers(t *testing.T) {
 	group.Wait()
 }
 
-// TestUnreadableRequestIsOneTurns asks what cannot be sent: that turn fails, the stream and its other turns do not.
+// TestUnreadableRequestIsOneTurns asks what cannot be sent: that turn fails, the stream and its
+// other turns do not.
 func TestUnreadableRequestIsOneTurns(t *testing.T) {
 	r := start(t, natstest.Start(t))
 	stream, _ := raw(t, r)
@@ -187,7 +190,8 @@ func TestUnreadableRequestIsOneTurns(t *testing.T) {
 	}
 }
 
-// TestConversationStaysWhenAnotherComes begins conversations before a second stream of the name comes.
+// TestConversationStaysWhenAnotherComes begins conversations before a second stream of the name
+// comes.
 func TestConversationStaysWhenAnotherComes(t *testing.T) {
 	r := start(t, natstest.Start(t))
 	serve(t, r, "a")
@@ -231,7 +235,8 @@ func TestSilentAgent(t *testing.T) {
 	}
 }
 
-// TestDetachWhileMany ends a stream that has been asked a thousand turns: another one answers them all.
+// TestDetachWhileMany ends a stream that has been asked a thousand turns: another one answers them
+// all.
 func TestDetachWhileMany(t *testing.T) {
 	r := start(t, natstest.Start(t))
 	stream, leave := raw(t, r)
@@ -286,7 +291,8 @@ func TestBusyAgent(t *testing.T) {
 	}
 }
 
-// TestAnsweredErrors answers errors with and without a code, at the agent's own replica and over another one.
+// TestAnsweredErrors answers errors with and without a code, at the agent's own replica and over
+// another one.
 func TestAnsweredErrors(t *testing.T) {
 	b := natstest.Start(t)
 	one, two := start(t, b), start(t, b)
@@ -318,7 +324,8 @@ func TestAnsweredErrors(t *testing.T) {
 	}
 }
 
-// TestReplicaDies stops the replica that an agent is attached to while another one relays turns to it; the agent comes back elsewhere.
+// TestReplicaDies stops the replica that an agent is attached to while another one relays turns to
+// it; the agent comes back elsewhere.
 func TestReplicaDies(t *testing.T) {
 	b := natstest.Start(t)
 	one, two := start(t, b), start(t, b)

@@ -15,7 +15,8 @@ const (
 	maxTold = 1 << 10
 )
 
-// notify tells the log that a turn waits, since began, for an agent of the name to attach itself: once a minute for all turns that do.
+// notify tells the log that a turn waits, since began, for an agent of the name to attach itself:
+// once a minute for all turns that do.
 func (r *Registry) notify(ctx context.Context, name string, began time.Time) {
 	now := time.Now()
 	if now.Sub(began) < noticeAfter {

@@ -27,7 +27,8 @@ func (alone) Answer(string, func(context.Context, []byte) []byte) (func() error,
 	return func() error { return nil }, nil
 }
 
-// TestNotice asks agents that are not there for turns: the log is told of each name, soon and once a minute, and of no turn that ends before.
+// TestNotice asks agents that are not there for turns: the log is told of each name, soon and once
+// a minute, and of no turn that ends before.
 func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {

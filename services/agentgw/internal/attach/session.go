@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// maxStray is how many more messages an agent may send on one stream than it was asked for before the stream ends.
+	// maxStray is how many more messages an agent may send on one stream than it was asked for
+	// before the stream ends.
 	maxStray = 1000
 	// frameBytes is what a message has around the request.
 	frameBytes = 64
@@ -37,7 +38,8 @@ type session struct {
 	pending map[int64]chan *agentv1.AttachAnswer
 }
 
-// outgoing is a request and how long somebody waits for its answer; the zero deadline is without end.
+// outgoing is a request and how long somebody waits for its answer; the zero deadline is without
+// end.
 type outgoing struct {
 	response *agentv1.AttachResponse
 	deadline time.Time
@@ -67,8 +69,8 @@ func (s *session) send() {
 	}
 }
 
-// receive delivers answers to who waits for them, until the stream ends. It returns what the agent is to hear. Answers that come too late
-// are natural; many more than were asked for are not.
+// receive delivers answers to who waits for them, until the stream ends. It returns what the agent
+// is to hear. Answers that come too late are natural; many more than were asked for are not.
 func (s *session) receive() error {
 	for received := int64(1); ; received++ {
 		message, err := s.stream.Recv()
@@ -84,7 +86,8 @@ func (s *session) receive() error {
 	}
 }
 
-// deliver hands an answer to who waits for it, if anybody does, and says how many were asked for so far.
+// deliver hands an answer to who waits for it, if anybody does, and says how many were asked for so
+// far.
 func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

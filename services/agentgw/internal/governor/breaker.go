@@ -24,7 +24,8 @@ type away struct {
 // Unwrap returns what the message was made of.
 func (a *away) Unwrap() error { return a.error }
 
-// After says in what time a request that was not let begin may be asked for again, 0 if nobody knows.
+// After says in what time a request that was not let begin may be asked for again, 0 if nobody
+// knows.
 func After(err error) time.Duration {
 	if refusal, ok := errors.AsType[*away](err); ok {
 		return max(refusal.after, time.Millisecond)
@@ -32,7 +33,8 @@ func After(err error) time.Duration {
 	return 0
 }
 
-// breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the provider may be its own.
+// breaker leaves a provider alone that only fails. It belongs to one replica, for the way to the
+// provider may be its own.
 type breaker struct {
 	threshold int
 	jitter    func() float64
@@ -44,8 +46,8 @@ type breaker struct {
 	probing   bool      // a request is on its way to find out
 }
 
-// admit says whether a request may begin or queue, and whether it is the one that finds out whether the provider is back; waits says that its run
-// can wait for that.
+// admit says whether a request may begin or queue, and whether it is the one that finds out whether
+// the provider is back; waits says that its run can wait for that.
 func (b *breaker) admit(now time.Time, waits bool) (probe bool, err error) {
 	switch {
 	case b.opened == 0:
@@ -75,7 +77,8 @@ func lastly(said string) string {
 	return "; the last reason was: " + said
 }
 
-// refusal returns ErrAway where a provider that has worked is waited for, so that an outage costs time and no rollouts, else ErrOpen.
+// refusal returns ErrAway where a provider that has worked is waited for, so that an outage costs
+// time and no rollouts, else ErrOpen.
 func (b *breaker) refusal(waits bool) error {
 	if b.worked && waits {
 		return ErrAway

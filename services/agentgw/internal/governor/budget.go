@@ -204,8 +204,8 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 	b.dispatch(now)
 }
 
-// refused lets the budget rest, here at once and everywhere with the next report. Of requests that had begun before the last
-// refusal only what the provider asks for counts.
+// refused lets the budget rest, here at once and everywhere with the next report. Of requests that
+// had begun before the last refusal only what the provider asks for counts.
 func (b *budget) refused(now time.Time, gr *Grant, o Outcome) {
 	b.tally.refused++
 	b.tally.began = max(b.tally.began, gr.began.UnixMilli())
@@ -226,8 +226,8 @@ func (b *budget) refused(now time.Time, gr *Grant, o Outcome) {
 	b.ask()
 }
 
-// rests lets nothing begin until a time, because of what the provider said. Told are long pauses, and those that were asked for elsewhere, of which nothing is
-// known here.
+// rests lets nothing begin until a time, because of what the provider said. Told are long pauses,
+// and those that were asked for elsewhere, of which nothing is known here.
 func (b *budget) rests(now, until time.Time, why string, tell bool) {
 	if !until.After(b.paused) {
 		return
@@ -317,7 +317,8 @@ func (b *budget) report(now time.Time, last bool) change {
 	}
 }
 
-// accept takes what a report got, and may keep it for a while from when it was booked; why is what the provider said that asked for a pause.
+// accept takes what a report got, and may keep it for a while from when it was booked; why is what
+// the provider said that asked for a pause.
 func (b *budget) accept(now, booked time.Time, told report, got allotment, why string) {
 	b.sent = nil
 	b.slots, b.leased = got.Slots, booked.Add(b.g.cfg.Lease)

@@ -40,7 +40,8 @@ type Config struct {
 	Limits map[string]Limit
 	// Queue bounds the requests that wait for one budget in this process.
 	Queue int
-	// BreakerFailures is how many failures in a row, of the provider or of the network, open the breaker.
+	// BreakerFailures is how many failures in a row, of the provider or of the network, open the
+	// breaker.
 	BreakerFailures int
 	// MaxPause bounds how long a budget rests because the provider asks for it.
 	MaxPause time.Duration
@@ -54,7 +55,8 @@ type Config struct {
 	Jitter func() float64
 }
 
-// DefaultConfig returns a configuration without limits but those that a provider's refusals teach, for a replica with a new name.
+// DefaultConfig returns a configuration without limits but those that a provider's refusals teach,
+// for a replica with a new name.
 func DefaultConfig() Config {
 	return Config{
 		Limits: map[string]Limit{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,

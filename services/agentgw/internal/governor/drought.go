@@ -22,7 +22,8 @@ type party struct {
 	round int32
 }
 
-// drought is a time in which a provider answers no request under a key. The zero value says that there is none.
+// drought is a time in which a provider answers no request under a key. The zero value says that
+// there is none.
 type drought struct {
 	began, last     time.Time // when a request was first and last refused, or failed
 	refused, failed int
@@ -72,8 +73,8 @@ func (d *drought) newest() time.Time {
 	return last
 }
 
-// waited returns for how long a party is known to have waited in vain. Nothing may be asked until shut; after that, and after the last request
-// that failed, nobody knows.
+// waited returns for how long a party is known to have waited in vain. Nothing may be asked until
+// shut; after that, and after the last request that failed, nobody knows.
 func (d *drought) waited(now, shut time.Time, p party) time.Duration {
 	since, waits := d.since[p]
 	if !waits {
@@ -92,8 +93,8 @@ func (d *drought) err(now time.Time) error {
 		ErrDrought, now.Sub(d.began).Round(time.Second), d.refused, d.failed, lastly(d.reason))
 }
 
-// Dry says whether a provider has answered no request under a key since a time when it had refused or failed one. If so, further refusals say
-// nothing about the requests that they came to.
+// Dry says whether a provider has answered no request under a key since a time when it had refused
+// or failed one. If so, further refusals say nothing about the requests that they came to.
 func (g *Governor) Dry(key Key, since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,8 +118,9 @@ func (b *budget) waited(now time.Time, p party) time.Duration {
 // waits says whether a party waits on: it has not waited in vain for as long as it may.
 func (b *budget) waits(now time.Time, p party) bool { return b.waited(now, p) < b.g.cfg.MaxWait }
 
-// starved fails a request that would have to wait although its party waits no longer. What could begin at once may: it finds out whether the
-// provider is back. While the breaker is open that says who may begin. The error is ErrDrought.
+// starved fails a request that would have to wait although its party waits no longer. What could
+// begin at once may: it finds out whether the provider is back. While the breaker is open that says
+// who may begin. The error is ErrDrought.
 func (b *budget) starved(now time.Time, p party) error {
 	b.drought.enter(now, p)
 	first := b.running+b.queue.n == 0 && !now.Before(b.paused)
@@ -128,7 +130,8 @@ func (b *budget) starved(now time.Time, p party) error {
 	return b.drought.err(now)
 }
 
-// dries notes that a request of a party was refused or failed, and fails those that have waited for as long as they may.
+// dries notes that a request of a party was refused or failed, and fails those that have waited for
+// as long as they may.
 func (b *budget) dries(now time.Time, p party, o Outcome) {
 	b.drought.note(now, p, o)
 	b.notify(now)

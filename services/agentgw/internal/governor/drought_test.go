@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// patient asks again and again for requests that end as outcome says, until the time is up or an error ends the wait, and returns that and when
-// it came. As a caller does, it gives up waiting after a minute and asks anew.
+// patient asks again and again for requests that end as outcome says, until the time is up or an
+// error ends the wait, and returns that and when it came. As a caller does, it gives up waiting
+// after a minute and asks anew.
 func patient(t *testing.T, g *Governor, d Demand, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
 	t.Helper()
 	began := time.Now()
@@ -39,8 +40,8 @@ func always(o Outcome) func(time.Duration) Outcome {
 	return func(time.Duration) Outcome { return o }
 }
 
-// TestDrought lets a provider refuse or fail everything in several ways: each run waits for as long as it may, hears what came instead, and what is
-// played again waits anew.
+// TestDrought lets a provider refuse or fail everything in several ways: each run waits for as long
+// as it may, hears what came instead, and what is played again waits anew.
 func TestDrought(t *testing.T) {
 	turns := 0
 	for name, test := range map[string]struct {
@@ -80,7 +81,8 @@ func TestDrought(t *testing.T) {
 	}
 }
 
-// TestDroughtEnds lets a provider answer again after runs have given up: their turns fail until one finds that out, then all begin.
+// TestDroughtEnds lets a provider answer again after runs have given up: their turns fail until one
+// finds that out, then all begin.
 func TestDroughtEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)

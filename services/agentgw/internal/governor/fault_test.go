@@ -15,7 +15,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestSmallSweepGetsIntoAFullQueue fills the queue with one sweep: another one's request takes the place of its last, which is told so.
+// TestSmallSweepGetsIntoAFullQueue fills the queue with one sweep: another one's request takes the
+// place of its last, which is told so.
 func TestSmallSweepGetsIntoAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 20
@@ -58,7 +59,8 @@ func TestSmallSweepGetsIntoAFullQueue(t *testing.T) {
 	})
 }
 
-// TestLargeRequestIsNotStarved lets one replica ask for nearly a minute's tokens at once beside one that always takes a few.
+// TestLargeRequestIsNotStarved lets one replica ask for nearly a minute's tokens at once beside one
+// that always takes a few.
 func TestLargeRequestIsNotStarved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
@@ -89,7 +91,8 @@ func TestLargeRequestIsNotStarved(t *testing.T) {
 	})
 }
 
-// TestOvershoot lets a thousand turns begin at once that use 40 times of what is estimated: what is spent beyond the limit is small.
+// TestOvershoot lets a thousand turns begin at once that use 40 times of what is estimated: what is
+// spent beyond the limit is small.
 func TestOvershoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, used = 1_000_000, 10_800
@@ -155,7 +158,8 @@ func TestUnknownPrice(t *testing.T) {
 	})
 }
 
-// TestLimitIsRaisedMeanwhile lets the limit of some waiting requests be reached, and not that of others of the same sweep.
+// TestLimitIsRaisedMeanwhile lets the limit of some waiting requests be reached, and not that of
+// others of the same sweep.
 func TestLimitIsRaisedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", limited(Limit{Concurrency: 1}))
@@ -187,7 +191,8 @@ func TestLimitIsRaisedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestSlowStore lets every step of a report take longer than half of the time for which requests are taken in advance.
+// TestSlowStore lets every step of a report take longer than half of the time for which requests
+// are taken in advance.
 func TestSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
@@ -205,7 +210,8 @@ func TestSlowStore(t *testing.T) {
 	})
 }
 
-// TestUsageOfNothing has a server that says of every answer that it took no tokens: the limit holds by what is estimated.
+// TestUsageOfNothing has a server that says of every answer that it took no tokens: the limit holds
+// by what is estimated.
 func TestUsageOfNothing(t *testing.T) {
 	for name, usage := range map[string]*agentgwv1.Usage{"zeros": {}, "less than nothing": {InputTokens: -5, OutputTokens: -1}} {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +239,8 @@ func TestUsageOfNothing(t *testing.T) {
 	}
 }
 
-// TestTinyAnswersFirst lets a model say next to nothing until its estimate is small: what may begin at once is still bounded by the limit, for
-// the next answers may be long.
+// TestTinyAnswersFirst lets a model say next to nothing until its estimate is small: what may begin
+// at once is still bounded by the limit, for the next answers may be long.
 func TestTinyAnswersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, many = 100_000, 2000

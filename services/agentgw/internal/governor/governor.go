@@ -1,9 +1,10 @@
-// Package governor decides when a request to a model provider may begin. Each provider's key has one budget over all rollouts and all
-// replicas of the gateway: requests and tokens per minute and requests at once. Budgets adapt to refusals, are shared fairly between
-// sweeps, and rest when the provider asks for it; each sweep may have a limit of what it spends.
+// Package governor decides when a request to a model provider may begin. Each provider's key has
+// one budget over all rollouts and all replicas of the gateway: requests and tokens per minute and
+// requests at once. Budgets adapt to refusals, are shared fairly between sweeps, and rest when the
+// provider asks for it; each sweep may have a limit of what it spends.
 //
-// Replicas share a budget through a document that they change by compare-and-swap. Each takes a part of it for a moment, so that
-// most requests begin without asking anybody.
+// Replicas share a budget through a document that they change by compare-and-swap. Each takes a
+// part of it for a moment, so that most requests begin without asking anybody.
 package governor
 
 import (
@@ -23,9 +24,11 @@ import (
 )
 
 var (
-	// ErrSpent says that the sweep has reached its limit of tokens or money: nothing more of it may begin.
+	// ErrSpent says that the sweep has reached its limit of tokens or money: nothing more of it may
+	// begin.
 	ErrSpent = errors.New("spend limit reached")
-	// ErrUnpriced says that the sweep may spend some money, and that nobody knows what the model costs: nothing more of it may begin.
+	// ErrUnpriced says that the sweep may spend some money, and that nobody knows what the model
+	// costs: nothing more of it may begin.
 	ErrUnpriced = errors.New("spend limit cannot be kept")
 	// ErrOpen says that the provider only fails, and is left alone for a while.
 	ErrOpen = errors.New("provider is left alone")
@@ -57,7 +60,8 @@ type Key struct {
 	Fingerprint string
 }
 
-// Fingerprint tells keys of a provider apart without holding one. The base URL is part of it: servers count for themselves.
+// Fingerprint tells keys of a provider apart without holding one. The base URL is part of it:
+// servers count for themselves.
 func Fingerprint(baseURL, secret string) string {
 	sum := sha256.Sum256([]byte(baseURL + "\x00" + secret))
 	return hex.EncodeToString(sum[:8])
@@ -68,11 +72,13 @@ type Demand struct {
 	Key Key
 	// Sweep is whose request it is; empty if nobody's spending is to be counted.
 	Sweep string
-	// Round is the round of the sweep. What is played again waits anew for a provider that answers nothing.
+	// Round is the round of the sweep. What is played again waits anew for a provider that answers
+	// nothing.
 	Round int32
 	// Model is the model's name, for its price.
 	Model string
-	// Metered says that somebody sends a bill, so that a model without a known price is not one that costs nothing.
+	// Metered says that somebody sends a bill, so that a model without a known price is not one
+	// that costs nothing.
 	Metered bool
 	// InputTokens and OutputTokens are estimates.
 	InputTokens, OutputTokens int64
@@ -91,7 +97,8 @@ const (
 	Rejected
 	// Throttled says that the provider refuses requests because there are too many (429).
 	Throttled
-	// Overloaded says that the provider has too much to do (503, 529), or that it asks for a long wait.
+	// Overloaded says that the provider has too much to do (503, 529), or that it asks for a long
+	// wait.
 	Overloaded
 	// Failed says that the provider or the network failed.
 	Failed
@@ -129,9 +136,11 @@ type Outcome struct {
 	Usage *agentgwv1.Usage
 	// Charged says that the provider may charge for the request although it failed.
 	Charged bool
-	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the whole budget.
+	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the
+	// whole budget.
 	RetryAfter time.Duration
-	// Reason is what the provider or the network said, without keys: it may be shown to all who use the budget.
+	// Reason is what the provider or the network said, without keys: it may be shown to all who use
+	// the budget.
 	Reason string
 }
 
@@ -154,8 +163,8 @@ type Governor struct {
 	made    int // budgets and purses: each has a name of its own in the documents
 }
 
-// New returns a governor that shares its budgets with all others on the same store, and counts money by a table of prices. The error
-// is that of the configuration or of the metrics.
+// New returns a governor that shares its budgets with all others on the same store, and counts
+// money by a table of prices. The error is that of the configuration or of the metrics.
 func New(cfg Config, prices *price.Table, store Store, logger *slog.Logger) (*Governor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -172,7 +181,8 @@ func New(cfg Config, prices *price.Table, store Store, logger *slog.Logger) (*Go
 	return g, nil
 }
 
-// Close gives back what this replica has of the budgets, and fails whoever waits. Requests that are on their way may still call Done.
+// Close gives back what this replica has of the budgets, and fails whoever waits. Requests that are
+// on their way may still call Done.
 func (g *Governor) Close() error {
 	g.mu.Lock()
 	g.closed = true
@@ -197,8 +207,8 @@ type Grant struct {
 	done   bool
 }
 
-// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent, ErrUnpriced, ErrDrought,
-// ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
+// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent,
+// ErrUnpriced, ErrDrought, ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
 func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
 	asked := time.Now()
 	w, err := g.enqueue(ctx, d)
@@ -282,7 +292,8 @@ func (g *Governor) account(w *waiter, d Demand) error {
 	return w.purse.admit(d.Limit)
 }
 
-// leave takes out a waiter whose caller has gone, unless it was served by then, and says what it waited for.
+// leave takes out a waiter whose caller has gone, unless it was served by then, and says what it
+// waited for.
 func (g *Governor) leave(w *waiter) (state string, left bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

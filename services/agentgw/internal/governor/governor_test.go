@@ -25,7 +25,8 @@ type trace struct {
 	most   int
 }
 
-// simulate lets workers of several sweeps and replicas ask for requests until the time is up, which end as outcome says.
+// simulate lets workers of several sweeps and replicas ask for requests until the time is up, which
+// end as outcome says.
 func simulate(tb testing.TB, replicas []*Governor, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
 	tb.Helper()
 	began := time.Now()
@@ -223,7 +224,8 @@ func TestPauseHoldsForAllReplicas(t *testing.T) {
 	})
 }
 
-// TestConcurrencyAdapts refuses what is more than eight at once, as a provider does whose limit nobody has told us.
+// TestConcurrencyAdapts refuses what is more than eight at once, as a provider does whose limit
+// nobody has told us.
 func TestConcurrencyAdapts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 8
@@ -312,7 +314,8 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// TestOutageIsWaitedFor lets a provider that has worked fail for longer and longer: it is waited for as long as a run waits.
+// TestOutageIsWaitedFor lets a provider that has worked fail for longer and longer: it is waited
+// for as long as a run waits.
 func TestOutageIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxWait = 5 * time.Minute })

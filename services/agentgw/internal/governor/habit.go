@@ -3,12 +3,13 @@ package governor
 import "math"
 
 const (
-	// blind is how many requests of one model may run at once, in a sweep with a limit, until as many have shown what they use.
+	// blind is how many requests of one model may run at once, in a sweep with a limit, until as
+	// many have shown what they use.
 	blind = 8
 	// horizon is over how many requests, about, the averages go.
 	horizon = 256
-	// trust is by how much less than estimated a request may be expected to use: a model that says little at first may say more later, and what
-	// is expected bounds what begins.
+	// trust is by how much less than estimated a request may be expected to use: a model that says
+	// little at first may say more later, and what is expected bounds what begins.
 	trust = 4
 )
 
@@ -18,8 +19,8 @@ type subject struct {
 	model string
 }
 
-// habit is what the requests of a sweep to one model use. Estimates know nothing of how long a model reasons: thousands of requests that
-// begin by them could exceed a limit by many times.
+// habit is what the requests of a sweep to one model use. Estimates know nothing of how long a
+// model reasons: thousands of requests that begin by them could exceed a limit by many times.
 type habit struct {
 	running, ended int
 	// said are the requests whose provider said what they used; the averages are theirs.

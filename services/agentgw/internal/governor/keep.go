@@ -22,8 +22,8 @@ const (
 // errDocument says that a shared document cannot be read.
 var errDocument = errors.New("shared budget cannot be read")
 
-// change applies a report to a document and returns the new document and what takes the answer, to be called under the lock once
-// the document is stored. It may be called more than once.
+// change applies a report to a document and returns the new document and what takes the answer, to
+// be called under the lock once the document is stored. It may be called more than once.
 type change func(raw []byte, now int64) (next []byte, accept func(), err error)
 
 // kept is this replica's side of a shared document. All is called under the governor's lock.
@@ -31,7 +31,8 @@ type kept interface {
 	state() *keeping
 	// report returns what to tell; last says that it is the last time.
 	report(now time.Time, last bool) change
-	// plan returns when the next report is due if nothing asks for it earlier; idle says that it is not needed any more.
+	// plan returns when the next report is due if nothing asks for it earlier; idle says that it is
+	// not needed any more.
 	plan(now time.Time) (due time.Time, idle bool)
 }
 
@@ -129,7 +130,8 @@ func (g *Governor) part(k kept) {
 	}
 }
 
-// tell makes a report and takes the answer. A report of which it is not known whether it was booked is made again.
+// tell makes a report and takes the answer. A report of which it is not known whether it was booked
+// is made again.
 func (g *Governor) tell(ctx context.Context, k kept, last bool) error {
 	g.mu.Lock()
 	apply := k.report(time.Now(), last)

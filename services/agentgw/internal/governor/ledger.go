@@ -12,44 +12,54 @@ const (
 	minRate = 1.0 / 16
 	// rateStep is what a run of successes gives back of it.
 	rateStep = 0.05
-	// stepShare is the share of the concurrency before the last cut that a run of successes gives back.
+	// stepShare is the share of the concurrency before the last cut that a run of successes gives
+	// back.
 	stepShare = 20
-	// turn is how long a replica keeps its share, in milliseconds, when there are more replicas than requests allowed at once.
+	// turn is how long a replica keeps its share, in milliseconds, when there are more replicas
+	// than requests allowed at once.
 	turn = 1000
-	// hurry is by how much that grows with each run, so that what an outage took comes back before the night is over.
+	// hurry is by how much that grows with each run, so that what an outage took comes back before
+	// the night is over.
 	hurry = 1.1
-	// stale is after which time without a report nothing that was learned counts any more, in milliseconds.
+	// stale is after which time without a report nothing that was learned counts any more, in
+	// milliseconds.
 	stale = 10 * 60 * 1000
 	// lately is in what time half of what a replica took is forgotten, in milliseconds.
 	lately = 60 * 1000
 	// spanned is more than anybody can have taken lately.
 	spanned = 1 << 20
-	// absence is for how long a replica that wants nothing more may come back, in milliseconds: turns that wait are asked again and again.
+	// absence is for how long a replica that wants nothing more may come back, in milliseconds:
+	// turns that wait are asked again and again.
 	absence = 3 * turn
-	// patience is how long a replica waits for what its next request needs until those that got more have to wait for it, in milliseconds.
+	// patience is how long a replica waits for what its next request needs until those that got
+	// more have to wait for it, in milliseconds.
 	patience = 30 * turn
 	// maxSkew is by how much the clocks of replicas may differ, in milliseconds.
 	maxSkew = 10_000
-	// forget is how long a replica that is heard no more is remembered, in milliseconds: a repeated report must be known as such.
+	// forget is how long a replica that is heard no more is remembered, in milliseconds: a repeated
+	// report must be known as such.
 	forget = 10 * 60 * 1000
 	// remember is how long it is remembered after it has said that it leaves.
 	remember = 60 * 1000
 )
 
-// ledger is the document that the replicas share of one budget. Times are milliseconds since 1970 and never run backwards: a replica
-// whose clock is behind goes by that of the others.
+// ledger is the document that the replicas share of one budget. Times are milliseconds since 1970
+// and never run backwards: a replica whose clock is behind goes by that of the others.
 type ledger struct {
 	At int64 `json:"at"`
 	// Requests and Tokens are what was taken lately.
 	Requests window `json:"requests,omitempty"`
 	Tokens   window `json:"tokens,omitempty"`
-	// Concurrency is how many requests are allowed at once, Rate which share of the limits per minute; both adapt.
+	// Concurrency is how many requests are allowed at once, Rate which share of the limits per
+	// minute; both adapt.
 	Concurrency float64 `json:"concurrency"`
 	Rate        float64 `json:"rate"`
-	// Step is what a run of successes adds to the concurrency, Run the successes since the last change.
+	// Step is what a run of successes adds to the concurrency, Run the successes since the last
+	// change.
 	Step float64 `json:"step,omitempty"`
 	Run  int     `json:"run,omitempty"`
-	// Cut is when the budget was last cut. Failures of requests that had begun by then say nothing new.
+	// Cut is when the budget was last cut. Failures of requests that had begun by then say nothing
+	// new.
 	Cut int64 `json:"cut,omitempty"`
 	// Paused is when the next request may begin.
 	Paused int64 `json:"paused,omitempty"`
@@ -71,10 +81,12 @@ type share struct {
 	// Slots are the requests that it has at once or may have, by this answer or by the last one.
 	Slots   int `json:"slots,omitempty"`
 	Running int `json:"running,omitempty"`
-	// Hungry says that it could use more; Since is when it got its slots, or began to wait without any.
+	// Hungry says that it could use more; Since is when it got its slots, or began to wait without
+	// any.
 	Hungry bool  `json:"hungry,omitempty"`
 	Since  int64 `json:"since,omitempty"`
-	// Waits says since when it has not got what its next request needs of the limits per minute, 0 if it has, and Asked when it last wanted it.
+	// Waits says since when it has not got what its next request needs of the limits per minute, 0
+	// if it has, and Asked when it last wanted it.
 	Waits int64 `json:"waits,omitempty"`
 	Asked int64 `json:"asked,omitempty"`
 	// Took is what it took of them lately, in minutes' limits, as of At.
@@ -119,7 +131,8 @@ type allotment struct {
 	Second   int64 `json:"second,omitempty"`
 	Requests int64 `json:"requests,omitempty"`
 	Tokens   int64 `json:"tokens,omitempty"`
-	// Pause is how long nothing may begin, Retry when asking again may help; both in milliseconds from now.
+	// Pause is how long nothing may begin, Retry when asking again may help; both in milliseconds
+	// from now.
 	Pause int64 `json:"pause,omitempty"`
 	Retry int64 `json:"retry,omitempty"`
 	// Allowed is the concurrency of all replicas, for metrics, and Streak the cuts in a row.
@@ -149,7 +162,8 @@ func decodeLedger(raw []byte) (*ledger, error) {
 	return l, nil
 }
 
-// settle books a report and returns what the replica gets. A report that was booked before gets what it got.
+// settle books a report and returns what the replica gets. A report that was booked before gets
+// what it got.
 func (l *ledger) settle(now int64, limit Limit, r report) allotment {
 	l.refresh(now)
 	l.follow(now)
@@ -194,7 +208,8 @@ func (l *ledger) refresh(now int64) {
 	}
 }
 
-// follow moves the ledger's time on. If it is far ahead, a clock was wrong, and all times are moved back.
+// follow moves the ledger's time on. If it is far ahead, a clock was wrong, and all times are moved
+// back.
 func (l *ledger) follow(now int64) {
 	back := l.At - now
 	if back <= maxSkew {
@@ -227,7 +242,8 @@ func (l *ledger) correct(r report) {
 	l.Requests, l.Tokens = l.Requests.prune(second), l.Tokens.prune(second)
 }
 
-// adapt cuts the budget to half of what is in use when the provider has no room, and gives some back after each run of successes.
+// adapt cuts the budget to half of what is in use when the provider has no room, and gives some
+// back after each run of successes.
 func (l *ledger) adapt(limit Limit, r report) {
 	l.rest(r)
 	if r.refused > 0 && r.began > l.Cut {
@@ -266,8 +282,8 @@ func (l *ledger) adapt(limit Limit, r report) {
 	l.Concurrency, l.Step, l.Run = maxConcurrency, 0, 0 // as if nothing had been: the limit may be a higher one tomorrow
 }
 
-// rest takes in a pause that a provider asks for. One that was asked for before, maybe by an earlier run, is no longer than the replica allows: it would wait
-// for it.
+// rest takes in a pause that a provider asks for. One that was asked for before, maybe by an
+// earlier run, is no longer than the replica allows: it would wait for it.
 func (l *ledger) rest(r report) {
 	if until := l.At + r.pause; r.pause > 0 && until > l.Paused {
 		l.Paused, l.Why = until, r.why
@@ -280,8 +296,9 @@ func (l *ledger) rest(r report) {
 	}
 }
 
-// slots returns how many requests the replica may have at once. While others want more too, each gets its part; if there is not
-// one for each, they take turns, those first that have waited longest.
+// slots returns how many requests the replica may have at once. While others want more too, each
+// gets its part; if there is not one for each, they take turns, those first that have waited
+// longest.
 func (l *ledger) slots(allowed int, known share, next *share, r report) int {
 	want := r.running + r.more
 	held, hungry, before, waiting := 0, 1, 0, 0
@@ -327,8 +344,9 @@ func (l *ledger) slots(allowed int, known share, next *share, r report) int {
 	return slots
 }
 
-// take gives out requests and tokens of the limits per minute. Who has waited for long and got less comes first: a request that needs most
-// of a minute's tokens would never find them beside others that take a few again and again.
+// take gives out requests and tokens of the limits per minute. Who has waited for long and got less
+// comes first: a request that needs most of a minute's tokens would never find them beside others
+// that take a few again and again.
 func (l *ledger) take(limit Limit, r report, next *share, got *allotment) {
 	wants := limit.Requests > 0 && r.requests > 0 || limit.Tokens > 0 && r.tokens > 0
 	switch {

@@ -242,7 +242,8 @@ func (c *caller) rounds(tb testing.TB, l *ledger, from int64, want int) int {
 	return 0
 }
 
-// TestConcurrencyComesBack cuts the budget to one request at once, by an outage or bit by bit, and counts how long it takes to come back.
+// TestConcurrencyComesBack cuts the budget to one request at once, by an outage or bit by bit, and
+// counts how long it takes to come back.
 func TestConcurrencyComesBack(t *testing.T) {
 	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 25}, "bit by bit": {1, 80}} {
 		l, a := newLedger(t), caller{name: "a"}
@@ -262,7 +263,8 @@ func TestConcurrencyComesBack(t *testing.T) {
 	}
 }
 
-// TestHigherLimitHoldsAtOnce checks that only refusals are learned from, and no limit that somebody gave before.
+// TestHigherLimitHoldsAtOnce checks that only refusals are learned from, and no limit that somebody
+// gave before.
 func TestHigherLimitHoldsAtOnce(t *testing.T) {
 	l, a := newLedger(t), caller{name: "a"}
 	a.tell(l, second, Limit{Concurrency: 4}, report{more: 10})
@@ -290,7 +292,8 @@ func TestOldRefusalsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestAccountOfAWrongClock lets a replica whose clock is an hour ahead die with money reserved: it comes back when the lease ends.
+// TestAccountOfAWrongClock lets a replica whose clock is an hour ahead die with money reserved: it
+// comes back when the lease ends.
 func TestAccountOfAWrongClock(t *testing.T) {
 	a, err := decodeAccount(nil)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store in this process, for tests in which time is not real. Reading and writing take a while there.
+// memory is a store in this process, for tests in which time is not real. Reading and writing take
+// a while there.
 type memory struct {
 	latency time.Duration
 
@@ -69,7 +70,8 @@ func (m *memory) Write(ctx context.Context, name string, raw []byte, revision ui
 	return nil
 }
 
-// replica returns a governor whose jitter is fixed. It is closed at the end of the test, unless it was before.
+// replica returns a governor whose jitter is fixed. It is closed at the end of the test, unless it
+// was before.
 func replica(tb testing.TB, store Store, name string, change func(c *Config)) *Governor {
 	tb.Helper()
 	cfg := DefaultConfig()

@@ -10,7 +10,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// maxNamed is how many keys have names of their own in metrics: whoever runs a sweep chooses addresses, and each is a key.
+// maxNamed is how many keys have names of their own in metrics: whoever runs a sweep chooses
+// addresses, and each is a key.
 const maxNamed = 64
 
 // otherKeys is the name of all others.
@@ -26,7 +27,8 @@ type meters struct {
 	named    map[Key]bool // under the governor's lock
 }
 
-// name returns what a budget is called in metrics. A budget that was let go and comes back has the name that it had.
+// name returns what a budget is called in metrics. A budget that was let go and comes back has the
+// name that it had.
 func (m *meters) name(key Key) (Key, metric.MeasurementOption) {
 	if !m.named[key] && len(m.named) >= maxNamed {
 		key.Fingerprint = otherKeys

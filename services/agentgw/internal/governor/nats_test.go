@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 )
 
-// TestReplicasShareOverNATS lets three replicas work on one budget of a real server, one of which loses its connection.
+// TestReplicasShareOverNATS lets three replicas work on one budget of a real server, one of which
+// loses its connection.
 func TestReplicasShareOverNATS(t *testing.T) {
 	b := natstest.Start(t)
 	const limit, spend = 8, 200
@@ -65,13 +66,15 @@ func TestReplicasShareOverNATS(t *testing.T) {
 	if most > limit {
 		t.Errorf("requests at once: got %d, want at most %d", most, limit)
 	}
-	// What the replica spent after its last report is not known to the others: at most what it may begin within its lease.
+	// What the replica spent after its last report is not known to the others: at most what it may
+	// begin within its lease.
 	if began < spend || began > spend+spend/2 {
 		t.Errorf("requests that began: got %d, want %d and what the lost replica did not tell", began, spend)
 	}
 }
 
-// BenchmarkAcquire measures a request's permission and its end when the replica has enough of the budget.
+// BenchmarkAcquire measures a request's permission and its end when the replica has enough of the
+// budget.
 func BenchmarkAcquire(b *testing.B) {
 	for _, test := range []struct {
 		name  string

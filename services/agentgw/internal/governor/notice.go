@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// noticeAfter is how long requests are refused before that is told: shorter times are how budgets learn.
+	// noticeAfter is how long requests are refused before that is told: shorter times are how
+	// budgets learn.
 	noticeAfter = 2 * time.Second
 	// noticeEvery is how often it is told while it lasts.
 	noticeEvery = time.Minute
@@ -33,8 +34,9 @@ type pause struct {
 	why   string
 }
 
-// notify tells the log that requests wait for a provider: soon after that began, and again and again while it lasts and somebody asks. It is called about
-// once a second, and after each request that was refused or failed.
+// notify tells the log that requests wait for a provider: soon after that began, and again and
+// again while it lasts and somebody asks. It is called about once a second, and after each request
+// that was refused or failed.
 func (b *budget) notify(now time.Time) {
 	if now.Sub(b.notice.last) < noticeEvery {
 		return
@@ -52,7 +54,8 @@ func (b *budget) notify(now time.Time) {
 	b.g.logger.Warn("waiting for provider", "provider", b.key.Provider, "reason", reason)
 }
 
-// refuses says since when and how a provider answers no request and has refused some; the reason is empty if there is nothing to tell.
+// refuses says since when and how a provider answers no request and has refused some; the reason is
+// empty if there is nothing to tell.
 func (b *budget) refuses(now time.Time) (began time.Time, reason string) {
 	quiet := b.running+b.queue.n == 0 && now.Sub(b.active) > noticeEvery
 	if quiet || now.Sub(b.drought.began) < noticeAfter {
@@ -66,7 +69,8 @@ func (b *budget) refuses(now time.Time) (began time.Time, reason string) {
 		max(b.shut().Sub(now), 0).Round(time.Second), left.Round(time.Second))
 }
 
-// resting says since when and why requests wait for a pause to be over, where no refusal here tells of it.
+// resting says since when and why requests wait for a pause to be over, where no refusal here tells
+// of it.
 func (b *budget) resting(now time.Time) (began time.Time, reason string) {
 	waits := b.queue.n > 0 || now.Sub(b.held) <= noticeEvery
 	if !waits || !b.pauses(now) || now.Sub(b.pause.since) < noticeAfter {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// heard lets a replica with a provider that answers in some way be asked by two runs for a time, and returns what the log was told.
+// heard lets a replica with a provider that answers in some way be asked by two runs for a time,
+// and returns what the log was told.
 func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +60,8 @@ func listening(g *Governor, out io.Writer) {
 	}}))
 }
 
-// TestNotice lets a provider refuse requests: the log is told soon, once a minute, and when it is over, whoever waits.
+// TestNotice lets a provider refuse requests: the log is told soon, once a minute, and when it is
+// over, whoever waits.
 func TestNotice(t *testing.T) {
 	refused := Outcome{Class: Throttled, RetryAfter: 8 * time.Second, Reason: "HTTP 429: slow down"}
 	until := func(end time.Duration, o Outcome) func(time.Duration) Outcome {
@@ -117,7 +119,8 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestPauseOfAnEarlierRun stops a run that was told to wait for an hour: the next one waits no longer than it lets a provider ask for, and says for what.
+// TestPauseOfAnEarlierRun stops a run that was told to wait for an hour: the next one waits no
+// longer than it lets a provider ask for, and says for what.
 func TestPauseOfAnEarlierRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		longest time.Duration
@@ -153,7 +156,8 @@ func TestPauseOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestLongPauseIsTold lets a provider ask for minutes while it still answers what was on its way: those that wait are told of, and the end comes when they may begin.
+// TestLongPauseIsTold lets a provider ask for minutes while it still answers what was on its way:
+// those that wait are told of, and the end comes when they may begin.
 func TestLongPauseIsTold(t *testing.T) {
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/price"
 )
 
-// Spend is an amount of tokens and of money in millionths of a US dollar. As a limit, a field of 0 is none.
+// Spend is an amount of tokens and of money in millionths of a US dollar. As a limit, a field of 0
+// is none.
 type Spend struct {
 	Tokens int64 `json:"tokens,omitempty"`
 	Micros int64 `json:"micros,omitempty"`
@@ -25,7 +26,8 @@ func (s Spend) limitedBy(limit Spend) string {
 	}
 }
 
-// most is where sums stop, and mostTokens what one request is taken to use at most, whatever a provider says.
+// most is where sums stop, and mostTokens what one request is taken to use at most, whatever a
+// provider says.
 const (
 	most       = 1 << 60
 	mostTokens = 1 << 40
@@ -76,7 +78,8 @@ func (s spending) cost(input, cached, output int64) Spend {
 	return cost
 }
 
-// actual returns what a request did cost. What nobody says is as expected if the provider may charge for it.
+// actual returns what a request did cost. What nobody says is as expected if the provider may
+// charge for it.
 func actual(estimate spending, expected Spend, o Outcome) Spend {
 	if o.Usage == nil {
 		if o.Class == Succeeded || o.Class == Abandoned || o.Charged {

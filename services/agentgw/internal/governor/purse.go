@@ -44,7 +44,8 @@ func newPurse(g *Governor, sweep string) *purse {
 // owns chooses the purse's requests.
 func (p *purse) owns(w *waiter) bool { return w.purse == p }
 
-// habit returns what is known of a model's requests. There are as many as models that play in the sweep.
+// habit returns what is known of a model's requests. There are as many as models that play in the
+// sweep.
 func (p *purse) habit(of subject) *habit {
 	h := p.habits[of]
 	if h == nil {
@@ -70,7 +71,8 @@ func (p *purse) admit(limit Spend) error {
 	return p.over
 }
 
-// push, left and begin follow a request from when it waits to when it runs. A purse that is nil counts nothing.
+// push, left and begin follow a request from when it waits to when it runs. A purse that is nil
+// counts nothing.
 func (p *purse) push(now time.Time) {
 	if p != nil {
 		p.waiters++
@@ -131,14 +133,16 @@ type account struct {
 // reserve is what one replica may spend. If the replica dies it is free again after a while.
 type reserve struct {
 	Seq uint64 `json:"seq"`
-	// Got is the answer to the last claim. Reserved is what is kept for the replica: that, or what the answer before left.
+	// Got is the answer to the last claim. Reserved is what is kept for the replica: that, or what
+	// the answer before left.
 	Got      Spend `json:"got"`
 	Reserved Spend `json:"reserved"`
 	Over     bool  `json:"over,omitempty"`
 	Expires  int64 `json:"expires"`
 }
 
-// claim is what a replica tells: what was spent, what running requests may spend, what the next one needs and all want.
+// claim is what a replica tells: what was spent, what running requests may spend, what the next one
+// needs and all want.
 type claim struct {
 	replica           string
 	seq               uint64
@@ -162,7 +166,8 @@ func decodeAccount(raw []byte) (*account, error) {
 	return a, nil
 }
 
-// settle books a claim and returns what the replica may spend. A claim that was booked before gets what it got.
+// settle books a claim and returns what the replica may spend. A claim that was booked before gets
+// what it got.
 func (a *account) settle(now int64, limit Spend, c claim) reserve {
 	a.follow(now)
 	if known, ok := a.Replicas[c.replica]; ok && known.Seq == c.seq {
@@ -273,7 +278,8 @@ func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserv
 	}
 }
 
-// exceeded says that a limit is reached, or that the next request does not fit into what is left, and which flag helps.
+// exceeded says that a limit is reached, or that the next request does not fit into what is left,
+// and which flag helps.
 func exceeded(spent, limit, need Spend) error {
 	said := fmt.Sprintf("%s of %s", spent.limitedBy(limit), limit.limitedBy(limit))
 	if !spent.reaches(limit) && !spent.plus(need).within(limit) {
@@ -293,7 +299,8 @@ func exceeded(spent, limit, need Spend) error {
 	return fmt.Errorf("%w: %s", ErrSpent, said)
 }
 
-// stop fails the requests that wait with a limit that is reached. If others wait with another one, it is theirs that counts now.
+// stop fails the requests that wait with a limit that is reached. If others wait with another one,
+// it is theirs that counts now.
 func (p *purse) stop(limit Spend) {
 	var next *waiter
 	for _, b := range p.g.budgets {
@@ -318,8 +325,8 @@ func (p *purse) plan(now time.Time) (due time.Time, idle bool) {
 	return due, p.waiters == 0 && p.running == 0 && p.spent == (Spend{}) && now.Sub(p.active) > lease
 }
 
-// Spent returns what a sweep has spent in all replicas, as far as they have said so: they do several times a second. The error is that of
-// the store.
+// Spent returns what a sweep has spent in all replicas, as far as they have said so: they do
+// several times a second. The error is that of the store.
 func (g *Governor) Spent(ctx context.Context, sweep string) (Spend, error) {
 	raw, _, err := g.store.Read(ctx, spendPrefix+sweep)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// exhaust lets workers at all replicas begin requests until each is refused, and returns how many began and the errors' texts.
+// exhaust lets workers at all replicas begin requests until each is refused, and returns how many
+// began and the errors' texts.
 func exhaust(tb testing.TB, replicas []*Governor, d Demand, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -141,7 +142,8 @@ func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
 	})
 }
 
-// TestSpendOfFailures checks that what failed costs nothing, and what was given up, or whose answer was lost, its estimate.
+// TestSpendOfFailures checks that what failed costs nothing, and what was given up, or whose answer
+// was lost, its estimate.
 func TestSpendOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)

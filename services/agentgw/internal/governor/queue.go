@@ -23,8 +23,8 @@ type waiter struct {
 	at     *list.Element // nil if it does not wait
 }
 
-// queue holds waiters by sweep: first come, first served within a sweep, and between sweeps the one whose requests have cost
-// least so far. A sweep that was idle does not save up for it.
+// queue holds waiters by sweep: first come, first served within a sweep, and between sweeps the one
+// whose requests have cost least so far. A sweep that was idle does not save up for it.
 type queue struct {
 	sweeps map[string]*line
 	now    float64 // cost up to which every sweep that waits has been served
@@ -108,7 +108,8 @@ func (q *queue) drain(chosen func(w *waiter) bool) []*waiter {
 	return all
 }
 
-// surplus returns the last waiter of the sweep that has most of them, nil if the given one would have as many.
+// surplus returns the last waiter of the sweep that has most of them, nil if the given one would
+// have as many.
 func (q *queue) surplus(sweep string) *waiter {
 	longest, own := 0, 0
 	var last *waiter

@@ -3,11 +3,11 @@ package governor
 import "slices"
 
 const (
-	// span is how many seconds what was taken counts: a minute, the second for which it may be kept before it is used, and what
-	// rounding to whole seconds can add.
+	// span is how many seconds what was taken counts: a minute, the second for which it may be kept
+	// before it is used, and what rounding to whole seconds can add.
 	span = 62
-	// burstSpan is the seconds within which a part of a minute's budget may be taken, so that a minute's does not come at once: a
-	// little more than their part, to make up for a pause.
+	// burstSpan is the seconds within which a part of a minute's budget may be taken, so that a
+	// minute's does not come at once: a little more than their part, to make up for a pause.
 	burstSpan  = 2
 	burstShare = 25
 )
@@ -55,7 +55,8 @@ func (w window) prune(now int64) window {
 	return slices.DeleteFunc(w, func(t taken) bool { return t.Second <= now-span })
 }
 
-// free returns how much of a minute's limit can be taken in a second. A need that is larger than what is left of a burst fits too.
+// free returns how much of a minute's limit can be taken in a second. A need that is larger than
+// what is left of a burst fits too.
 func (w window) free(now, limit, need int64) int64 {
 	burst := burstOf(limit) - w.since(now-burstSpan+1)
 	if burst > 0 {

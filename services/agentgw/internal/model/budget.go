@@ -21,7 +21,8 @@ const (
 	usualAnswer   = 512
 	// maxHold bounds how long a request rests whose budget cannot let it wait.
 	maxHold = 30 * time.Second
-	// maxWait bounds how long a request waits for its budget where that takes from the time for the answer.
+	// maxWait bounds how long a request waits for its budget where that takes from the time for the
+	// answer.
 	maxWait = time.Minute
 	// parting is kept of a turn's time to say that no answer came.
 	parting = time.Second
@@ -29,7 +30,8 @@ const (
 
 // Hold says why a turn was not begun: its budget does not let it.
 type Hold struct {
-	// Spent says that the sweep has spent what it may, or that nobody can tell; else the turn may begin later.
+	// Spent says that the sweep has spent what it may, or that nobody can tell; else the turn may
+	// begin later.
 	Spent  bool
 	reason error
 }
@@ -122,7 +124,8 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 	}
 }
 
-// limit returns how long a request may take that begins now: as long as any, but not longer than its turn.
+// limit returns how long a request may take that begins now: as long as any, but not longer than
+// its turn.
 func (q *inquiry) limit(ctx context.Context) time.Duration {
 	deadline, limited := ctx.Deadline()
 	if !limited {
@@ -136,8 +139,8 @@ func (q *inquiry) limit(ctx context.Context) time.Duration {
 	return min(q.timeout, left)
 }
 
-// spare makes a hold of a refusal that came to all requests. One that came while others were answered may be this request's own, which may be too
-// large for the account, and counts.
+// spare makes a hold of a refusal that came to all requests. One that came while others were
+// answered may be this request's own, which may be too large for the account, and counts.
 func (q *inquiry) spare(err error) error {
 	failure, ok := errors.AsType[*provider.Failure](err)
 	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.Dry(q.demand.Key, q.refused) {
@@ -146,8 +149,9 @@ func (q *inquiry) spare(err error) error {
 	return err
 }
 
-// begin waits for the budget, but not so long that no time is left for the answer. Without budgets it does not wait. The error is a *Hold,
-// governor.ErrOpen, governor.ErrDrought, governor.ErrClosed or that of ctx.
+// begin waits for the budget, but not so long that no time is left for the answer. Without budgets
+// it does not wait. The error is a *Hold, governor.ErrOpen, governor.ErrDrought, governor.ErrClosed
+// or that of ctx.
 func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -186,8 +190,9 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	return nil, err
 }
 
-// classOf says how a try ended. An answer that cannot be read was paid for. A provider that asks for more time than a turn has is too busy, whatever its status:
-// its budget rests, for a turn that only ended would be asked for again too soon.
+// classOf says how a try ended. An answer that cannot be read was paid for. A provider that asks
+// for more time than a turn has is too busy, whatever its status: its budget rests, for a turn that
+// only ended would be asked for again too soon.
 func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
 	switch {
 	case err == nil:

@@ -18,8 +18,8 @@ var ErrUnset = errors.New("cannot be asked")
 // ErrUnreachable says that nothing takes connections at a model's address.
 var ErrUnreachable = errors.New("cannot be reached")
 
-// Check says whether a model can be asked: its key is there and its address takes connections. Nothing is sent. Errors: ErrUnset,
-// ErrUnreachable, with what to do.
+// Check says whether a model can be asked: its key is there and its address takes connections.
+// Nothing is sent. Errors: ErrUnset, ErrUnreachable, with what to do.
 func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.Duration) error {
 	fam, known := p.families[model.GetProvider()]
 	if !known {

@@ -10,8 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// charged returns what a turn used with its price by the table, if it is in there. Without a table of prices none is. A usage without anything
-// says that a model was asked and that its provider did not state the tokens.
+// charged returns what a turn used with its price by the table, if it is in there. Without a table
+// of prices none is. A usage without anything says that a model was asked and that its provider did
+// not state the tokens.
 func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgwv1.Usage {
 	if !price.Counted(used) {
 		return &agentgwv1.Usage{}

@@ -20,14 +20,16 @@ const (
 	maxUseless = 4 << 10
 )
 
-// Record is what is known of one rollout, and where it becomes known. Its methods may be called although nobody waits for the turn any
-// more: what was paid for is kept.
+// Record is what is known of one rollout, and where it becomes known. Its methods may be called
+// although nobody waits for the turn any more: what was paid for is kept.
 type Record interface {
-	// Past returns what was recorded of the turn whose first message has the index, nil if nothing was.
+	// Past returns what was recorded of the turn whose first message has the index, nil if nothing
+	// was.
 	Past(ctx context.Context, index int32) (*Past, error)
 	// Exchange returns what was said to and by the provider about this turn, nil if nothing was.
 	Exchange(ctx context.Context) (*agentgwv1.Exchange, error)
-	// Keep stores it in place of what Exchange or Keep returned last. If something else is stored, that stays and is returned.
+	// Keep stores it in place of what Exchange or Keep returned last. If something else is stored,
+	// that stays and is returned.
 	Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other *agentgwv1.Exchange, err error)
 }
 
@@ -64,8 +66,8 @@ func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model
 	return x, nil
 }
 
-// answered returns the answer that came to the same request before, if one did: whoever asked then died before it was recorded as a
-// reply, and it is not paid for twice.
+// answered returns the answer that came to the same request before, if one did: whoever asked then
+// died before it was recorded as a reply, and it is not paid for twice.
 func (x *exchange) answered() (*provider.Answer, bool) { return x.usable(x.earlier) }
 
 // usable returns the answer in a record about the same request, if it has one.
@@ -83,8 +85,9 @@ func (x *exchange) usable(said *agentgwv1.Exchange) (*provider.Answer, bool) {
 	return answer, err == nil
 }
 
-// add notes one try: the body of an answer, or how asking failed. It returns the body as an answer; one that cannot be read is
-// a *provider.Failure. The key is taken out first, so that what is played now is what would be read from the record.
+// add notes one try: the body of an answer, or how asking failed. It returns the body as an answer;
+// one that cannot be read is a *provider.Failure. The key is taken out first, so that what is
+// played now is what would be read from the record.
 func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
 	var answer *provider.Answer
 	try := &agentgwv1.Try{}
@@ -107,8 +110,8 @@ func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
 	return answer, err
 }
 
-// keep stores what was said and returns the answer that counts: the given one, or that of somebody else who asked the same meanwhile and stored it
-// first. The record then is about what is played.
+// keep stores what was said and returns the answer that counts: the given one, or that of somebody
+// else who asked the same meanwhile and stored it first. The record then is about what is played.
 func (x *exchange) keep(ctx context.Context, answer *provider.Answer) (*provider.Answer, error) {
 	if len(x.now.GetTries()) == 0 {
 		return answer, nil
@@ -129,7 +132,8 @@ func (x *exchange) keep(ctx context.Context, answer *provider.Answer) (*provider
 	}
 }
 
-// bound cuts what was said: of an answer that is too long the beginning stays, of the request what room is left.
+// bound cuts what was said: of an answer that is too long the beginning stays, of the request what
+// room is left.
 func (x *exchange) bound() {
 	x.now.Tries = x.now.GetTries()[max(len(x.now.GetTries())-maxTries, 0):]
 	room := x.limit
@@ -141,7 +145,8 @@ func (x *exchange) bound() {
 	x.now.Request = cut(x.now.GetRequest(), room)
 }
 
-// reject stores that the last answer is of no use as a turn, so that who asks later asks the provider again.
+// reject stores that the last answer is of no use as a turn, so that who asks later asks the
+// provider again.
 func (x *exchange) reject(ctx context.Context, answer *provider.Answer, why string) error {
 	tries := x.now.GetTries()
 	if len(tries) == 0 {

@@ -37,7 +37,8 @@ const (
 	openaiKey     = "OPENAI_API_KEY"
 )
 
-// family is one provider: its wire format, where it is, and whether it wants its own turns back as they were.
+// family is one provider: its wire format, where it is, and whether it wants its own turns back as
+// they were.
 type family struct {
 	codec provider.Codec
 	// compat is the wire format as the original reads it; nil if that is the same.
@@ -81,7 +82,8 @@ func cohereEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, e
 	return p.keyed(base, "COHERE_BASE_URL", cohere.BaseURL, []string{"COHERE_API_KEY", "CO_API_KEY"}, "Authorization", "Bearer ")
 }
 
-// completionEndpoint is that of a server of one's own: there is no address for models of this kind that everybody uses.
+// completionEndpoint is that of a server of one's own: there is no address for models of this kind
+// that everybody uses.
 func completionEndpoint(_ context.Context, p *Player, base string) (wire.Endpoint, error) {
 	if base = cmp.Or(base, p.cfg.Getenv(openaiBaseURL)); base == "" {
 		return wire.Endpoint{}, fmt.Errorf("no server: give --base-url or set %s", openaiBaseURL)
@@ -93,8 +95,8 @@ func completionEndpoint(_ context.Context, p *Player, base string) (wire.Endpoin
 	return to, err
 }
 
-// keyed returns the endpoint of a provider that takes a key in a header. A server at another address than the provider's own may
-// want none.
+// keyed returns the endpoint of a provider that takes a key in a header. A server at another
+// address than the provider's own may want none.
 func (p *Player) keyed(base, baseVariable, own string, keyVariables []string, header, prefix string) (wire.Endpoint, error) {
 	to := wire.Endpoint{BaseURL: strings.TrimRight(cmp.Or(base, p.cfg.Getenv(baseVariable), own), "/"), Header: http.Header{}}
 	to.Own = to.BaseURL == own
@@ -141,7 +143,8 @@ func sendable(key, where string) error {
 	return nil
 }
 
-// vertexEndpoint needs no key at another address than Google's: a proxy there has credentials of its own.
+// vertexEndpoint needs no key at another address than Google's: a proxy there has credentials of
+// its own.
 func vertexEndpoint(ctx context.Context, p *Player, base string) (wire.Endpoint, error) {
 	if base = cmp.Or(base, p.cfg.Getenv("VERTEX_BASE_URL")); base != "" {
 		return wire.Endpoint{BaseURL: strings.TrimRight(base, "/")}, nil

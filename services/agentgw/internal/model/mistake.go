@@ -10,8 +10,8 @@ import (
 // maxMistakes is how many unusable turns in a row end a rollout.
 const maxMistakes = 5
 
-// mistakes counts the role's last turns that could not be used, back to the last one of which anything could. It reads them from the view, so that
-// any replica of the gateway counts the same.
+// mistakes counts the role's last turns that could not be used, back to the last one of which
+// anything could. It reads them from the view, so that any replica of the gateway counts the same.
 func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
 	count, inTurn, used := 0, false, false
 	for i := len(view) - 1; i >= 0; i-- {
@@ -31,7 +31,8 @@ func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int
 	return count
 }
 
-// unusable says whether a message is what a mistake becomes: a call of no tool, arguments that are no object, an empty text.
+// unusable says whether a message is what a mistake becomes: a call of no tool, arguments that are
+// no object, an empty text.
 func unusable(m *worldv1.Message, tools *turn.Tools) bool {
 	call := m.GetCall()
 	if call == nil {

@@ -1,5 +1,5 @@
-// Package model plays a role with a language model: it shows the model the conversation in its provider's wire format, asks it
-// over HTTP, and turns what it says into messages.
+// Package model plays a role with a language model: it shows the model the conversation in its
+// provider's wire format, asks it over HTTP, and turns what it says into messages.
 package model
 
 import (
@@ -36,7 +36,8 @@ const (
 	defaultAttempts = 5
 	// maxCalls bounds the calls of one turn.
 	maxCalls = 128
-	// Exception types of failures that have no counterpart in the original, and of a view that does not end with the role's turn.
+	// Exception types of failures that have no counterpart in the original, and of a view that does
+	// not end with the role's turn.
 	exceptionAnswer   = "ValueError"
 	exceptionProvider = "RuntimeError"
 	exceptionTurn     = "KeyError"
@@ -94,28 +95,31 @@ func (p *Player) Close() {
 // Abort breaks off requests for which nobody waits any more, now and later: the process ends.
 func (p *Player) Abort() { p.abort() }
 
-// sending is the context of a request to a provider. One that is under way is paid for, so that it goes on when nobody waits for it any more:
-// whoever asks for the turn next finds its answer.
+// sending is the context of a request to a provider. One that is under way is paid for, so that it
+// goes on when nobody waits for it any more: whoever asks for the turn next finds its answer.
 func (p *Player) sending(ctx context.Context) (context.Context, context.CancelFunc) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(p.life, func() { context.AfterFunc(ctx, cancel) })
 	return sending, func() { stop(); cancel() }
 }
 
-// Silent says whether nobody has to speak: the view ends with a message from SYSTEM, which only configures.
+// Silent says whether nobody has to speak: the view ends with a message from SYSTEM, which only
+// configures.
 func Silent(view []*worldv1.Message) bool {
 	return len(view) > 0 && view[len(view)-1].GetSender() == worldv1.Role_ROLE_SYSTEM
 }
 
-// Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure in the reply. The reply
-// is to be recorded unless it holds a failure of the provider. Errors: ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, a *Hold,
-// governor.ErrClosed, that of record or of ctx.
+// Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
+// in the reply. The reply is to be recorded unless it holds a failure of the provider. Errors:
+// ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, a *Hold, governor.ErrClosed, that of record or
+// of ctx.
 func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
 	if tools == nil {
 		return nil, turn.ErrUnknownTools
 	}
 	view := req.GetView()
-	// Where the last message is hidden from the role, the view ends with an earlier one, and the role answers the rest.
+	// Where the last message is hidden from the role, the view ends with an earlier one, and the
+	// role answers the rest.
 	if last := view[len(view)-1]; last.GetIndex() == req.GetIndex()-1 && last.GetRecipient() != req.GetRole() {
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
@@ -190,14 +194,14 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// Blameless says whether a failure is one of who plays the user, which is no fault of the agent that is scored. The original scores it
-// nonetheless.
+// Blameless says whether a failure is one of who plays the user, which is no fault of the agent
+// that is scored. The original scores it nonetheless.
 func Blameless(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
 	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
 }
 
-// ask sends the request until an answer can be read, and keeps what was said. The error is a *provider.Failure, a *Hold or one of
-// encoding or of the record.
+// ask sends the request until an answer can be read, and keeps what was said. The error is a
+// *provider.Failure, a *Hold or one of encoding or of the record.
 func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
 	model := req.GetPlayer().GetModel()
 	to, err := p.endpoint(ctx, fam, model.GetBaseUrl())
@@ -245,8 +249,9 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 	return failed(failure.Class(), exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
 }
 
-// compose turns an answer into messages. Calls win over text. A model that has made nothing but mistakes for maxMistakes turns
-// ends its rollout; with compat that is no mistake which the original takes, up to the rollout's limit of messages.
+// compose turns an answer into messages. Calls win over text. A model that has made nothing but
+// mistakes for maxMistakes turns ends its rollout; with compat that is no mistake which the
+// original takes, up to the rollout's limit of messages.
 func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	reply := &agentgwv1.Reply{Usage: p.charged(req.GetPlayer().GetModel(), answer.Usage)}
@@ -285,8 +290,8 @@ func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	return reply
 }
 
-// keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the provider's own form holds those, so that it cannot stand
-// beside answers to others.
+// keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the
+// provider's own form holds those, so that it cannot stand beside answers to others.
 func keepsIDs(messages []*worldv1.Message, calls []turn.Call) bool {
 	for i, call := range calls {
 		if id := messages[i].GetCall().Id; id != nil && call.ID != nil && *id != *call.ID {

@@ -8,7 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestKeepsIDs sends a turn back in the provider's own form only if its answers go by the ids in there.
+// TestKeepsIDs sends a turn back in the provider's own form only if its answers go by the ids in
+// there.
 func TestKeepsIDs(t *testing.T) {
 	id := func(s string) *string { return &s }
 	for name, test := range map[string]struct {

@@ -26,8 +26,9 @@ const (
 	handshakePrefix = "authentication handshake failed: "
 )
 
-// Check connects to the plug-in at an address and asks for its health, which costs nothing. A plug-in that speaks gRPC and does not know that question, or
-// is too busy to answer it in time, can play. Errors: ErrAddress, ErrUnavailable with what to do.
+// Check connects to the plug-in at an address and asks for its health, which costs nothing. A
+// plug-in that speaks gRPC and does not know that question, or is too busy to answer it in time,
+// can play. Errors: ErrAddress, ErrUnavailable with what to do.
 func (d *Dialer) Check(ctx context.Context, address string, limit time.Duration) error {
 	conn, release, err := d.conns.take(address)
 	if errors.Is(err, ErrBusy) {

@@ -18,14 +18,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// ErrAddress says that a player's address, or the name of an agent that attaches itself, cannot be one as it is written.
+// ErrAddress says that a player's address, or the name of an agent that attaches itself, cannot be
+// one as it is written.
 var ErrAddress = errors.New("plug-in")
 
 // ErrBusy says that the bound on connections is reached and all of them are in use.
 var ErrBusy = errors.New("too many plug-ins at once")
 
 const (
-	// A gRPC server of any language tolerates pings every five minutes; the turn's deadline finds a hanging peer sooner.
+	// A gRPC server of any language tolerates pings every five minutes; the turn's deadline finds a
+	// hanging peer sooner.
 	keepaliveTime    = 6 * time.Minute
 	keepaliveTimeout = 20 * time.Second
 
@@ -37,8 +39,9 @@ const (
 	secureScheme = "grpcs://"
 )
 
-// retryConfig repeats a call whose connection was lost or refused, or that the agent cannot answer now. This is the only layer that tries an
-// agent that answers again at once: ErrAgain tells the callers not to. gRPC adds a fifth of jitter to each wait.
+// retryConfig repeats a call whose connection was lost or refused, or that the agent cannot answer
+// now. This is the only layer that tries an agent that answers again at once: ErrAgain tells the
+// callers not to. gRPC adds a fifth of jitter to each wait.
 const retryConfig = `{
   "methodConfig": [{
     "name": [{"service": "toolsandbox.agent.v1.AgentService"}],
@@ -96,7 +99,8 @@ func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err 
 	}, nil
 }
 
-// makeRoom closes the connection that nobody uses and that was not used for longest, if the pool is full.
+// makeRoom closes the connection that nobody uses and that was not used for longest, if the pool is
+// full.
 func (p *pool) makeRoom() error {
 	if len(p.conns) < p.cfg.Connections {
 		return nil
@@ -142,7 +146,8 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// advice says what helps if the two sides do not agree on TLS, which neither gRPC nor the library for TLS puts plainly.
+// advice says what helps if the two sides do not agree on TLS, which neither gRPC nor the library
+// for TLS puts plainly.
 func advice(address, message string) string {
 	secure := strings.HasPrefix(address, secureScheme)
 	switch {

@@ -45,7 +45,8 @@ func shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// classOf is whose fault it is that a plug-in's own code fails. That of a simulated user says nothing about the agent.
+// classOf is whose fault it is that a plug-in's own code fails. That of a simulated user says
+// nothing about the agent.
 func classOf(role worldv1.Role) agentgwv1.FailureClass {
 	if role == worldv1.Role_ROLE_AGENT {
 		return agentgwv1.FailureClass_FAILURE_CLASS_MODEL
@@ -59,7 +60,8 @@ func raised(stated *agentv1.Raised, act *agentv1.ActRequest, who string) (except
 	return exception, fmt.Sprintf("raised by the %s, turn %d: %s", who, act.GetTurn(), shorten(stated.GetText(), maxReason))
 }
 
-// refusal is the error that a status means which a plug-in at an address, or of a name, ended a turn with.
+// refusal is the error that a status means which a plug-in at an address, or of a name, ended a
+// turn with.
 func refusal(where string, act *agentv1.ActRequest, said *status.Status) error {
 	why := meaning(said)
 	if errors.Is(why, errEnded) {
@@ -96,7 +98,8 @@ func meaning(said *status.Status) error {
 	}
 }
 
-// The plug-in itself has said nothing where the gRPC library on this side makes the status, which begins with one of these texts.
+// The plug-in itself has said nothing where the gRPC library on this side makes the status, which
+// begins with one of these texts.
 var (
 	// torn: the stream broke off.
 	torn = []string{

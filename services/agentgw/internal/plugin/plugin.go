@@ -1,5 +1,6 @@
-// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else, or that attached itself: it
-// shows the agent the conversation and turns its answer into messages. Whatever the agent does costs at most its own rollout.
+// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else, or
+// that attached itself: it shows the agent the conversation and turns its answer into messages.
+// Whatever the agent does costs at most its own rollout.
 package plugin
 
 import (
@@ -28,7 +29,8 @@ import (
 // ErrUnavailable says that none of several tries reached the plug-in.
 var ErrUnavailable = errors.New("plug-in cannot be reached")
 
-// ErrAgain says that the plug-in was tried several times and was reached, but could not answer, or was lost meanwhile.
+// ErrAgain says that the plug-in was tried several times and was reached, but could not answer, or
+// was lost meanwhile.
 var ErrAgain = errors.New("plug-in cannot answer now")
 
 // ErrTimeout says that the plug-in did not answer within its time.
@@ -54,8 +56,9 @@ type Config struct {
 
 // Attached reaches agents that attached themselves.
 type Attached interface {
-	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent, attach.ErrAgain,
-	// attach.ErrUnsendable, and a gRPC status that the agent answered, but for UNAVAILABLE and CANCELLED.
+	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent,
+	// attach.ErrAgain, attach.ErrUnsendable, and a gRPC status that the agent answered, but for
+	// UNAVAILABLE and CANCELLED.
 	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
 }
 
@@ -74,8 +77,9 @@ func NewDialer(cfg Config, attached Attached) *Dialer {
 // Close closes all connections; turns that are under way fail with ErrUnavailable.
 func (d *Dialer) Close() error { return d.conns.close() }
 
-// Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the answer. Errors:
-// ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout, turn.ErrUnknownTools, or that of ctx.
+// Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the
+// answer. Errors: ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout, turn.ErrUnknownTools,
+// or that of ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
 	if tools == nil {
 		return nil, turn.ErrUnknownTools

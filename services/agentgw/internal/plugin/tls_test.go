@@ -88,7 +88,8 @@ func host(t *testing.T, options ...grpc.ServerOption) string {
 	return "localhost:" + port
 }
 
-// TestHandshakes dials plug-ins that cannot be trusted, or that speak another way than the address says: the error says why.
+// TestHandshakes dials plug-ins that cannot be trusted, or that speak another way than the address
+// says: the error says why.
 func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	good, trusted := certificate(t, "localhost", time.Now().Add(time.Hour))

@@ -3,6 +3,7 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -14,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// conversationIDBytes is how much of the hash of a rollout's id a plug-in sees. The id itself may name the scenario.
+// conversationIDBytes is how much of the hash of a rollout's id a plug-in sees. The id itself may
+// name the scenario.
 const conversationIDBytes = 16
 
 // request is what the plug-in is asked.
@@ -32,8 +34,8 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	return act
 }
 
-// messages translates a role's view: its own messages are the agent's, those of its counterpart the user's, whichever it
-// plays. Consecutive calls become one message.
+// messages translates a role's view: its own messages are the agent's, those of its counterpart the
+// user's, whichever it plays. Consecutive calls become one message.
 func messages(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
 	entries := conversation.Agent(view)
 	if self == worldv1.Role_ROLE_USER {
@@ -63,7 +65,7 @@ func message(e *conversation.Entry) *agentv1.Message {
 	switch e.Kind {
 	case conversation.Result:
 		return &agentv1.Message{
-			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: e.Value,
+			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: sound(e.Value),
 		}
 	case conversation.System:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
@@ -76,6 +78,20 @@ func message(e *conversation.Entry) *agentv1.Message {
 	return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: e.Text}
 }
 
+// sound returns a value as JSON that every parser takes. Python's json writes numbers that JSON
+// lacks.
+func sound(value *string) *string {
+	if value == nil || json.Valid([]byte(*value)) {
+		return value
+	}
+	parsed, err := python.ParseJSON(*value)
+	if err != nil {
+		return nil
+	}
+	text := string(appendArguments(nil, parsed))
+	return &text
+}
+
 func rowID(e *conversation.Entry) string {
 	if e.RowID == nil {
 		return ""
@@ -83,8 +99,9 @@ func rowID(e *conversation.Entry) string {
 	return *e.RowID
 }
 
-// appendArguments appends a value as python.JSON writes it, but numbers that JSON has no text for as JSON: an infinite one as a number
-// beyond all floats, as which it may have been written, and nan, for which there is none, as a text.
+// appendArguments appends a value as python.JSON writes it, but numbers that JSON has no text for
+// as JSON: an infinite one as a number beyond all floats, as which it may have been written, and
+// nan, for which there is none, as a text.
 func appendArguments(dst []byte, v python.Value) []byte {
 	if _, found := python.NonFinite(v); !found {
 		return python.AppendJSON(dst, v)

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// failing are the reasons with which servers end an answer that they could not complete: OpenRouter and Mistral, vLLM and SGLang, DeepSeek.
+// failing are the reasons with which servers end an answer that they could not complete: OpenRouter
+// and Mistral, vLLM and SGLang, DeepSeek.
 var failing = []string{"error", "abort", "insufficient_system_resource"}
 
-// Failed returns what a server says of its own failure in an answer with a status of success, nil if it does not say that it failed. What there
-// is of such an answer is not the model's turn. whole is the answer's error, within that of its first choice and reason why that choice ends,
-// as they came; nil if there is none.
+// Failed returns what a server says of its own failure in an answer with a status of success, nil
+// if it does not say that it failed. What there is of such an answer is not the model's turn. whole
+// is the answer's error, within that of its first choice and reason why that choice ends, as they
+// came; nil if there is none.
 func Failed(whole, within, reason json.RawMessage) error {
 	switch end := Reason(reason); {
 	case !Empty(whole):

@@ -1,5 +1,5 @@
-// Package provider is what the wire formats of all model providers have in common: what a model is asked, what it
-// answers, and how asking it can fail.
+// Package provider is what the wire formats of all model providers have in common: what a model is
+// asked, what it answers, and how asking it can fail.
 package provider
 
 import (
@@ -15,18 +15,22 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrAnswer says that an answer is not what the provider's interface promises: no JSON, or without its main part.
+// ErrAnswer says that an answer is not what the provider's interface promises: no JSON, or without
+// its main part.
 var ErrAnswer = errors.New("answer cannot be read")
 
 // Query is one request to a model.
 type Query struct {
 	// Model and its settings.
 	Model *agentgwv1.Model
-	// Transcript is the conversation from the model's point of view, ending with what it has to answer.
+	// Transcript is the conversation from the model's point of view, ending with what it has to
+	// answer.
 	Transcript []conversation.Entry
-	// Native holds, by the index of a turn's first message, the model's turns in the provider's own form.
+	// Native holds, by the index of a turn's first message, the model's turns in the provider's own
+	// form.
 	Native map[int32][]byte
-	// Tools are what the model may call. Nil leaves them out of the request; an empty list says that there are none.
+	// Tools are what the model may call. Nil leaves them out of the request; an empty list says
+	// that there are none.
 	Tools []*worldv1.Tool
 	// ToolText keeps how Tools, if not nil, are written; nil keeps nothing.
 	ToolText *turn.ToolText

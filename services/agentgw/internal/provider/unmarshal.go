@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxValues bounds the values of an answer. The providers' SDKs hold up to 4 kB for each element of a list, be it two bytes long, so that a
-// body within its limit could take gigabytes.
+// maxValues bounds the values of an answer. The providers' SDKs hold up to 4 kB for each element of
+// a list, be it two bytes long, so that a body within its limit could take gigabytes.
 const maxValues = 1 << 16
 
 // Unmarshal reads an answer's body, or fails if it holds more values than any answer needs.
@@ -17,7 +17,8 @@ func Unmarshal(body []byte, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// values counts the values in JSON, more or less: what opens and what separates them, outside of texts.
+// values counts the values in JSON, more or less: what opens and what separates them, outside of
+// texts.
 func values(body []byte) int {
 	n, quoted := 1, false
 	for i := 0; i < len(body); i++ {

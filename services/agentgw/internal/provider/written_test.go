@@ -15,7 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// TestWriteTools sends with tools that were written for other requests, to any server and by any codec, what is sent without.
+// TestWriteTools sends with tools that were written for other requests, to any server and by any
+// codec, what is sent without.
 func TestWriteTools(t *testing.T) {
 	text := &turn.ToolText{}
 	for range 2 {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Named returns what an error about an address adds if a proxy stands before it, without the password that the proxy's address may hold; "" if none does.
+// Named returns what an error about an address adds if a proxy stands before it, without the
+// password that the proxy's address may hold; "" if none does.
 func Named(address *url.URL) string {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: address})
 	if err != nil || proxy == nil {

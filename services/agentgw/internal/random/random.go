@@ -1,5 +1,5 @@
-// Package random plays an agent that calls random tools with random arguments of the right types: a floor for every
-// score. What it says is a function of the seed, the turn, the view and the tools.
+// Package random plays an agent that calls random tools with random arguments of the right types: a
+// floor for every score. What it says is a function of the seed, the turn, the view and the tools.
 package random
 
 import (
@@ -52,7 +52,8 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	return messages, err
 }
 
-// place is the second half of the generator's seed: where in a rollout the turn is, but not in which.
+// place is the second half of the generator's seed: where in a rollout the turn is, but not in
+// which.
 func place(req *agentgwv1.RespondRequest) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strconv.Itoa(int(req.GetIndex())) + "/" + strconv.Itoa(int(req.GetTurn()))))

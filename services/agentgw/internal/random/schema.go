@@ -19,8 +19,8 @@ type drawer struct {
 	words []string
 }
 
-// arguments returns a JSON object that fits a schema of type object; an unreadable schema counts as one without
-// properties.
+// arguments returns a JSON object that fits a schema of type object; an unreadable schema counts as
+// one without properties.
 func (d drawer) arguments(schema string) string {
 	parsed, err := python.ParseJSON(schema)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	maxWord = 100
 )
 
-// wordsOf returns words, names, numbers and ids that the view holds, each once, newest message first, after a few that
-// are always there.
+// wordsOf returns words, names, numbers and ids that the view holds, each once, newest message
+// first, after a few that are always there.
 func wordsOf(view []*worldv1.Message) []string {
 	words := []string{"", "home", "friend", "Hello", "+12453344098", "USD", "Grand Canyon"}
 	seen := make(map[string]bool, maxWords)

@@ -1,4 +1,5 @@
-// Package script plays the roles whose turns are fixed beforehand: scripted players and the one that never helps.
+// Package script plays the roles whose turns are fixed beforehand: scripted players and the one
+// that never helps.
 package script
 
 import (
@@ -21,8 +22,8 @@ const (
 	noHelp    = "Sorry, this is something I am unable to do for you."
 )
 
-// Respond plays the next turn of a scripted role. tools may be nil for turns without calls and for the user, whose tools
-// are never renamed. The error is turn.ErrUnknownTools or a *turn.Mistake.
+// Respond plays the next turn of a scripted role. tools may be nil for turns without calls and for
+// the user, whose tools are never renamed. The error is turn.ErrUnknownTools or a *turn.Mistake.
 func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	next := nextTurn(req)

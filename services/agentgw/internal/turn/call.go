@@ -29,9 +29,11 @@ const (
 type IDRule uint8
 
 const (
-	// KeepID keeps the id as it is: it may be empty, no identifier, or nil, which leaves the message's column null.
+	// KeepID keeps the id as it is: it may be empty, no identifier, or nil, which leaves the
+	// message's column null.
 	KeepID IDRule = iota
-	// DrawID draws a UUID from the message's index for a call without an id. The source's variables are named after the tool.
+	// DrawID draws a UUID from the message's index for a call without an id. The source's variables
+	// are named after the tool.
 	DrawID
 	// CountID makes an id that is missing or not printable call_<message index>.
 	CountID
@@ -52,9 +54,10 @@ type Call struct {
 	Cut bool
 }
 
-// Calls returns one message per call, and the first mistake in them, nil if a call has none. With Compat a tool that the role
-// does not have and arguments that are not JSON are errors, of type *Mistake; otherwise the environment answers them with an
-// error that the role can read. The messages of a user that can only end the conversation carry neither id nor name, as in the
+// Calls returns one message per call, and the first mistake in them, nil if a call has none. With
+// Compat a tool that the role does not have and arguments that are not JSON are errors, of type
+// *Mistake; otherwise the environment answers them with an error that the role can read. The
+// messages of a user that can only end the conversation carry neither id nor name, as in the
 // original, unless its ids are counted; one with more tools needs them to tell answers apart.
 func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
 	used := false
@@ -116,8 +119,8 @@ func hide(call *worldv1.ToolCall) {
 	call.Id, call.Name = nil, nil
 }
 
-// resolve returns the call with both of its tool's names. A tool that the role does not have has a name that the environment
-// refuses.
+// resolve returns the call with both of its tool's names. A tool that the role does not have has a
+// name that the environment refuses.
 func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
 	if call.Tool != "" {
 		tool, found := t.byExecution[call.Tool]
@@ -165,7 +168,8 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}
 }
 
-// setID sets the id by its rule. taken holds the ids of the turn. An id that no source can hold is replaced in any case.
+// setID sets the id by its rule. taken holds the ids of the turn. An id that no source can hold is
+// replaced in any case.
 func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) {
 	call.Id = c.ID
 	switch {
@@ -184,8 +188,9 @@ func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) 
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// writable says whether the original's source can name its variables after an id, so that it is read as one call. Ids are the
-// model's text: one of several lines can be made so that the source says something else.
+// writable says whether the original's source can name its variables after an id, so that it is
+// read as one call. Ids are the model's text: one of several lines can be made so that the source
+// says something else.
 func writable(id string) bool {
 	return len(id) <= maxID && utf8.ValidString(id) && !(strings.Contains(id, "\n") && strings.Contains(id, "_parameters = "))
 }

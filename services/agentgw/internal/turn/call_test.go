@@ -85,7 +85,8 @@ func TestCallsTogether(t *testing.T) {
 	}
 }
 
-// TestCallsOfUser checks that calls of a user have ids and names where there is something to tell apart, and only there.
+// TestCallsOfUser checks that calls of a user have ids and names where there is something to tell
+// apart, and only there.
 func TestCallsOfUser(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool, ParametersJson: "{}"}
 	own := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status", ParametersJson: "{}"}
@@ -103,7 +104,8 @@ func TestCallsOfUser(t *testing.T) {
 	}
 }
 
-// FuzzCalls checks that whatever a role states is one call of the tool that it names, or of none, whose source is read as that call.
+// FuzzCalls checks that whatever a role states is one call of the tool that it names, or of none,
+// whose source is read as that call.
 func FuzzCalls(f *testing.F) {
 	f.Add("call_1", "contact_0", `{"name": "x"}`, uint8(KeepID))
 	f.Add("a\nb", "x();", `"\ud800"`, uint8(DrawID))

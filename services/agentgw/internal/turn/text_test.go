@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestToolText writes once for each format, again after an error, and each time where nothing is kept.
+// TestToolText writes once for each format, again after an error, and each time where nothing is
+// kept.
 func TestToolText(t *testing.T) {
 	writes := 0
 	write := func(text string, err error) func() ([]byte, error) {

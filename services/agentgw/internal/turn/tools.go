@@ -11,8 +11,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Tools are the tools of one role, by both of their names. Nil stands for a set that is not known. It does not change
-// and is safe for concurrent use.
+// Tools are the tools of one role, by both of their names. Nil stands for a set that is not known.
+// It does not change and is safe for concurrent use.
 type Tools struct {
 	list        []*worldv1.Tool
 	byName      map[string]*worldv1.Tool
@@ -21,7 +21,8 @@ type Tools struct {
 	open        bool
 }
 
-// NewTools indexes a list of tools, which the result shares. Of several tools with one name the first counts.
+// NewTools indexes a list of tools, which the result shares. Of several tools with one name the
+// first counts.
 func NewTools(list []*worldv1.Tool) *Tools {
 	t := &Tools{
 		list:        list,
@@ -39,10 +40,12 @@ func NewTools(list []*worldv1.Tool) *Tools {
 	return t
 }
 
-// AnyTools stands for a request that says nothing about tools: every name is a tool's, and its execution name too.
+// AnyTools stands for a request that says nothing about tools: every name is a tool's, and its
+// execution name too.
 func AnyTools() *Tools { return &Tools{open: true} }
 
-// Closed returns the tools themselves where they are known, and no tools for a request that says nothing about them.
+// Closed returns the tools themselves where they are known, and no tools for a request that says
+// nothing about them.
 func (t *Tools) Closed() *Tools {
 	if t.open {
 		return NewTools(nil)
@@ -75,10 +78,11 @@ func (t *Tools) unknown(name string) *Mistake {
 	return &Mistake{raised: true, Exception: exceptionKey, Detail: fmt.Sprintf("tool %q is not among the role's tools: %s", name, strings.Join(names, ", "))}
 }
 
-// refused turns a name that is no tool of the role into an identifier that is no tool at all, e.g. the real name of a
-// tool that the role knows under a scrambled one. Where a scenario restricts nothing, the environment lets everybody call every tool: the
-// agent the one that ends the conversation, and the user, which has only that one there, all of the agent's. No tool's name ends with an
-// underscore.
+// refused turns a name that is no tool of the role into an identifier that is no tool at all, e.g.
+// the real name of a tool that the role knows under a scrambled one. Where a scenario restricts
+// nothing, the environment lets everybody call every tool: the agent the one that ends the
+// conversation, and the user, which has only that one there, all of the agent's. No tool's name
+// ends with an underscore.
 func (t *Tools) refused(name string) string {
 	identifier := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -1,5 +1,5 @@
-// Package turn composes the messages of one role's turn: a text for its counterpart, or calls for the execution
-// environment. It is pure: no I/O, no state.
+// Package turn composes the messages of one role's turn: a text for its counterpart, or calls for
+// the execution environment. It is pure: no I/O, no state.
 package turn
 
 import (
@@ -11,7 +11,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnknownTools says that a player needs the role's tools and the request names a set that this gateway has not seen.
+// ErrUnknownTools says that a player needs the role's tools and the request names a set that this
+// gateway has not seen.
 var ErrUnknownTools = errors.New("unknown tool set: repeat the request with its tools")
 
 // Mistake is an error of the model that the original raises instead of answering it.
@@ -24,7 +25,8 @@ type Mistake struct {
 	raised bool
 }
 
-// Taken says that the original takes what was stated all the same: arguments that are JSON but no object, which its environment answers.
+// Taken says that the original takes what was stated all the same: arguments that are JSON but no
+// object, which its environment answers.
 func (m *Mistake) Taken() bool { return m.Exception == exceptionType && !m.raised }
 
 // Error returns type and detail.

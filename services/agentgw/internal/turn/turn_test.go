@@ -45,8 +45,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestForeignName checks that no role reaches a tool that it was not given, where the environment lets everybody call every tool: in a scenario
-// without a choice of tools.
+// TestForeignName checks that no role reaches a tool that it was not given, where the environment
+// lets everybody call every tool: in a scenario without a choice of tools.
 func TestForeignName(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool}
 	wifi := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status"}

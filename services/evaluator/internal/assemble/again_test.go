@@ -13,8 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// TestWhileItIsReadAgain opens a rollout again. While its log and snapshots are read from the bus a snapshot comes that the reading misses, and the
-// result of the round before is stored late: neither makes the evaluator forget anything.
+// TestWhileItIsReadAgain opens a rollout again. While its log and snapshots are read from the bus a
+// snapshot comes that the reading misses, and the result of the round before is stored late:
+// neither makes the evaluator forget anything.
 func TestWhileItIsReadAgain(t *testing.T) {
 	const id = "s.0"
 	versions := []*worldv1.TableVersion{version(worldv1.TableName_TABLE_NAME_CONTACT, 1)}

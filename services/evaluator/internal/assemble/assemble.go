@@ -1,5 +1,6 @@
-// Package assemble puts the log and the snapshots of each rollout together again, in whatever order and however often they
-// arrive, and says when a trajectory is complete. It does no input or output.
+// Package assemble puts the log and the snapshots of each rollout together again, in whatever order
+// and however often they arrive, and says when a trajectory is complete. It does no input or
+// output.
 package assemble
 
 import (
@@ -22,7 +23,8 @@ import (
 // ErrLog says that a log cannot have been written by this program.
 var ErrLog = errors.New("broken rollout log")
 
-// ErrAgain says that an entry opens the log of a rollout again, of which not everything may be known any more: Restore it.
+// ErrAgain says that an entry opens the log of a rollout again, of which not everything may be
+// known any more: Restore it.
 var ErrAgain = errors.New("rollout is played again")
 
 const (
@@ -30,17 +32,19 @@ const (
 	MaxMessages = 20_000
 	// MaxRows is how many rows of one rollout are kept, of all its table versions together.
 	MaxRows = 1 << 18
-	// MaxBytes bounds messages and table versions of a rollout that are kept while it runs. Those of a longer one stay on the bus alone.
+	// MaxBytes bounds messages and table versions of a rollout that are kept while it runs. Those
+	// of a longer one stay on the bus alone.
 	MaxBytes = 1 << 20
 )
 
-// Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept has none of them, and its
-// end is an infrastructure failure that says so.
+// Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept
+// has none of them, and its end is an infrastructure failure that says so.
 type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Round is the round of its sweep in which it was played.
 	Round int32
-	// Long is the number of messages of a rollout that had too many bytes to be kept: Messages and Tables are missing, and Read adds them. It is 0 for all others.
+	// Long is the number of messages of a rollout that had too many bytes to be kept: Messages and
+	// Tables are missing, and Read adds them. It is 0 for all others.
 	Long int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
@@ -97,7 +101,8 @@ type Assembler struct {
 	watches map[string]map[chan struct{}]struct{}
 }
 
-// New returns an assembler that takes the given rollouts for done up to a round each. It keeps the map.
+// New returns an assembler that takes the given rollouts for done up to a round each. It keeps the
+// map.
 func New(done map[string]int32) *Assembler {
 	if done == nil {
 		done = make(map[string]int32)
@@ -137,7 +142,8 @@ func newPending() *pending {
 	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool), starting: make(map[key]bool)}
 }
 
-// opens says whether an entry opens the log of a rollout again in a round of which nothing is known yet.
+// opens says whether an entry opens the log of a rollout again in a round of which nothing is known
+// yet.
 func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
 	round, known := a.done[rolloutID]
 	if p := a.pending[rolloutID]; p != nil {
@@ -146,13 +152,15 @@ func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
 	return known && entry.GetClaim().GetRound() > round
 }
 
-// Log takes the log entry with the given stream sequence, nil for one that cannot be decoded, and returns the trajectory if that completes
-// it, nil otherwise. Entries of one rollout must arrive in order; one that was there before is ignored. The error is ErrAgain or ErrLog.
+// Log takes the log entry with the given stream sequence, nil for one that cannot be decoded, and
+// returns the trajectory if that completes it, nil otherwise. Entries of one rollout must arrive in
+// order; one that was there before is ignored. The error is ErrAgain or ErrLog.
 func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.opens(rolloutID, entry) {
-		// From now on its snapshots are kept: one that comes while the bus is read may be missing in what is read.
+		// From now on its snapshots are kept: one that comes while the bus is read may be missing
+		// in what is read.
 		p := newPending()
 		p.round = entry.GetClaim().GetRound()
 		delete(a.done, rolloutID)
@@ -172,8 +180,9 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	return p.complete(), nil
 }
 
-// Restore takes the whole log of a rollout as it was read, and all its snapshots so far, both read after ErrAgain: what was known before is
-// forgotten. It returns the trajectory if that is complete. The error is ErrLog.
+// Restore takes the whole log of a rollout as it was read, and all its snapshots so far, both read
+// after ErrAgain: what was known before is forgotten. It returns the trajectory if that is
+// complete. The error is ErrLog.
 func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
 	p := newPending()
 	if err := p.read(rolloutID, log, snapshots, span); err != nil {
@@ -319,7 +328,8 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	return nil
 }
 
-// complete returns the trajectory once: when the log has ended and every version it names is there, but for those of the start.
+// complete returns the trajectory once: when the log has ended and every version it names is there,
+// but for those of the start.
 func (p *pending) complete() *Trajectory {
 	if p.end == nil || p.given || p.missing() != nil {
 		return nil
@@ -328,7 +338,8 @@ func (p *pending) complete() *Trajectory {
 	return p.trajectory()
 }
 
-// missing returns the first version that the log names and that was never there, nil if there is none.
+// missing returns the first version that the log names and that was never there, nil if there is
+// none.
 func (p *pending) missing() *key {
 	var first *key
 	for k := range p.needed {

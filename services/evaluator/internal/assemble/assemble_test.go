@@ -60,8 +60,8 @@ func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
 	return entries
 }
 
-// record makes a rollout of random length. Every execution stores versions of random tables; after the last message there is
-// one more, whose answers never got on the bus.
+// record makes a rollout of random length. Every execution stores versions of random tables; after
+// the last message there is one more, whose answers never got on the bus.
 func record(random *rand.Rand, id string) *recording {
 	r := &recording{id: id, want: &assemble.Trajectory{
 		Rollout: &busv1.Rollout{Id: id}, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
@@ -123,8 +123,8 @@ func record(random *rand.Rand, id string) *recording {
 	return r
 }
 
-// deliveries returns the events of a rollout in a random order: entries in order, but now and then again from an earlier
-// one on; snapshots anywhere, some of them twice.
+// deliveries returns the events of a rollout in a random order: entries in order, but now and then
+// again from an earlier one on; snapshots anywhere, some of them twice.
 func (r *recording) deliveries(random *rand.Rand) []event {
 	var log []event
 	for i, e := range r.log {

@@ -24,7 +24,8 @@ func (p *pending) add(messages []*worldv1.Message) {
 	}
 }
 
-// grow counts bytes that are to be kept. A rollout that they make long forgets its messages and what is in its tables: the bus has them.
+// grow counts bytes that are to be kept. A rollout that they make long forgets its messages and
+// what is in its tables: the bus has them.
 func (p *pending) grow(bytes int) {
 	if p.bytes += bytes; p.long || p.whole || p.bytes <= MaxBytes {
 		return
@@ -52,8 +53,8 @@ func (p *pending) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapsh
 	return nil
 }
 
-// Whole returns the trajectory of a rollout from its log and its snapshots, nil if it has not ended. The error is ErrLog, or names the first
-// table version that is in none of the snapshots.
+// Whole returns the trajectory of a rollout from its log and its snapshots, nil if it has not
+// ended. The error is ErrLog, or names the first table version that is in none of the snapshots.
 func Whole(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	p := newPending()
 	p.whole = true
@@ -77,8 +78,9 @@ func (k *key) lost(rolloutID string) error {
 // Len returns the number of messages, of a long trajectory too.
 func (t *Trajectory) Len() int { return max(t.Long, len(t.Messages)) }
 
-// Read returns a long trajectory with its messages and tables, from the rollout's whole log and all its snapshots. What was said since does not count. The
-// error is ErrLog, or names a table version that is in none of the snapshots.
+// Read returns a long trajectory with its messages and tables, from the rollout's whole log and all
+// its snapshots. What was said since does not count. The error is ErrLog, or names a table version
+// that is in none of the snapshots.
 func (t *Trajectory) Read(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	id := t.Rollout.GetId()
 	p := newPending()

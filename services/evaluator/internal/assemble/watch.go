@@ -1,7 +1,8 @@
 package assemble
 
-// Partial returns a rollout's trajectory as far as it is known, nil if nothing is, if a version that the log names is still to
-// come, or if it was too large to be kept. Its End is nil while the rollout runs.
+// Partial returns a rollout's trajectory as far as it is known, nil if nothing is, if a version
+// that the log names is still to come, or if it was too large to be kept. Its End is nil while the
+// rollout runs.
 func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -12,8 +13,8 @@ func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	return p.trajectory()
 }
 
-// Watch returns a channel that holds a token after something became known of a rollout, and the function that ends the watch.
-// Changes that come faster than they are looked at share a token.
+// Watch returns a channel that holds a token after something became known of a rollout, and the
+// function that ends the watch. Changes that come faster than they are looked at share a token.
 func (a *Assembler) Watch(rolloutID string) (changed <-chan struct{}, stop func()) {
 	watch := make(chan struct{}, 1)
 	a.mu.Lock()

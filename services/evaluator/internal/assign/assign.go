@@ -1,19 +1,21 @@
-// Package assign finds the cheapest one-to-one assignment of rows to columns of a square cost matrix, by shortest
-// augmenting paths (Jonker and Volgenant), in time cubic in the number of rows.
+// Package assign finds the cheapest one-to-one assignment of rows to columns of a square cost
+// matrix, by shortest augmenting paths (Jonker and Volgenant), in time cubic in the number of rows.
 package assign
 
 import "math"
 
-// Solver holds the working space of Solve for repeated use. The zero value is ready. It is not safe for concurrent use.
+// Solver holds the working space of Solve for repeated use. The zero value is ready. It is not safe
+// for concurrent use.
 type Solver struct {
 	rowPrice, columnPrice, distance []float64
 	rowOf, columnOf, previous       []int
 	done                            []bool
 }
 
-// Solve assigns each of n rows a column of its own such that the sum of the chosen costs is minimal. cost[r*n+c] is the
-// cost of column c for row r, +Inf if the pair is forbidden; NaN and −Inf are not allowed. The result gives the column of
-// each row and is valid until the next call. ok is false if every assignment uses a forbidden pair.
+// Solve assigns each of n rows a column of its own such that the sum of the chosen costs is
+// minimal. cost[r*n+c] is the cost of column c for row r, +Inf if the pair is forbidden; NaN and
+// −Inf are not allowed. The result gives the column of each row and is valid until the next call.
+// ok is false if every assignment uses a forbidden pair.
 func (s *Solver) Solve(n int, cost []float64) (columns []int, ok bool) {
 	s.reset(n)
 	for row := range n {

@@ -5,8 +5,8 @@ import "unicode/utf8"
 // maxCells bounds the table from which a common subsequence is read: texts of 2000 words each.
 const maxCells = 4 << 20
 
-// Word is a word of both texts: Target[TargetStart:TargetEnd] and Prediction[PredictionStart:PredictionEnd] have the same
-// stem.
+// Word is a word of both texts: Target[TargetStart:TargetEnd] and
+// Prediction[PredictionStart:PredictionEnd] have the same stem.
 type Word struct {
 	TargetStart, TargetEnd         int
 	PredictionStart, PredictionEnd int
@@ -14,14 +14,16 @@ type Word struct {
 
 // Alignment is a comparison in detail. The F-measure is the harmonic mean of Precision and Recall.
 type Alignment struct {
-	// Precision is the share of the prediction's tokens that are common, Recall that of the target's; 0 if there is no token.
+	// Precision is the share of the prediction's tokens that are common, Recall that of the
+	// target's; 0 if there is no token.
 	Precision, Recall float64
-	// Common is one longest common subsequence, in order; nil where it would take too much memory to find.
+	// Common is one longest common subsequence, in order; nil where it would take too much memory
+	// to find.
 	Common []Word
 }
 
-// Align compares two texts and says which words make up their similarity. It costs the product of the texts' lengths: use
-// Target.FMeasure where only the number is wanted.
+// Align compares two texts and says which words make up their similarity. It costs the product of
+// the texts' lengths: use Target.FMeasure where only the number is wanted.
 func Align(target, prediction string) Alignment {
 	wanted, found := words(target), words(prediction)
 	if len(wanted) == 0 || len(found) == 0 {

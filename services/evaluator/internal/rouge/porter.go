@@ -2,7 +2,8 @@ package rouge
 
 import "bytes"
 
-// irregular returns the stem of the few words that the stemmer looks up instead of cutting, and whether word is one.
+// irregular returns the stem of the few words that the stemmer looks up instead of cutting, and
+// whether word is one.
 func irregular(word []byte) (string, bool) {
 	switch string(word) {
 	case "sky", "skies":
@@ -25,8 +26,8 @@ func irregular(word []byte) (string, bool) {
 	return "", false
 }
 
-// stem cuts word, lower-case letters and digits, in place where it can and returns the result. The slice needs spare
-// capacity for one byte more than it holds.
+// stem cuts word, lower-case letters and digits, in place where it can and returns the result. The
+// slice needs spare capacity for one byte more than it holds.
 func stem(word []byte) []byte {
 	if text, ok := irregular(word); ok {
 		return append(word[:0], text...)
@@ -43,7 +44,8 @@ func stem(word []byte) []byte {
 	return finalE(word)
 }
 
-// isConsonant reports whether the letter at i is a consonant; y is one at the start and after a vowel.
+// isConsonant reports whether the letter at i is a consonant; y is one at the start and after a
+// vowel.
 func isConsonant(word []byte, i int) bool {
 	switch word[i] {
 	case 'a', 'e', 'i', 'o', 'u':
@@ -92,8 +94,8 @@ func endsDouble(word []byte) bool {
 	return n >= 2 && word[n-1] == word[n-2] && isConsonant(word, n-1)
 }
 
-// endsShort reports whether word ends in consonant, vowel, consonant, the last not w, x or y, or is a vowel and a
-// consonant.
+// endsShort reports whether word ends in consonant, vowel, consonant, the last not w, x or y, or is
+// a vowel and a consonant.
 func endsShort(word []byte) bool {
 	n := len(word)
 	if n == 2 {

@@ -1,9 +1,10 @@
-// Package rouge measures how much of a target text a prediction contains: the ROUGE-L F-measure over stemmed tokens, the
-// longest common subsequence weighed between precision and recall.
+// Package rouge measures how much of a target text a prediction contains: the ROUGE-L F-measure
+// over stemmed tokens, the longest common subsequence weighed between precision and recall.
 //
-// A text is tokenised and stemmed once and may then be compared any number of times. The subsequence is found 64 target
-// tokens at a time: a bit of a word stands for a place in the target, set while that place does not end a longer common
-// subsequence, and one addition with carry moves all places past one token of the prediction.
+// A text is tokenised and stemmed once and may then be compared any number of times. The
+// subsequence is found 64 target tokens at a time: a bit of a word stands for a place in the
+// target, set while that place does not end a longer common subsequence, and one addition with
+// carry moves all places past one token of the prediction.
 package rouge
 
 import (
@@ -14,8 +15,8 @@ import (
 // Tokens is a text as a list of stems, in order. It is read-only after Tokenize.
 type Tokens []string
 
-// Tokenize lower-cases text, splits it at everything that is no ASCII letter or digit and stems tokens of more than three
-// characters.
+// Tokenize lower-cases text, splits it at everything that is no ASCII letter or digit and stems
+// tokens of more than three characters.
 func Tokenize(text string) Tokens {
 	var tokens Tokens
 	word := make([]byte, 0, 32)
@@ -51,8 +52,9 @@ func Tokenize(text string) Tokens {
 	return tokens
 }
 
-// foreign returns what the first character of text, outside ASCII, adds to a token: the two characters whose lower case
-// begins with an ASCII letter give it, and the dotted capital I then splits; all others give a space.
+// foreign returns what the first character of text, outside ASCII, adds to a token: the two
+// characters whose lower case begins with an ASCII letter give it, and the dotted capital I then
+// splits; all others give a space.
 func foreign(text string) (letter byte, size int, split bool) {
 	char, size := utf8.DecodeRuneInString(text)
 	switch char {
@@ -64,7 +66,8 @@ func foreign(text string) (letter byte, size int, split bool) {
 	return ' ', size, false
 }
 
-// Target is a tokenised text to compare predictions with. It is read-only and safe for concurrent use.
+// Target is a tokenised text to compare predictions with. It is read-only and safe for concurrent
+// use.
 type Target struct {
 	length int
 	words  int

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// adversary makes cases that nothing fits well, so that bounds cut little: every text is a little like every other, and the
-// tables change all the time.
+// adversary makes cases that nothing fits well, so that bounds cut little: every text is a little
+// like every other, and the tables change all the time.
 type adversary struct{ *rand.Rand }
 
 func newAdversary(seed uint64) adversary { return adversary{rand.New(rand.NewPCG(seed, 5))} }
@@ -170,14 +170,16 @@ var shapes = []shape{
 	{name: "crossed, guarded", nodes: 6, width: 3, cross: true, guarded: true, refer: ancestor},
 }
 
-// BenchmarkAdversary scores trajectories of 60 messages; max-ns is the slowest of several, each at its best of several runs.
+// BenchmarkAdversary scores trajectories of 60 messages; max-ns is the slowest of several, each at
+// its best of several runs.
 func BenchmarkAdversary(b *testing.B) {
 	for i := range shapes {
 		b.Run(shapes[i].name, func(b *testing.B) { benchmarkShape(b, &shapes[i], 60) })
 	}
 }
 
-// BenchmarkCrossed scores graphs of width 4 whose chains are crossed by edges and references, which has no bound but maxWork.
+// BenchmarkCrossed scores graphs of width 4 whose chains are crossed by edges and references, which
+// has no bound but maxWork.
 func BenchmarkCrossed(b *testing.B) {
 	for _, s := range []shape{
 		{name: "references to the node before", nodes: 20, width: 4, cross: true, refer: previous},
@@ -248,7 +250,8 @@ func TestWorkGrowsWithThePairsOfMessages(t *testing.T) {
 	}
 }
 
-// Equal messages make every step as good as any other, which is the worst for a search that tries all of the best.
+// Equal messages make every step as good as any other, which is the worst for a search that tries
+// all of the best.
 func TestWorkOnEqualMessages(t *testing.T) {
 	trajectory := newAdversary(3).trajectory(120)
 	for i := range trajectory.Messages[1:] {

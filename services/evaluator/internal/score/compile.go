@@ -26,7 +26,8 @@ func (s tableSet) union(t tableSet) tableSet { return s | t }
 // guardedTables are the tables that guardrails can guard.
 const guardedTables = tableSet(1<<Setting | 1<<Contact | 1<<Messaging | 1<<Reminder)
 
-// AutomaticGuardrail is added to a node by Compile: the table must be at the match as it is at the reference.
+// AutomaticGuardrail is added to a node by Compile: the table must be at the match as it is at the
+// reference.
 type AutomaticGuardrail struct {
 	// Table is what must be equal.
 	Table Table
@@ -41,7 +42,8 @@ type Graph struct {
 	matched uint64
 	// sorted are the nodes that take part, each behind all that must be matched before it.
 	sorted []int
-	// before are the nodes that must be matched before each, near these and those that it must be matched before.
+	// before are the nodes that must be matched before each, near these and those that it must be
+	// matched before.
 	before, near []uint64
 	// slots is the number of constraints, which are numbered through.
 	slots int
@@ -55,7 +57,8 @@ type node struct {
 	scored int
 	// before are the nodes that must be matched earlier, for an edge or for a reference.
 	before uint64
-	// above are the nodes of before that are not before another one of it, reads those that needs lists.
+	// above are the nodes of before that are not before another one of it, reads those that needs
+	// lists.
 	above, reads uint64
 	// needs are the tables that this node compares with their state at another node's match.
 	needs []need
@@ -75,7 +78,8 @@ type constraint struct {
 	reference int
 	slot      int
 	target    [][]cell
-	// senders and recipients are the roles that the only target row of a SANDBOX constraint accepts, one bit each.
+	// senders and recipients are the roles that the only target row of a SANDBOX constraint
+	// accepts, one bit each.
 	senders, recipients uint8
 	extractor           *expression.Extractor
 	// fill is the column that extracted values complete, −1 if the target has none.
@@ -85,7 +89,8 @@ type constraint struct {
 	tolerances map[string]float64
 }
 
-// cell is one compiled target cell. The cells of a row stand in the order in which they are cheapest to compare.
+// cell is one compiled target cell. The cells of a row stand in the order in which they are
+// cheapest to compare.
 type cell struct {
 	column    int
 	measure   ColumnMeasure
@@ -98,13 +103,14 @@ type cell struct {
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// Guardrails returns what was added automatically to a node, by reference and table. The result is the caller's.
+// Guardrails returns what was added automatically to a node, by reference and table. The result is
+// the caller's.
 func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 	return slices.Clone(g.nodes[node].guards)
 }
 
-// Compile checks a definition, derives the automatic guardrails and prepares everything that does not depend on a
-// trajectory. Its error joins one *DefinitionError per mistake.
+// Compile checks a definition, derives the automatic guardrails and prepares everything that does
+// not depend on a trajectory. Its error joins one *DefinitionError per mistake.
 func Compile(definition Definition) (*Graph, error) {
 	check := &checker{name: definition.Name}
 	graph := &Graph{nodes: make([]node, len(definition.Nodes))}
@@ -146,7 +152,8 @@ func Compile(definition Definition) (*Graph, error) {
 	return graph, nil
 }
 
-// order sets which nodes take part and what comes before each, and returns the direct predecessors by the author's edges.
+// order sets which nodes take part and what comes before each, and returns the direct predecessors
+// by the author's edges.
 func (g *Graph) order(check *checker, edges []Edge) []uint64 {
 	direct := make([]uint64, len(g.nodes))
 	if len(g.nodes) == 1 {

@@ -7,7 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/tangle"
 )
 
-// checkWidth notes a graph that is too much work to match. Graphs with other mistakes are left alone.
+// checkWidth notes a graph that is too much work to match. Graphs with other mistakes are left
+// alone.
 func (g *Graph) checkWidth(check *checker, direct []uint64) {
 	if len(check.errors) > 0 {
 		return
@@ -27,7 +28,8 @@ func (g *Graph) checkWidth(check *checker, direct []uint64) {
 	}
 }
 
-// arrange derives from the order of the nodes what matching walks along: the nodes sorted, who is next to whom.
+// arrange derives from the order of the nodes what matching walks along: the nodes sorted, who is
+// next to whom.
 func (g *Graph) arrange() {
 	g.before, g.near = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
 	var placed uint64

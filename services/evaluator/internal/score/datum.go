@@ -23,7 +23,8 @@ const (
 	datumObject
 )
 
-// datum is one JSON value as Python's parser reads it: integers of any size, and NaN and infinities as numbers.
+// datum is one JSON value as Python's parser reads it: integers of any size, and NaN and infinities
+// as numbers.
 type datum struct {
 	kind   datumKind
 	number float64 // bool (0 or 1), integer (rounded) and float
@@ -360,7 +361,8 @@ func (r *reader) hex() (rune, bool) {
 	return rune(n), err == nil
 }
 
-// skip passes over one value without reading it and returns its text. Only strings and brackets are checked.
+// skip passes over one value without reading it and returns its text. Only strings and brackets are
+// checked.
 func (r *reader) skip() (string, bool) {
 	r.space()
 	start, depth := r.at, 0

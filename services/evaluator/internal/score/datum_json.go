@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// json writes the datum as a JSON text, with NaN and infinities as Python's json module spells them.
+// json writes the datum as a JSON text, with NaN and infinities as Python's json module spells
+// them.
 func (d *datum) json() string {
 	var b strings.Builder
 	d.write(&b)

@@ -46,7 +46,8 @@ const (
 	Removal
 	// Update compares the rows that are not in the reference, for versions of equal size.
 	Update
-	// ToolTraceDependant compares a message with a target completed from the traces of the reference message.
+	// ToolTraceDependant compares a message with a target completed from the traces of the
+	// reference message.
 	ToolTraceDependant
 	// Guardrail is 1 if the version equals the reference's.
 	Guardrail
@@ -68,7 +69,8 @@ const FirstUserMessage = -1
 type Cell struct {
 	// Column is a column name of the constraint's table.
 	Column string
-	// Value is what is wanted; null is meant. Roles are their names; a tool trace is a JSON text with one trace or a list.
+	// Value is what is wanted; null is meant. Roles are their names; a tool trace is a JSON text
+	// with one trace or a list.
 	Value Value
 }
 
@@ -96,13 +98,15 @@ type Constraint struct {
 	Table Table
 	// Measure is how it is compared.
 	Measure SnapshotMeasure
-	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if there is none.
+	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if
+	// there is none.
 	Reference *int
 	// Target are the wanted rows; all list the same columns.
 	Target [][]Cell
 	// Overrides are the measures that differ from the columns' defaults.
 	Overrides []Override
-	// FillTo is the column that extracted values complete, tool_trace or content; for ToolTraceDependant only.
+	// FillTo is the column that extracted values complete, tool_trace or content; for
+	// ToolTraceDependant only.
 	FillTo string
 	// Extractor names what is taken from a trace; for ToolTraceDependant only.
 	Extractor string
@@ -164,12 +168,13 @@ func Chain(n int) []Edge {
 	return edges
 }
 
-// DefinitionError is one mistake in a Definition. Compile joins all that it finds; errors.As and the Unwrap method of the
-// joined error reach them.
+// DefinitionError is one mistake in a Definition. Compile joins all that it finds; errors.As and
+// the Unwrap method of the joined error reach them.
 type DefinitionError struct {
 	// Path is the place, e.g. milestones[2].constraints[0].target[0].wifi.
 	Path string
-	// Node and Constraint are the numbers of node and constraint, −1 where the mistake is not inside one.
+	// Node and Constraint are the numbers of node and constraint, −1 where the mistake is not
+	// inside one.
 	Node, Constraint int
 	// Field is the end of the path inside node or constraint, e.g. target[0].wifi.
 	Field string

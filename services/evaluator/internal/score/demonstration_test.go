@@ -2,8 +2,9 @@ package score
 
 import "testing"
 
-// TestDemonstrationsDoNotCount shows that nothing in a demonstration is a turn, starts the conversation, or reaches a milestone
-// or a minefield: neither what is said there nor a call with its answer.
+// TestDemonstrationsDoNotCount shows that nothing in a demonstration is a turn, starts the
+// conversation, or reaches a milestone or a minefield: neither what is said there nor a call with
+// its answer.
 func TestDemonstrationsDoNotCount(t *testing.T) {
 	const trace = `{"tool_name": "buy", "arguments": {"what": "milk"}, "result": null}`
 	shown := func(from, to Role, text string) Message {

@@ -2,8 +2,9 @@ package score
 
 import "fmt"
 
-// Explain scores a trajectory as Score does and says how each number comes about. It is made for people who wait for the
-// answer: it costs far more than Score. Like Score it only reads its arguments and is safe for concurrent use.
+// Explain scores a trajectory as Score does and says how each number comes about. It is made for
+// people who wait for the answer: it costs far more than Score. Like Score it only reads its
+// arguments and is safe for concurrent use.
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
 	result := Score(trajectory, milestones, minefields)
 	w := newWorld(trajectory)
@@ -92,7 +93,8 @@ func (x *explainer) best(i int, match Match) int {
 	return best
 }
 
-// earliest returns the first message at which a node can be evaluated, false if one of its references was not matched.
+// earliest returns the first message at which a node can be evaluated, false if one of its
+// references was not matched.
 func (x *explainer) earliest(i int) (from int, ok bool) {
 	from = x.first
 	for _, c := range x.graph.nodes[i].constraints {
@@ -112,8 +114,8 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 	return from, true
 }
 
-// nearness orders messages at which a node's similarity is 0 by how much of it is right there. All guardrails together
-// count less than another constraint.
+// nearness orders messages at which a node's similarity is 0 by how much of it is right there. All
+// guardrails together count less than another constraint.
 func (x *explainer) nearness(i, index int) float64 {
 	at := x.node(i, index)
 	sum, guarded := 0.0, 0.0

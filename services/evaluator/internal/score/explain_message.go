@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// completion is what a target is completed with: accepted or content stand in the column fill, unless that is −1.
+// completion is what a target is completed with: accepted or content stand in the column fill,
+// unless that is −1.
 type completion struct {
 	fill     int
 	accepted []wanted
@@ -18,7 +19,8 @@ type completion struct {
 	values   []named
 }
 
-// completions returns all completions of a target from the calls at its reference, in the order in which they are tried.
+// completions returns all completions of a target from the calls at its reference, in the order in
+// which they are tried.
 func (c *constraint) completions(calls []call) []completion {
 	var all []completion
 	for i := range calls {
@@ -131,7 +133,8 @@ func (x *explainer) cell(t Table, target cell, value Value) CellExplanation {
 	return e
 }
 
-// nearestTrace compares the accepted trace and the call that fit, or that come closest; nil if nothing is accepted.
+// nearestTrace compares the accepted trace and the call that fit, or that come closest; nil if
+// nothing is accepted.
 func nearestTrace(accepted []wanted, calls []call) *TraceExplanation {
 	var nearest *TraceExplanation
 	consider := func(e TraceExplanation) {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// maxPairs bounds how many pairs of rows are compared to pair rows of unequal number; beyond it they are paired in order.
+// maxPairs bounds how many pairs of rows are compared to pair rows of unequal number; beyond it
+// they are paired in order.
 const maxPairs = 1 << 16
 
 // stored explains a constraint on a stored table at a message.
@@ -77,8 +78,9 @@ func missing(t Table, wanted int, target []cell) RowExplanation {
 	return e
 }
 
-// pair returns the number of the row that each target row is paired with, −1 for none: where scoring pairs them as scoring
-// does, else such that each gets the best of those that are left. problem says why scoring does not.
+// pair returns the number of the row that each target row is paired with, −1 for none: where
+// scoring pairs them as scoring does, else such that each gets the best of those that are left.
+// problem says why scoring does not.
 func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem string) {
 	n := len(target)
 	if n != len(rows) {
@@ -148,7 +150,8 @@ func (x *explainer) near(target []cell, row []Value) float64 {
 	return sum
 }
 
-// changes returns the rows that differ between two messages. If filled is true, zero values are equal to null.
+// changes returns the rows that differ between two messages. If filled is true, zero values are
+// equal to null.
 func (x *explainer) changes(t Table, reference, index int, filled bool) []RowChange {
 	if t == Sandbox {
 		return x.changedMessage(reference, index)

@@ -2,7 +2,8 @@ package score
 
 import "github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 
-// Explanation is a score and how it comes about. All similarities are the numbers that Score computes with.
+// Explanation is a score and how it comes about. All similarities are the numbers that Score
+// computes with.
 type Explanation struct {
 	// Result is the score.
 	Result Result
@@ -14,8 +15,9 @@ type Explanation struct {
 type NodeExplanation struct {
 	// Match is the node where it was matched; nil if it took no part.
 	Match *NodeAt
-	// Best is the node where it alone, its references where they were matched, does better, or where it is 0 everywhere,
-	// comes closest; nil if the match is that message or has similarity 1.
+	// Best is the node where it alone, its references where they were matched, does better, or
+	// where it is 0 everywhere, comes closest; nil if the match is that message or has similarity
+	// 1.
 	Best *NodeAt
 }
 
@@ -37,7 +39,8 @@ type ConstraintExplanation struct {
 	Table Table
 	// Measure is how it is compared.
 	Measure SnapshotMeasure
-	// Reference is the node whose match is the reference, or FirstUserMessage; nil if the measure reads none.
+	// Reference is the node whose match is the reference, or FirstUserMessage; nil if the measure
+	// reads none.
 	Reference *int
 	// ReferenceIndex is the reference's message if there is one.
 	ReferenceIndex int
@@ -45,9 +48,11 @@ type ConstraintExplanation struct {
 	Similarity float64
 	// Problem says what makes the similarity 0 whatever the rows hold; "" if nothing does.
 	Problem string
-	// Rows are the target's rows with those they are paired with, then found rows that are left over.
+	// Rows are the target's rows with those they are paired with, then found rows that are left
+	// over.
 	Rows []RowExplanation
-	// Changes are what changed since the reference, for every measure that compares a table with its state there.
+	// Changes are what changed since the reference, for every measure that compares a table with
+	// its state there.
 	Changes []RowChange
 	// Extracted are the values that the target was completed with.
 	Extracted []ExtractedValue
@@ -61,8 +66,8 @@ type RowExplanation struct {
 	Found []Value
 	// Similarity is the n-th root of the product over n cells without those that have no result.
 	Similarity float64
-	// Cells are the target's cells in column order, with similarity 0 if there is no row for it; none for a row that
-	// nothing wants.
+	// Cells are the target's cells in column order, with similarity 0 if there is no row for it;
+	// none for a row that nothing wants.
 	Cells []CellExplanation
 }
 
@@ -84,7 +89,8 @@ type CellExplanation struct {
 	Trace *TraceExplanation
 }
 
-// TraceExplanation compares the accepted trace and the call that fit, or of all those that come closest.
+// TraceExplanation compares the accepted trace and the call that fit, or of all those that come
+// closest.
 type TraceExplanation struct {
 	// Accepted is the number of the accepted trace.
 	Accepted int

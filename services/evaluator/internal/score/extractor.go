@@ -38,7 +38,8 @@ func findExtractor(source *Constraint) (*expression.Extractor, error) {
 	return nil, fmt.Errorf("unknown extractor %q", source.Extractor)
 }
 
-// extract returns what an extractor takes from the call. It is asked for again at each message that is compared.
+// extract returns what an extractor takes from the call. It is asked for again at each message that
+// is compared.
 func (c *call) extract(extractor *expression.Extractor) *extraction {
 	for i := range c.extracted {
 		if c.extracted[i].extractor == extractor {
@@ -72,7 +73,8 @@ func (c *call) alternatives(extractor *expression.Extractor) ([][]named, error) 
 	return alternatives, nil
 }
 
-// native returns the datum as an expression reads it. An integer of more than 64 bits becomes a float.
+// native returns the datum as an expression reads it. An integer of more than 64 bits becomes a
+// float.
 func (d *datum) native() any {
 	switch d.kind {
 	case datumBool:
@@ -118,8 +120,9 @@ func datumOf(value any) datum {
 	return datum{}
 }
 
-// parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that known does not list
-// can never be completed, which is no mistake here: ok is false and nothing fits it.
+// parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that
+// known does not list can never be completed, which is no mistake here: ok is false and nothing
+// fits it.
 func parseTemplate(text string, known []string) (t template, ok bool) {
 	parsed, err := expression.ParseTemplate(text)
 	if err != nil {

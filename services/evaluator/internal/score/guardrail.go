@@ -2,11 +2,11 @@ package score
 
 import "math/bits"
 
-// guard derives the guardrails of node i: for each of its references and direct predecessors, every table that no
-// ordinary constraint of the node, of its references or of its predecessors names.
+// guard derives the guardrails of node i: for each of its references and direct predecessors, every
+// table that no ordinary constraint of the node, of its references or of its predecessors names.
 //
-// The original looks references up in its list of nodes by position, where −1, the first user message, is the last node
-// of the list: that node's constraints count as naming tables too.
+// The original looks references up in its list of nodes by position, where −1, the first user
+// message, is the last node of the list: that node's constraints count as naming tables too.
 func (g *Graph) guard(i int, direct uint64, restriction *Guard) []AutomaticGuardrail {
 	candidates := restriction.candidates()
 	var references uint64

@@ -6,26 +6,28 @@ import (
 	"math/bits"
 )
 
-// margin is the difference below which two sums of similarities count as equal, above the rounding of a sum and below
-// any difference between 32-bit similarities that is not rounding.
+// margin is the difference below which two sums of similarities count as equal, above the rounding
+// of a sum and below any difference between 32-bit similarities that is not rounding.
 const margin = 1e-11
 
 const (
-	// maxWork bounds the work on one matching: about a second of it, tens of seconds if each step compares long texts.
+	// maxWork bounds the work on one matching: about a second of it, tens of seconds if each step
+	// compares long texts.
 	maxWork = 1 << 24
 	// maxKept bounds the similarities that one matching keeps, 8 bytes each.
 	maxKept = 1 << 25
 )
 
-// ErrWork says that matching was given up: the trajectory is too long for how much the graph's nodes depend on each other.
+// ErrWork says that matching was given up: the trajectory is too long for how much the graph's
+// nodes depend on each other.
 var ErrWork = errors.New("matching takes too much work")
 
 // unknown marks a similarity that was not evaluated yet.
 const unknown = -1
 
-// matcher finds the best matching of one graph in one world. at holds the matched index of the nodes in the current
-// partial matching; what a method calls open or left has no index yet. Places are candidate indices counted from the first
-// user message.
+// matcher finds the best matching of one graph in one world. at holds the matched index of the
+// nodes in the current partial matching; what a method calls open or left has no index yet. Places
+// are candidate indices counted from the first user message.
 type matcher struct {
 	*world
 	graph *Graph
@@ -45,14 +47,16 @@ type matcher struct {
 	kept int
 }
 
-// candidate is a node that could be matched next, at an index. In a search similarity is an upper bound of the whole.
+// candidate is a node that could be matched next, at an index. In a search similarity is an upper
+// bound of the whole.
 type candidate struct {
 	similarity float64
 	node       int32
 	index      int32
 }
 
-// better orders candidates as they are tried: best similarity first, then lower node, then lower index.
+// better orders candidates as they are tried: best similarity first, then lower node, then lower
+// index.
 func better(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.node, b.node), cmp.Compare(a.index, b.index))
 }
@@ -86,7 +90,8 @@ func (m *matcher) match() ([]int, error) {
 	return indices, nil
 }
 
-// next returns the first step, in the original's order, after which the nodes left can still reach the sum rest.
+// next returns the first step, in the original's order, after which the nodes left can still reach
+// the sum rest.
 func (m *matcher) next(left uint64, last int, rest float64) candidate {
 	m.stack = m.stack[:0]
 	m.collect(left, last, rest-margin)
@@ -156,7 +161,8 @@ func (m *matcher) alike(tables tableSet, a, b int) bool {
 	return true
 }
 
-// node returns the similarity of a node at an index: the root of the product of its constraints, times its guardrails.
+// node returns the similarity of a node at an index: the root of the product of its constraints,
+// times its guardrails.
 func (m *matcher) node(n *node, index int) float64 {
 	for _, guard := range n.guards {
 		if !m.equal(guard.Table, index, m.resolve(guard.Reference)) {
@@ -195,8 +201,8 @@ func (m *matcher) constraint(c *constraint, index int) float64 {
 	return m.compare(c, index, m.resolve(c.reference))
 }
 
-// compare returns the similarity of a constraint at an index with a reference, −1 if it has none, from the cache where it
-// was evaluated before.
+// compare returns the similarity of a constraint at an index with a reference, −1 if it has none,
+// from the cache where it was evaluated before.
 func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	place, places := m.place(c, index, reference)
 	cache := m.similar[c.slot]
@@ -216,7 +222,8 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	return cache[place]
 }
 
-// keep says whether there may be memory for so many similarities more. If not, the matching is given up.
+// keep says whether there may be memory for so many similarities more. If not, the matching is
+// given up.
 func (m *matcher) keep(count int) bool {
 	if m.kept += count; m.kept > maxKept {
 		m.work = maxWork + 1
@@ -224,8 +231,8 @@ func (m *matcher) keep(count int) bool {
 	return m.work <= maxWork
 }
 
-// place returns where the cache of a constraint holds the similarity for an index and a reference, and how many places
-// it has. Similarities of stored tables depend on the versions only.
+// place returns where the cache of a constraint holds the similarity for an index and a reference,
+// and how many places it has. Similarities of stored tables depend on the versions only.
 func (m *matcher) place(c *constraint, index, reference int) (place, places int) {
 	size, at, from := m.count, index-m.first, reference-m.first
 	if c.table != Sandbox {

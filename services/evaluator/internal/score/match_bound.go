@@ -8,7 +8,8 @@ import (
 
 // bounds holds what the upper bounds of one matching are made of.
 type bounds struct {
-	// fixed[node*count+place] is the product of what a node compares without a reference to another node.
+	// fixed[node*count+place] is the product of what a node compares without a reference to another
+	// node.
 	fixed []float64
 	// factors[node][need*count+at] caches factors, highest[node][need] the largest of them.
 	factors, highest [][][]float64
@@ -24,8 +25,9 @@ type row struct {
 	sum, best []float64
 }
 
-// forest is a choice of one predecessor for each open node: a reference, or else a predecessor by the order. What hangs
-// on a node is bounded together with it; other dependences between open nodes are bounded apart, each at its best.
+// forest is a choice of one predecessor for each open node: a reference, or else a predecessor by
+// the order. What hangs on a node is bounded together with it; other dependences between open nodes
+// are bounded apart, each at its best.
 type forest struct {
 	left  uint64
 	roots uint64
@@ -120,8 +122,8 @@ func (m *matcher) factor(n *node, reference, index, at int) float64 {
 	return product
 }
 
-// factors returns by place, from that of the reference on, the factor of one of a node's needs. Places at which the node can
-// reach nothing anyway are left at 0.
+// factors returns by place, from that of the reference on, the factor of one of a node's needs.
+// Places at which the node can reach nothing anyway are left at 0.
 func (m *matcher) factors(i, which, at int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	tables := b.factors[i]
@@ -184,8 +186,8 @@ func (m *matcher) highest(i, which int) []float64 {
 	return *highest
 }
 
-// products returns by place the product of all that a node compares: with matched nodes as it is, with open ones at most.
-// What it compares with its parent is left out.
+// products returns by place the product of all that a node compares: with matched nodes as it is,
+// with open ones at most. What it compares with its parent is left out.
 func (m *matcher) products(f *forest, i int) []float64 {
 	n := &m.graph.nodes[i]
 	products := make([]float64, m.count)
@@ -285,8 +287,8 @@ func (m *matcher) message(f *forest, i int) []float64 {
 	return message
 }
 
-// rowKey returns a key for everything that the bounds of a node and what hangs on it depend on. It is valid until the next
-// call of state or rowKey.
+// rowKey returns a key for everything that the bounds of a node and what hangs on it depend on. It
+// is valid until the next call of state or rowKey.
 func (m *matcher) rowKey(f *forest, i int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
 	key = append(key, byte(i))

@@ -7,7 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/tangle"
 )
 
-// slack is how much a bound must exceed the best known sum to be worth a look, above the rounding of a sum.
+// slack is how much a bound must exceed the best known sum to be worth a look, above the rounding
+// of a sum.
 const slack = 1e-13
 
 // outcome is what is known of the best sum of a part: exactly, or at most so much.
@@ -22,8 +23,9 @@ type part struct {
 	nodes uint64
 }
 
-// value returns the largest sum of similarities of the nodes of left, none of which may stand before last; the others that
-// they look at have their index. If that sum is not above least, the result is only an upper bound least itself.
+// value returns the largest sum of similarities of the nodes of left, none of which may stand
+// before last; the others that they look at have their index. If that sum is not above least, the
+// result is only an upper bound least itself.
 func (m *matcher) value(left uint64, last int, least float64) float64 {
 	var space [8]part
 	parts := space[:0]
@@ -73,7 +75,8 @@ func (m *matcher) low(i int, left uint64, last int) int {
 	return last
 }
 
-// search finds the best sum of a part, as value does, by trying the indices of one node in the order of their bounds.
+// search finds the best sum of a part, as value does, by trying the indices of one node in the
+// order of their bounds.
 func (m *matcher) search(part uint64, last int, least float64) float64 {
 	i := tangle.Branch(m.graph.before, m.graph.near, part)
 	others := m.expand(part, last, i)
@@ -110,13 +113,15 @@ func (m *matcher) search(part uint64, last int, least float64) float64 {
 type expansion struct {
 	// count is the number of candidates.
 	count int
-	// bound is what the nodes can reach at most that are not bound together with the candidates' node.
+	// bound is what the nodes can reach at most that are not bound together with the candidates'
+	// node.
 	bound float64
 }
 
-// expand puts on the stack the indices at which node i may stand, each with the bound of all that hangs on it. Left out are
-// those that follow on one with at least the same similarity where the rest of the part sees the same versions: whatever
-// continues the later one continues the earlier one.
+// expand puts on the stack the indices at which node i may stand, each with the bound of all that
+// hangs on it. Left out are those that follow on one with at least the same similarity where the
+// rest of the part sees the same versions: whatever continues the later one continues the earlier
+// one.
 func (m *matcher) expand(part uint64, last, i int) expansion {
 	var f forest
 	m.grow(&f, part)
@@ -155,8 +160,9 @@ func (m *matcher) read(left uint64, i int) tableSet {
 	return tables
 }
 
-// state returns a key for everything that the best sum of a part depends on: its nodes, the first index that each may have,
-// and what they compare with at matched nodes. It is valid until the next call of state or rowKey.
+// state returns a key for everything that the best sum of a part depends on: its nodes, the first
+// index that each may have, and what they compare with at matched nodes. It is valid until the next
+// call of state or rowKey.
 func (m *matcher) state(part uint64, last int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], part)
 	for set := part; set != 0; set &= set - 1 {
@@ -171,8 +177,9 @@ func (m *matcher) state(part uint64, last int) []byte {
 	return key
 }
 
-// appendSeen appends to a key what a node compares with at nodes outside left. Of automatic guardrails that is no more than
-// which version all of them want, or that they want different ones, so that the node can reach nothing.
+// appendSeen appends to a key what a node compares with at nodes outside left. Of automatic
+// guardrails that is no more than which version all of them want, or that they want different ones,
+// so that the node can reach nothing.
 func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
 	if n.reads&^left == 0 {
 		return key

@@ -53,8 +53,8 @@ func (o *original) walk(left uint64, last int, sum float64) {
 	}
 }
 
-// generator makes random cases full of ties. Texts have two tokens of three, so that similarities of columns are 0, 0.5
-// and 1.
+// generator makes random cases full of ties. Texts have two tokens of three, so that similarities
+// of columns are 0, 0.5 and 1.
 type generator struct{ *rand.Rand }
 
 func (g generator) text() Value {

@@ -7,10 +7,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// plain compares a cell with a target by every measure that needs no preparation of the cell; ROUGE-L and tool traces
-// are the world's, as far as neither side is null.
+// plain compares a cell with a target by every measure that needs no preparation of the cell;
+// ROUGE-L and tool traces are the world's, as far as neither side is null.
 //
-// The result is NaN where the original's comparison has no result: equality of a null cell and a value.
+// The result is NaN where the original's comparison has no result: equality of a null cell and a
+// value.
 func (c *cell) plain(value Value) float64 {
 	switch {
 	case c.measure == One:
@@ -42,7 +43,8 @@ func truth(b bool) float64 {
 // single rounds a similarity to 32 bits, in which the original keeps those of columns.
 func single(similarity float64) float64 { return float64(float32(similarity)) }
 
-// root returns the n-th root of a product of n similarities: their geometric mean. The mean of none is 1.
+// root returns the n-th root of a product of n similarities: their geometric mean. The mean of none
+// is 1.
 func root(product float64, n int) float64 {
 	if n <= 1 || product == 0 || product == 1 {
 		return product
@@ -53,9 +55,9 @@ func root(product float64, n int) float64 {
 	return math.Pow(product, 1/float64(n))
 }
 
-// row compares a row of a stored table with a target row: the geometric mean over the target's columns. A comparison
-// without a result leaves its column out of the product, as the original does, but where it is the only one there is no
-// mean, and the result is NaN.
+// row compares a row of a stored table with a target row: the geometric mean over the target's
+// columns. A comparison without a result leaves its column out of the product, as the original
+// does, but where it is the only one there is no mean, and the result is NaN.
 func (w *world) row(target []cell, row []Value) float64 {
 	product := 1.0
 	for i := range target {
@@ -80,8 +82,8 @@ func (w *world) row(target []cell, row []Value) float64 {
 	return root(product, len(target))
 }
 
-// message compares a message with a target row. accepted and content replace the target's traces and text in the column
-// fill, unless that is −1.
+// message compares a message with a target row. accepted and content replace the target's traces
+// and text in the column fill, unless that is −1.
 func (w *world) message(target []cell, index, fill int, accepted []wanted, content string) float64 {
 	message := &w.trajectory.Messages[index]
 	product := 1.0
@@ -135,7 +137,8 @@ func (w *world) filledText(c *cell, value Value, content string) float64 {
 	return single(target.FMeasure(w.tokens(value.text)))
 }
 
-// dependant compares a message with a target that is completed from the traces of the reference message.
+// dependant compares a message with a target that is completed from the traces of the reference
+// message.
 func (w *world) dependant(c *constraint, index, reference int) float64 {
 	best := 0.0
 	for _, f := range w.fillings(c, reference) {
@@ -152,7 +155,8 @@ type filling struct {
 	content  string
 }
 
-// fillings returns the ways in which the traces of a reference message complete the target of a constraint.
+// fillings returns the ways in which the traces of a reference message complete the target of a
+// constraint.
 func (w *world) fillings(c *constraint, reference int) []filling {
 	if c.fill == columnContent && c.template == nil {
 		return nil
@@ -183,8 +187,8 @@ func (w *world) fillings(c *constraint, reference int) []filling {
 	return list
 }
 
-// completed returns the traces of the target's tool_trace with extracted values, which win over the given ones if
-// replace is true.
+// completed returns the traces of the target's tool_trace with extracted values, which win over the
+// given ones if replace is true.
 func (c *constraint) completed(values []named, replace bool) []wanted {
 	for i := range c.target[0] {
 		if cell := &c.target[0][i]; cell.column == columnToolTrace {

@@ -30,15 +30,16 @@ type Match struct {
 	Index int
 	// Similarity is the node's similarity there, 0 to 1.
 	Similarity float64
-	// Constraints are the similarities of the node's constraints there, in the author's order, each with the reference
-	// where it was matched.
+	// Constraints are the similarities of the node's constraints there, in the author's order, each
+	// with the reference where it was matched.
 	Constraints []float64
-	// Guardrails are the similarities, 0 or 1, of the automatic guardrails, in the order of Graph.Guardrails.
+	// Guardrails are the similarities, 0 or 1, of the automatic guardrails, in the order of
+	// Graph.Guardrails.
 	Guardrails []float64
 }
 
-// Score matches both graphs in a trajectory. A graph that is nil or has no nodes has similarity 1 as milestones and 0 as
-// minefields. Score only reads its arguments and is safe for concurrent use.
+// Score matches both graphs in a trajectory. A graph that is nil or has no nodes has similarity 1
+// as milestones and 0 as minefields. Score only reads its arguments and is safe for concurrent use.
 func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	w := newWorld(trajectory)
 	result := Result{TurnCount: trajectory.turns()}

@@ -75,8 +75,8 @@ func (w *wanted) fits(c *call) bool {
 	return true
 }
 
-// within reports whether two argument values are equal, or numbers that differ by no more than a tolerance that is not
-// negative.
+// within reports whether two argument values are equal, or numbers that differ by no more than a
+// tolerance that is not negative.
 func within(a, b *datum, tolerance float64) bool {
 	if tolerance >= 0 && a.numeric() && b.numeric() {
 		return a.number == b.number || math.Abs(a.number-b.number) <= tolerance

@@ -91,8 +91,8 @@ var tableColumns = [tableEnd][]Column{
 	},
 }
 
-// Columns returns the columns of t in the order in which its rows hold their cells; none if t is no table. The result is
-// the caller's.
+// Columns returns the columns of t in the order in which its rows hold their cells; none if t is no
+// table. The result is the caller's.
 func (t Table) Columns() []Column {
 	if !t.valid() {
 		return nil
@@ -208,13 +208,14 @@ func (m *Message) equal(other *Message) bool {
 	return true
 }
 
-// demonstration reports whether the message is one of the examples that only the user simulator reads.
+// demonstration reports whether the message is one of the examples that only the user simulator
+// reads.
 func (m *Message) demonstration() bool {
 	return len(m.VisibleTo) == 1 && m.VisibleTo[0] == User
 }
 
-// turn reports whether the message counts as a turn. A message without a list of readers does not: the original compares
-// that list, and a comparison with null holds for no row.
+// turn reports whether the message counts as a turn. A message without a list of readers does not:
+// the original compares that list, and a comparison with null holds for no row.
 func (m *Message) turn() bool {
 	switch {
 	case m.Sender == System, m.VisibleTo == nil, m.demonstration():
@@ -239,12 +240,14 @@ type Version struct {
 type Trajectory struct {
 	// Messages are all messages from index 0 on, without gaps.
 	Messages []Message
-	// Tables are the versions of each table, by ascending index. SANDBOX is not read. A table without versions is empty.
+	// Tables are the versions of each table, by ascending index. SANDBOX is not read. A table
+	// without versions is empty.
 	Tables [tableEnd][]Version
 }
 
-// Validate reports what would make scoring meaningless: rows whose number of cells is not that of the table's columns, and
-// versions that are not in ascending order. Score needs a trajectory for which it returns nil.
+// Validate reports what would make scoring meaningless: rows whose number of cells is not that of
+// the table's columns, and versions that are not in ascending order. Score needs a trajectory for
+// which it returns nil.
 func (t *Trajectory) Validate() error {
 	for table := Setting; table < tableEnd; table++ {
 		for i, version := range t.Tables[table] {
@@ -263,7 +266,8 @@ func (t *Trajectory) Validate() error {
 	return nil
 }
 
-// firstUser returns the index of the first user message that is no demonstration, −1 if there is none.
+// firstUser returns the index of the first user message that is no demonstration, −1 if there is
+// none.
 func (t *Trajectory) firstUser() int {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Sender == User && m.Recipient == Agent && !m.demonstration() {

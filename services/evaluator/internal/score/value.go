@@ -69,7 +69,8 @@ func (v Value) Truth() (bool, bool) { return v.number != 0, v.kind == KindBool }
 // Texts returns the list of v, which must not be changed, and whether v is one.
 func (v Value) Texts() ([]string, bool) { return v.list, v.kind == KindList }
 
-// Equal reports whether both values have the same kind and content. Null equals null and NaN equals NaN.
+// Equal reports whether both values have the same kind and content. Null equals null and NaN equals
+// NaN.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind {
 		return false

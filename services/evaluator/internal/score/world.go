@@ -32,8 +32,8 @@ type history struct {
 	at []int32
 	// class numbers equal versions alike: the first that is equal.
 	class []int32
-	// ids numbers the rows of each version: equal rows, null standing for zero values, have equal numbers. rows holds one
-	// of each, with zero values. Both are nil until number was called.
+	// ids numbers the rows of each version: equal rows, null standing for zero values, have equal
+	// numbers. rows holds one of each, with zero values. Both are nil until number was called.
 	ids  [][]int32
 	rows [][]Value
 	// count is working space of difference, all 0 between calls.
@@ -145,8 +145,8 @@ func (w *world) equal(t Table, index, reference int) bool {
 	return w.classOf(t, index) == w.classOf(t, reference)
 }
 
-// rows compares rows of a table with target rows: the best geometric mean over all ways to pair them. One pair without a
-// result makes the original's assignment fail, which gives 0.
+// rows compares rows of a table with target rows: the best geometric mean over all ways to pair
+// them. One pair without a result makes the original's assignment fail, which gives 0.
 func (w *world) rows(target [][]cell, rows [][]Value) float64 {
 	n := len(target)
 	if len(rows) != n {
@@ -183,7 +183,8 @@ func (w *world) rows(target [][]cell, rows [][]Value) float64 {
 	return math.Exp(-sum / float64(n))
 }
 
-// evaluate returns the similarity of a constraint at a message, with the message index of its reference or −1.
+// evaluate returns the similarity of a constraint at a message, with the message index of its
+// reference or −1.
 func (w *world) evaluate(c *constraint, index, reference int) float64 {
 	if c.measure == Guardrail {
 		return truth(w.equal(c.table, index, reference))
@@ -226,9 +227,9 @@ func (c *constraint) admits(m *Message) bool {
 	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
 }
 
-// difference selects the rows of version more that are not in version less, null cells replaced by zero values. If complete
-// is true it reports whether the pairs of equal rows are as many as the rows of less, and selects nothing useful if they are
-// not.
+// difference selects the rows of version more that are not in version less, null cells replaced by
+// zero values. If complete is true it reports whether the pairs of equal rows are as many as the
+// rows of less, and selects nothing useful if they are not.
 func (w *world) difference(t Table, more, less int32, complete bool) bool {
 	h := &w.tables[t]
 	if h.ids == nil {
@@ -251,8 +252,8 @@ func (w *world) difference(t Table, more, less int32, complete bool) bool {
 	return !complete || pairs == len(h.ids[less])
 }
 
-// number numbers the rows of all versions. Most rows of a version were in the one before it, in the same order, where one may
-// have gone in between.
+// number numbers the rows of all versions. Most rows of a version were in the one before it, in the
+// same order, where one may have gone in between.
 func (h *history) number(columns []Column) {
 	h.ids = make([][]int32, len(h.versions))
 	known := make(map[string]int32)

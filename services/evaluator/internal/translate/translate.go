@@ -1,4 +1,5 @@
-// Package translate turns what travels on the wire into what the scoring engine works on, and its results back.
+// Package translate turns what travels on the wire into what the scoring engine works on, and its
+// results back.
 package translate
 
 import (
@@ -108,8 +109,8 @@ func value(v *worldv1.Value) score.Value {
 	}
 }
 
-// Trajectory translates messages, which must have indices from 0 without gaps, and table versions, which must be sorted
-// by index within each table. Its error says what breaks these rules.
+// Trajectory translates messages, which must have indices from 0 without gaps, and table versions,
+// which must be sorted by index within each table. Its error says what breaks these rules.
 func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
 	t := &score.Trajectory{Messages: make([]score.Message, len(messages))}
 	for i, m := range messages {

@@ -17,7 +17,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
 
-// TestEnumerations compares by name, so that a value that gets another number on either side is found.
+// TestEnumerations compares by name, so that a value that gets another number on either side is
+// found.
 func TestEnumerations(t *testing.T) {
 	tests := []struct {
 		enum   protoreflect.EnumDescriptor

@@ -113,7 +113,8 @@ func (v *version) decode(table score.Table) ([][]score.Value, error) {
 	return rows, nil
 }
 
-// value returns a JSON value as a cell; in a number column the texts NaN, Infinity and -Infinity are numbers.
+// value returns a JSON value as a cell; in a number column the texts NaN, Infinity and -Infinity
+// are numbers.
 func value(source any, kind score.Kind) (score.Value, error) {
 	switch source := source.(type) {
 	case nil:

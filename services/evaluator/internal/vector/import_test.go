@@ -9,8 +9,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 )
 
-// TestGuardrailsOfImportedScenarios derives the guardrails of the original's scenarios as they are imported: they are those
-// that the original derived.
+// TestGuardrailsOfImportedScenarios derives the guardrails of the original's scenarios as they are
+// imported: they are those that the original derived.
 func TestGuardrailsOfImportedScenarios(t *testing.T) {
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)

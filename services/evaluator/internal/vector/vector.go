@@ -1,5 +1,5 @@
-// Package vector reads the conformance vectors of the evaluator, JSON texts with trajectories and graphs and what the
-// original program scored, and compares scores with them.
+// Package vector reads the conformance vectors of the evaluator, JSON texts with trajectories and
+// graphs and what the original program scored, and compares scores with them.
 package vector
 
 import (
@@ -23,7 +23,8 @@ type Graph struct {
 
 // Want is the score that the original printed.
 type Want struct {
-	// Raised is the exception that aborted the rollout, "" if none did. Such a rollout is not scored.
+	// Raised is the exception that aborted the rollout, "" if none did. Such a rollout is not
+	// scored.
 	Raised string
 	// Milestone, Minefield and Similarity are similarities, 0 to 1.
 	Milestone, Minefield, Similarity float64
@@ -133,7 +134,8 @@ func (s *Scenarios) Graphs(name string) (milestones, minefields Graph, err error
 	return milestones, minefields, nil
 }
 
-// Trajectory reads one line of the trajectory vectors: the scenario's start, then what was recorded.
+// Trajectory reads one line of the trajectory vectors: the scenario's start, then what was
+// recorded.
 func (s *Scenarios) Trajectory(raw []byte) (*Case, error) {
 	var source struct {
 		Scenario, Variant, Label string
@@ -196,7 +198,8 @@ func Compare(got *score.Result, want *Want) []string {
 	return differences
 }
 
-// CompareGuardrails returns one line per node of a compiled graph whose guardrails differ from the wanted ones.
+// CompareGuardrails returns one line per node of a compiled graph whose guardrails differ from the
+// wanted ones.
 func CompareGuardrails(got *score.Graph, want [][]score.AutomaticGuardrail) []string {
 	var differences []string
 	for node := range want {

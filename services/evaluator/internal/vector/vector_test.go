@@ -126,8 +126,8 @@ type job struct {
 	milestones, minefields *score.Graph
 }
 
-// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over the cases of each case's best
-// of several runs.
+// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over the
+// cases of each case's best of several runs.
 func benchmark(b *testing.B, cases []*Case) {
 	var jobs []job
 	for _, c := range cases {

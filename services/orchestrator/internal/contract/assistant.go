@@ -39,7 +39,8 @@ func (c *check) assistant(text string) string {
 	return ""
 }
 
-// dictated says whether the instructions hold the words of a text: the user may have to have them written.
+// dictated says whether the instructions hold the words of a text: the user may have to have them
+// written.
 func (c *check) dictated(text string) bool {
 	run := words(text)
 	for i := 0; i+len(run) <= len(c.instructions); i++ {
@@ -62,7 +63,8 @@ func matches(list []told, run []string) bool {
 
 var (
 	quotation = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|«[^»\n]*»`)
-	// markup is a call written as text, a speaker's name, or the end of the conversation in brackets.
+	// markup is a call written as text, a speaker's name, or the end of the conversation in
+	// brackets.
 	markup = phrase("markup")
 	// written is a call as text.
 	written = phrase("written")

@@ -1,5 +1,6 @@
-// Package contract watches a simulated user while it speaks: rules with evidence, and no model, tell where it leaves its role.
-// A flag is a suspicion that a person looks at; it never changes a score.
+// Package contract watches a simulated user while it speaks: rules with evidence, and no model,
+// tell where it leaves its role. A flag is a suspicion that a person looks at; it never changes a
+// score.
 package contract
 
 import (
@@ -14,22 +15,26 @@ import (
 
 // The rules.
 const (
-	// Leak: the instructions that only the user reads, told wholesale. One item of what it knows may be told as it stands, and so
-	// may what it is asked for and a quotation.
+	// Leak: the instructions that only the user reads, told wholesale. One item of what it knows
+	// may be told as it stands, and so may what it is asked for and a quotation.
 	Leak = "leak"
-	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that only the agent has.
+	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that only
+	// the agent has.
 	Assistant = "assistant"
-	// EarlyEnd: the user ends the conversation before the agent answered, when the agent has just asked or promised something, or
-	// before it said what it wants next. A conversation has one end: however often the user tries to, it counts once.
+	// EarlyEnd: the user ends the conversation before the agent answered, when the agent has just
+	// asked or promised something, or before it said what it wants next. A conversation has one
+	// end: however often the user tries to, it counts once.
 	EarlyEnd = "early_end"
-	// Invented: a number, an address or a name that stands neither in the instructions nor in what was said or answered.
+	// Invented: a number, an address or a name that stands neither in the instructions nor in what
+	// was said or answered.
 	Invented = "invented"
 )
 
 const (
 	// maxEvidence bounds an evidence in bytes.
 	maxEvidence = 200
-	// maxText bounds what is read of a message in bytes: the rules take time that grows faster than a text, and nobody says more.
+	// maxText bounds what is read of a message in bytes: the rules take time that grows faster than
+	// a text, and nobody says more.
 	maxText = 16 << 10
 	endTool = "end_conversation"
 
@@ -43,8 +48,8 @@ const (
 // Tools are the tools of the two sides. A tool that neither has is nobody's.
 type Tools struct{ User, Agent []*worldv1.Tool }
 
-// foreign returns the name of a tool that is the agent's alone, empty for another one. A name that the gateway made one of no tool, with
-// underscores behind it, means what stands before them.
+// foreign returns the name of a tool that is the agent's alone, empty for another one. A name that
+// the gateway made one of no tool, with underscores behind it, means what stands before them.
 func (t Tools) foreign(name string) string {
 	name = strings.TrimRight(name, "_")
 	named := func(tool *worldv1.Tool) bool { return tool.GetName() == name || tool.GetExecutionName() == name }
@@ -54,8 +59,9 @@ func (t Tools) foreign(name string) string {
 	return ""
 }
 
-// Check looks at what the user said in one turn. view is what it could see before, in order. The flags are ordered by message,
-// then by rule. Their evidence are words as they stand in what was said or in view, cut if they are long.
+// Check looks at what the user said in one turn. view is what it could see before, in order. The
+// flags are ordered by message, then by rule. Their evidence are words as they stand in what was
+// said or in view, cut if they are long.
 func Check(view, said []*worldv1.Message, tools Tools) []*busv1.Flag {
 	c := newCheck(view, tools)
 	var flags []*busv1.Flag
@@ -185,7 +191,8 @@ func (c *check) call(m *worldv1.Message) []finding {
 	return nil
 }
 
-// inventedValue returns the first unknown fact of what is written under a name, however deep it stands. room is how many bytes are still read.
+// inventedValue returns the first unknown fact of what is written under a name, however deep it
+// stands. room is how many bytes are still read.
 func (c *check) inventedValue(name string, value python.Value, room *int) string {
 	if dict, ok := value.AsDict(); ok {
 		for _, item := range dict.Items() {

@@ -26,7 +26,8 @@ func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
 	return sandboxtest.Message(sender, recipient, content)
 }
 
-// view is a conversation with Emil, whose number the user knows; it went on with what the agent said.
+// view is a conversation with Emil, whose number the user knows; it went on with what the agent
+// said.
 func view(agentSaid ...string) []*worldv1.Message {
 	shown := message(user, agent, "My dog Rex is three, call 5559")
 	shown.VisibleTo = []worldv1.Role{user}
@@ -95,7 +96,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestEarlyEndCountsOnce lets a user try to end early several times, in one go and again when that came to nothing. What was fine does not count.
+// TestEarlyEndCountsOnce lets a user try to end early several times, in one go and again when that
+// came to nothing. What was fine does not count.
 func TestEarlyEndCountsOnce(t *testing.T) {
 	end, failed := message(user, environment, ends), message(environment, user, "TypeError: no such argument")
 	for name, test := range map[string]struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
 )
 
-// demonstrated is view with a demonstration before it in which the user calls a tool of its own and ends at a question.
+// demonstrated is view with a demonstration before it in which the user calls a tool of its own and
+// ends at a question.
 func demonstrated(agentSaid ...string) []*worldv1.Message {
 	arguments := python.DictOf(python.Item{Key: "content", Value: python.Str("Gisela waits at 5551234")})
 	shown := []*worldv1.Message{
@@ -28,7 +29,8 @@ func demonstrated(agentSaid ...string) []*worldv1.Message {
 	return slices.Concat(shown, view(agentSaid...))
 }
 
-// TestDemonstratedCalls shows that calls of a demonstration are not flagged, teach the user nothing and change no rule.
+// TestDemonstratedCalls shows that calls of a demonstration are not flagged, teach the user nothing
+// and change no rule.
 func TestDemonstratedCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent []string

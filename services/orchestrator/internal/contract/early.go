@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// patience is how often the agent may have spoken before the user may end for want of progress, as it is told.
+	// patience is how often the agent may have spoken before the user may end for want of progress,
+	// as it is told.
 	patience = 5
 	// telling is the length of the shortest word by which a wish is known.
 	telling = 4
@@ -16,8 +17,8 @@ const (
 	stem = 5
 )
 
-// earlyEnd returns what stands against ending now: what the agent has asked or promised last, a wish that was not mentioned, or
-// the user's own text that nobody has answered.
+// earlyEnd returns what stands against ending now: what the agent has asked or promised last, a
+// wish that was not mentioned, or the user's own text that nobody has answered.
 func (c *check) earlyEnd() string {
 	switch {
 	case c.agent == "" && c.own == "":
@@ -36,8 +37,9 @@ func (c *check) earlyEnd() string {
 	return c.unsaid()
 }
 
-// open returns the last sentence of what the agent said last if it wants an answer or promises one. An offer to do more does neither, nor does
-// an offer or a question whether all is well after a report of what is done or cannot be done.
+// open returns the last sentence of what the agent said last if it wants an answer or promises one.
+// An offer to do more does neither, nor does an offer or a question whether all is well after a
+// report of what is done or cannot be done.
 func (c *check) open() string {
 	text := c.agent
 	list := sentences(strings.TrimRightFunc(text, func(r rune) bool {
@@ -97,7 +99,8 @@ func stems(list []string) []string {
 }
 
 var (
-	// request is a question without its mark, need one that is put as a need, negated a need that stayed unmet.
+	// request is a question without its mark, need one that is put as a need, negated a need that
+	// stayed unmet.
 	request = phrase("request")
 	need    = phrase("need")
 	negated = phrase("negated")

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// knowledge is the facts that a user may state: those of its instructions, and those that were said or answered to it.
+// knowledge is the facts that a user may state: those of its instructions, and those that were said
+// or answered to it.
 type knowledge struct {
 	words  map[string]bool
 	values map[string]bool // numbers without leading zeros
@@ -20,7 +21,8 @@ type knowledge struct {
 const (
 	// localDigits are the digits by which two ways to write a phone number are known as one.
 	localDigits = 7
-	// partDigits are as many digits as are known if they stand anywhere in a number; fewer have to begin or end it.
+	// partDigits are as many digits as are known if they stand anywhere in a number; fewer have to
+	// begin or end it.
 	partDigits = 3
 	// shortestName is the shortest word that counts as a name.
 	shortestName = 3
@@ -91,7 +93,8 @@ func (k *knowledge) learnAmounts(text string) {
 	}
 }
 
-// rounds says whether a number is one that was heard, told with fewer decimals or, where it says so, about as much.
+// rounds says whether a number is one that was heard, told with fewer decimals or, where it says
+// so, about as much.
 func (k *knowledge) rounds(digits string, about bool) bool {
 	value, err := strconv.ParseFloat(digits, 64)
 	if err != nil || value == 0 {
@@ -134,7 +137,8 @@ func pieces(text string, at []int) []span {
 	return list
 }
 
-// invented returns the first fact of a text that is not known. asked says that the other side wants a name.
+// invented returns the first fact of a text that is not known. asked says that the other side wants
+// a name.
 func (k *knowledge) invented(text string, asked bool) string {
 	first, found := span{}, false
 	keep := func(at span, ok bool) {
@@ -237,7 +241,8 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 	return whole, true
 }
 
-// knowsNumber says whether a number is known, however it is written. A single digit always is unless it is an hour: people count.
+// knowsNumber says whether a number is known, however it is written. A single digit always is
+// unless it is an hour: people count.
 func (k *knowledge) knowsNumber(written, rest string) bool {
 	digits := digitsOf(written)
 	minute, seconds, isClock := clock(written, rest)

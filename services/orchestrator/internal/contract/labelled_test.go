@@ -24,7 +24,8 @@ type judged struct {
 	line int
 	view []*worldv1.Message
 	said *worldv1.Message
-	// broken has the words that break each rule, as they stand in the message or before it; none if it is not said which they are.
+	// broken has the words that break each rule, as they stand in the message or before it; none if
+	// it is not said which they are.
 	broken map[string]string
 }
 
@@ -142,7 +143,8 @@ func quoted(j judged, evidence string) bool {
 	return false
 }
 
-// measure counts what the rules found in the messages of a file, and fails the test where evidence is not as judged.
+// measure counts what the rules found in the messages of a file, and fails the test where evidence
+// is not as judged.
 func measure(t *testing.T, name string) (table string) {
 	t.Helper()
 	list, scenarios := labelled(t, name)
@@ -198,7 +200,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// play lets a user say its script after what the oracle says, and calls check with what each turn could see and said.
+// play lets a user say its script after what the oracle says, and calls check with what each turn
+// could see and said.
 func play(setup *setupv1.Setup, view []*worldv1.Message, check func(view, said []*worldv1.Message)) {
 	script := setup.GetUserScript()
 	for _, turn := range setup.GetOracleScript() {
@@ -220,8 +223,8 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, check func(view, said [
 	}
 }
 
-// TestCatalogue lets the users of the catalogue say what their authors wrote. Only what stands in a script and not in the
-// instruction is flagged.
+// TestCatalogue lets the users of the catalogue say what their authors wrote. Only what stands in a
+// script and not in the instruction is flagged.
 func TestCatalogue(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 const (
 	// leakWords is how many words of the instructions make a leak.
 	leakWords = 10
-	// runWords is the shortest run of words that counts towards one, unitWords how many of a unit make it touched.
+	// runWords is the shortest run of words that counts towards one, unitWords how many of a unit
+	// make it touched.
 	runWords  = 4
 	unitWords = 3
-	// goalWords is how many words of the goal in a row are a leak, headWords how many if its beginning is among them: nobody speaks of
-	// a wish of one's own as instructions do ("have", "learn").
+	// goalWords is how many words of the goal in a row are a leak, headWords how many if its
+	// beginning is among them: nobody speaks of a wish of one's own as instructions do ("have",
+	// "learn").
 	goalWords = 16
 	headWords = 12
 	// itemWords is how many words of an item that speaks to the user are a leak.
@@ -26,9 +28,11 @@ type told struct {
 	// unit numbers the sentences. An item of what the user knows is one.
 	unit int
 	part part
-	// first says that a sentence or an item begins with it, quoted that it stands in quotation marks.
+	// first says that a sentence or an item begins with it, quoted that it stands in quotation
+	// marks.
 	first, quoted bool
-	// free says that it may be told at any time: that the user does not know something, or what it is to say.
+	// free says that it may be told at any time: that the user does not know something, or what it
+	// is to say.
 	free bool
 }
 
@@ -47,8 +51,9 @@ type run struct {
 	told []told
 }
 
-// leak returns what of a text tells the instructions wholesale: words that are addressed to the user, the goal as it is worded, or enough
-// words of several units of which at least one was not asked for.
+// leak returns what of a text tells the instructions wholesale: words that are addressed to the
+// user, the goal as it is worded, or enough words of several units of which at least one was not
+// asked for.
 func (c *check) leak(text string) string {
 	if evidence := stage.FindString(text); evidence != "" {
 		return evidence
@@ -117,7 +122,8 @@ func (r run) wholesale() bool {
 		len(r.said) >= itemWords && first.first && first.part == itemPart && first.word == "you" && r.said[0].word == "you"
 }
 
-// runs returns the longest runs that stand in the instructions, outside of quotations, and were not said before.
+// runs returns the longest runs that stand in the instructions, outside of quotations, and were not
+// said before.
 func (c *check) runs(said []token) []run {
 	var list []run
 	for i := 0; i < len(said); {
@@ -159,7 +165,8 @@ func same(spoken []string, said []token) bool {
 	return true
 }
 
-// addressed says whether the run takes over a word that speaks to or of the simulated user or the assistant.
+// addressed says whether the run takes over a word that speaks to or of the simulated user or the
+// assistant.
 func (r run) addressed() bool {
 	for i, t := range r.told {
 		switch t.word {

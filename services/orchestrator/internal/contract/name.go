@@ -46,8 +46,8 @@ var (
 	places  = wordList("places")
 )
 
-// names returns the words that name somebody or something: those that are capital though no sentence begins with them, weekdays
-// and months, and a short answer to one who asked for a name.
+// names returns the words that name somebody or something: those that are capital though no
+// sentence begins with them, weekdays and months, and a short answer to one who asked for a name.
 func names(text string, asked bool) []span {
 	var list []span
 	for i, t := range tokens(text) {
@@ -69,7 +69,8 @@ func shortAnswer(rest string) bool {
 	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2 || hedge.MatchString(rest)
 }
 
-// beginsSentence says whether a sentence, a quotation or an item begins after a text: its first word is capital whatever it is.
+// beginsSentence says whether a sentence, a quotation or an item begins after a text: its first
+// word is capital whatever it is.
 func beginsSentence(before string) bool {
 	trimmed := strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' })
 	last, _ := utf8.DecodeLastRuneInString(trimmed)

@@ -23,7 +23,8 @@ type mention struct {
 	// minute of the half day, for a time.
 	minute int
 	clock  bool
-	// hour is what an hour is called in a time that is told by it: ten, in half past ten. minutes is the same of the minutes, if a number is.
+	// hour is what an hour is called in a time that is told by it: ten, in half past ten. minutes
+	// is the same of the minutes, if a number is.
 	hour, minutes string
 	// vague says that it may mean two numbers: two to four, ten minutes before three.
 	vague bool
@@ -51,7 +52,8 @@ func mentions(list []token) []mention {
 	return found
 }
 
-// timeOfDay reads half past ten, thirteen minutes to 7, ten past four, noon. n is how many words that are.
+// timeOfDay reads half past ten, thirteen minutes to 7, ten past four, noon. n is how many words
+// that are.
 func timeOfDay(list []token) (m mention, n int) {
 	if at, ok := middle(list[0].word); ok {
 		return mention{clock: true, minute: at % halfDay, hour: "12"}, 1
@@ -238,7 +240,8 @@ var (
 var (
 	// numeral is digits as people write them: 415-555 0199, (020) 7946, 7:30, 1,000.
 	numeral = regexp.MustCompile(`\+?\(?\d(?:[\d().,:/ -]*\d)?`)
-	// apart is what stands between numbers of their own. Groups of a phone number are set apart by a blank, a hyphen or a dot.
+	// apart is what stands between numbers of their own. Groups of a phone number are set apart by
+	// a blank, a hyphen or a dot.
 	apart = regexp.MustCompile(`[,;]\s+|\s+[-/]\s+|\s+`)
 	// listed says that a numeral is several numbers.
 	listed = regexp.MustCompile(`[,;:/]|\s-\s`)
@@ -253,7 +256,8 @@ var (
 	afterHour = phrase("after_hour")
 )
 
-// clock reads a time of day as minutes of the half day, and its seconds if it tells any; rest follows what is written.
+// clock reads a time of day as minutes of the half day, and its seconds if it tells any; rest
+// follows what is written.
 func clock(written, rest string) (minute int, seconds string, ok bool) {
 	hours, minutes := written, "0"
 	if found := clockTime.FindStringSubmatch(written); found != nil {
@@ -269,7 +273,8 @@ func clock(written, rest string) (minute int, seconds string, ok bool) {
 	return (h*hour + m) % halfDay, seconds, true
 }
 
-// fraction returns a number with decimals as every way to write it has it: 12.50 and 12,5 are 12.5, and 12.00 is 12.
+// fraction returns a number with decimals as every way to write it has it: 12.50 and 12,5 are 12.5,
+// and 12.00 is 12.
 func fraction(written string) (canonical string, ok bool) {
 	found := decimal.FindStringSubmatch(written)
 	if found == nil {

@@ -41,7 +41,8 @@ func words(text string) []string {
 // bare cuts a possessive.
 func bare(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s") }
 
-// turned is a word as both sides would say it: what is yours to the one who gives the instructions is mine to the user.
+// turned is a word as both sides would say it: what is yours to the one who gives the instructions
+// is mine to the user.
 func turned(word string) string {
 	switch word {
 	case "you", "me", "i":

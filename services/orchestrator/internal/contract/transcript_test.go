@@ -12,8 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/contract"
 )
 
-// transcript reads a conversation: a line is `speaker: text`, where the speakers are wants and knows (which make the instruction),
-// user, agent, calls (a tool of the user and its argument text) and answer (of that tool). The last line is what is checked.
+// transcript reads a conversation: a line is `speaker: text`, where the speakers are wants and
+// knows (which make the instruction), user, agent, calls (a tool of the user and its argument text)
+// and answer (of that tool). The last line is what is checked.
 func transcript(t *testing.T, text string) (view, said []*worldv1.Message) {
 	t.Helper()
 	instruction := "You play a person who uses their phone.\n- Write as people write to an assistant: short and plain.\n"
@@ -46,7 +47,8 @@ func transcript(t *testing.T, text string) (view, said []*worldv1.Message) {
 	return append([]*worldv1.Message{message(system, user, instruction)}, view[:last]...), view[last:]
 }
 
-// TestTranscripts checks realistic conversations: kept.txt holds what must not be flagged, broken.txt what must, and as what.
+// TestTranscripts checks realistic conversations: kept.txt holds what must not be flagged,
+// broken.txt what must, and as what.
 func TestTranscripts(t *testing.T) {
 	for _, file := range []string{"kept.txt", "broken.txt"} {
 		raw, err := os.ReadFile(filepath.Join("testdata", file))

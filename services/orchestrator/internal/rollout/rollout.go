@@ -1,5 +1,6 @@
-// Package rollout is the state of one rollout as a fold over its log, and the turn rule. It does no input or output: a worker
-// that takes a rollout over folds the log and asks what comes next, exactly as the worker before it did.
+// Package rollout is the state of one rollout as a fold over its log, and the turn rule. It does no
+// input or output: a worker that takes a rollout over folds the log and asks what comes next,
+// exactly as the worker before it did.
 package rollout
 
 import (
@@ -19,8 +20,8 @@ import (
 // ErrLog says that a log cannot have been written by this program.
 var ErrLog = errors.New("broken rollout log")
 
-// State is everything that the log of a rollout says. The zero value is that of an empty log. It is not safe for
-// concurrent use.
+// State is everything that the log of a rollout says. The zero value is that of an empty log. It is
+// not safe for concurrent use.
 type State struct {
 	rollout  *busv1.Rollout
 	messages []*worldv1.Message
@@ -48,7 +49,8 @@ func Fold(entries []*busv1.LogEntry) (*State, error) {
 	return state, nil
 }
 
-// Apply adds one entry. It keeps the entry's messages. A start of a later round forgets what was before.
+// Apply adds one entry. It keeps the entry's messages. A start of a later round forgets what was
+// before.
 func (s *State) Apply(entry *busv1.LogEntry) error {
 	if s.end != nil && entry.GetClaim().GetRound() <= s.round {
 		return fmt.Errorf("%w: an entry after the end", ErrLog)
@@ -136,8 +138,9 @@ func Start(rollout *busv1.Rollout, messages []*worldv1.Message, versions []*worl
 	return &busv1.Start{Rollout: rollout, Messages: carry(messages, true), Versions: versions, MaxMessages: maxMessages}
 }
 
-// Turn returns the entry for what was just said. versions are those that hold after it; nil means that none changed.
-// deactivated is the index of the message that ended the conversation, if one did.
+// Turn returns the entry for what was just said. versions are those that hold after it; nil means
+// that none changed. deactivated is the index of the message that ended the conversation, if one
+// did.
 func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersion, deactivated *int32) *busv1.Turn {
 	active := s.active()
 	if deactivated != nil {
@@ -156,7 +159,8 @@ func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	return turn
 }
 
-// carry fills in conversation_active where a message does not set it: it carries over from the message before.
+// carry fills in conversation_active where a message does not set it: it carries over from the
+// message before.
 func carry(messages []*worldv1.Message, active bool) []*worldv1.Message {
 	carried := make([]*worldv1.Message, len(messages))
 	for i, message := range messages {
@@ -211,8 +215,8 @@ func (s *State) SessionDigest() []byte {
 // Flags returns where a simulated user broke its contract, in order.
 func (s *State) Flags() []*busv1.Flag { return s.flags }
 
-// Usage returns what the turns of models cost, in order, the one that ended the rollout included. A rollout that was played on after its end has the
-// turn that was played instead.
+// Usage returns what the turns of models cost, in order, the one that ended the rollout included. A
+// rollout that was played on after its end has the turn that was played instead.
 func (s *State) Usage() []*busv1.TurnUsage {
 	if last := s.end.GetUsage(); last != nil {
 		return append(slices.Clip(s.usage), last)
@@ -226,8 +230,9 @@ func (s *State) End() *busv1.End { return s.end }
 // Turns returns how many turns a role has taken after the starting messages.
 func (s *State) Turns(role worldv1.Role) int { return s.turns[role] }
 
-// Next returns who speaks next, or the end that the rollout has come to. It is the turn rule: the recipient of the last
-// message speaks, unless that message says that the conversation is over or a limit is reached.
+// Next returns who speaks next, or the end that the rollout has come to. It is the turn rule: the
+// recipient of the last message speaks, unless that message says that the conversation is over or a
+// limit is reached.
 func (s *State) Next() (speaker worldv1.Role, over *busv1.End) {
 	last := s.messages[len(s.messages)-1]
 	switch {

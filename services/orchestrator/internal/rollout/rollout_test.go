@@ -266,7 +266,8 @@ func TestVersionsHoldUntilTheyChange(t *testing.T) {
 	}
 }
 
-// TestAnswersInOneEntry folds calls with their answers, and each in an entry of its own: the state is the same.
+// TestAnswersInOneEntry folds calls with their answers, and each in an entry of its own: the state
+// is the same.
 func TestAnswersInOneEntry(t *testing.T) {
 	calls := &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}}
 	answers := &busv1.Turn{
@@ -336,7 +337,8 @@ func TestRefusedTurnChangesNothing(t *testing.T) {
 	}
 }
 
-// TestUsage lists what turns cost, that of the turn which ended the rollout without a message last, until the rollout is played on.
+// TestUsage lists what turns cost, that of the turn which ended the rollout without a message last,
+// until the rollout is played on.
 func TestUsage(t *testing.T) {
 	cost := func(n int64) *agentgwv1.Usage { return &agentgwv1.Usage{InputTokens: n} }
 	state := fold(t,

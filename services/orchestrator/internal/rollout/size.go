@@ -11,7 +11,8 @@ import (
 // DefaultMaxBytes is the byte limit of a rollout whose sweep gives none.
 const DefaultMaxBytes = 4 << 20
 
-// TooLarge is the exception type of a rollout that has reached its byte limit. The original has no such limit.
+// TooLarge is the exception type of a rollout that has reached its byte limit. The original has no
+// such limit.
 const TooLarge = "ConversationTooLarge"
 
 // Bytes returns the size of the messages beyond the starting ones, as they are stored.
@@ -23,7 +24,8 @@ func (s *State) Bytes() int64 {
 	return sum
 }
 
-// causer returns who is to blame for a message's bytes: its sender, or who made the call that it answers.
+// causer returns who is to blame for a message's bytes: its sender, or who made the call that it
+// answers.
 func causer(message *worldv1.Message) worldv1.Role {
 	if message.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return message.GetRecipient()
@@ -31,8 +33,9 @@ func causer(message *worldv1.Message) worldv1.Role {
 	return message.GetSender()
 }
 
-// tooLarge is the end of a rollout that has reached its byte limit: a failure of the agent, unless the user caused more of the bytes. Who sent the message
-// that crossed the limit does not matter: an agent could leave that to the user.
+// tooLarge is the end of a rollout that has reached its byte limit: a failure of the agent, unless
+// the user caused more of the bytes. Who sent the message that crossed the limit does not matter:
+// an agent could leave that to the user.
 func (s *State) tooLarge() *busv1.End {
 	agent, user := s.bytes[worldv1.Role_ROLE_AGENT], s.bytes[worldv1.Role_ROLE_USER]
 	culprit := worldv1.Role_ROLE_AGENT
@@ -43,8 +46,8 @@ func (s *State) tooLarge() *busv1.End {
 		s.Bytes(), s.rollout.GetMaxBytes(), agent, user))
 }
 
-// Blame returns the end that a role's failure makes: that of the agent scores 0, that of the user has no score, unless the rollout is to do what the
-// original does.
+// Blame returns the end that a role's failure makes: that of the agent scores 0, that of the user
+// has no score, unless the rollout is to do what the original does.
 func (s *State) Blame(role worldv1.Role, exceptionType, detail string) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL,

@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// TestFenceOfRounds lets a worker of round 0 stall at each call while one of round 1 plays the rollout to its end: nothing that the first one then
-// says gets into the log.
+// TestFenceOfRounds lets a worker of round 0 stall at each call while one of round 1 plays the
+// rollout to its end: nothing that the first one then says gets into the log.
 func TestFenceOfRounds(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
@@ -50,8 +50,8 @@ func TestFenceOfRounds(t *testing.T) {
 	}
 }
 
-// TestTakeoverInRound lets a rollout fail at each call of round 0, then stops the worker of round 1 at each call that is left, before the peer hears
-// of it or before the worker hears of the answer.
+// TestTakeoverInRound lets a rollout fail at each call of round 0, then stops the worker of round 1
+// at each call that is left, before the peer hears of it or before the worker hears of the answer.
 func TestTakeoverInRound(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
@@ -95,7 +95,8 @@ func TestTakeoverInRound(t *testing.T) {
 	}
 }
 
-// stumble lets a call fail, counted from 0, before the peer hears of it or before the worker hears of the answer.
+// stumble lets a call fail, counted from 0, before the peer hears of it or before the worker hears
+// of the answer.
 func stumble(t *testing.T, call int, lost string, fail func() error) intercept {
 	t.Helper()
 	var count atomic.Int32

@@ -45,8 +45,9 @@ func (s *stage) decide(t *testing.T, id string) {
 	}
 }
 
-// TestPlayedAgain lets each call to a peer fail for good in rounds 0 and 1. In round 2 the rollout goes on where it ended: its messages are those
-// of a calm run, and no turn is asked for twice that came.
+// TestPlayedAgain lets each call to a peer fail for good in rounds 0 and 1. In round 2 the rollout
+// goes on where it ended: its messages are those of a calm run, and no turn is asked for twice that
+// came.
 func TestPlayedAgain(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
@@ -97,8 +98,8 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// TestEarlierJob gives a worker the job of round 0 when the rollout is in round 1: there is nothing left to do for it, and a result of
-// round 0 does not finish the job of round 1.
+// TestEarlierJob gives a worker the job of round 0 when the rollout is in round 1: there is nothing
+// left to do for it, and a result of round 0 does not finish the job of round 1.
 func TestEarlierJob(t *testing.T) {
 	s := newStage(t)
 	s.gateway.respond = func(context.Context, *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
@@ -123,8 +124,8 @@ func TestEarlierJob(t *testing.T) {
 	stop()
 }
 
-// TestRoundWithoutResult leaves a rollout without a result in round 0, as an evaluator does that reads its log when it is in round 1: the result of
-// round 1 finishes the jobs of both.
+// TestRoundWithoutResult leaves a rollout without a result in round 0, as an evaluator does that
+// reads its log when it is in round 1: the result of round 1 finishes the jobs of both.
 func TestRoundWithoutResult(t *testing.T) {
 	s := newStage(t)
 	run(t.Context(), t, s.worker(t, nil, nil))
@@ -154,8 +155,9 @@ func TestCancelledRound(t *testing.T) {
 	}
 }
 
-// TestSessionElsewhere has a tool host that does not have the session where the log says it stands: the worker has it restored from the log, and
-// runs the calls then. One that cannot be restored ends the rollout.
+// TestSessionElsewhere has a tool host that does not have the session where the log says it stands:
+// the worker has it restored from the log, and runs the calls then. One that cannot be restored
+// ends the rollout.
 func TestSessionElsewhere(t *testing.T) {
 	for _, code := range []codes.Code{codes.NotFound, codes.FailedPrecondition} {
 		t.Run(code.String(), func(t *testing.T) {

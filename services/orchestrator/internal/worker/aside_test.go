@@ -2,7 +2,8 @@ package worker
 
 import "testing"
 
-// TestLimitThatRoseMeanwhile sets a job aside whose sweep has got a higher limit by then: it is queued again.
+// TestLimitThatRoseMeanwhile sets a job aside whose sweep has got a higher limit by then: it is
+// queued again.
 func TestLimitThatRoseMeanwhile(t *testing.T) {
 	s := newStage(t)
 	s.enqueueModel(t, "s.0")

@@ -72,8 +72,8 @@ func (d *doors) openAll() {
 	}
 }
 
-// TestParallelChanges lets a sweep go on with other numbers while a worker runs and all its jobs wait in the queue with the first one. Another sweep,
-// of another command line, keeps its own.
+// TestParallelChanges lets a sweep go on with other numbers while a worker runs and all its jobs
+// wait in the queue with the first one. Another sweep, of another command line, keeps its own.
 func TestParallelChanges(t *testing.T) {
 	s := newStage(t)
 	d := &doors{}

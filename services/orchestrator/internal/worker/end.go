@@ -11,7 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// infrastructure is the end that a cause makes. The service that failed may say whose fault it was; else it is that of this program.
+// infrastructure is the end that a cause makes. The service that failed may say whose fault it was;
+// else it is that of this program.
 func infrastructure(cause error) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: cause.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
@@ -42,15 +43,18 @@ func failed(failure *agentgwv1.Failure) *busv1.End {
 	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail(), FailureClass: failure.GetClass()}
 }
 
-// quotaExceeded is the exception type of calls that would make a session too large. The original has no such bound.
+// quotaExceeded is the exception type of calls that would make a session too large. The original
+// has no such bound.
 const quotaExceeded = "SessionQuotaExceeded"
 
-// exceeded is the end that calls make which the tool host refuses because they or what they do is too much: it is the failure of whoever made them.
+// exceeded is the end that calls make which the tool host refuses because they or what they do is
+// too much: it is the failure of whoever made them.
 func exceeded(state *rollout.State, detail string) *busv1.End {
 	return state.Blame(state.Calls()[0].GetSender(), quotaExceeded, detail)
 }
 
-// raised is the end that an exception makes which the original does not catch either, e.g. KeyError: nothing.
+// raised is the end that an exception makes which the original does not catch either, e.g.
+// KeyError: nothing.
 func raised(text string) *busv1.End {
 	kind, _, _ := strings.Cut(text, ":")
 	return &busv1.End{

@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// ownFor is how long after its last entry a log is taken to be a worker's own. A worker that was stopped for longer looks for what another one
-	// may have been answered meanwhile.
+	// ownFor is how long after its last entry a log is taken to be a worker's own. A worker that
+	// was stopped for longer looks for what another one may have been answered meanwhile.
 	ownFor = time.Second
-	// maxWaiting bounds the calls that wait for their answers before they are written: both have to fit into one entry.
+	// maxWaiting bounds the calls that wait for their answers before they are written: both have to
+	// fit into one entry.
 	maxWaiting = 64 << 10
 )
 
-// append applies an entry and writes it. An entry after which nobody speaks carries the end with it. Calls are written with their answers: should
-// this worker die in between, the next one is answered the same calls, because the gateway computes or keeps them, and the tool host executes
+// append applies an entry and writes it. An entry after which nobody speaks carries the end with
+// it. Calls are written with their answers: should this worker die in between, the next one is
+// answered the same calls, because the gateway computes or keeps them, and the tool host executes
 // none twice.
 func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if err := g.state.Apply(entry); err != nil {
@@ -46,8 +48,9 @@ func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
 	return err
 }
 
-// fresh says whether nobody can have been answered the coming turn: this worker has not asked for it, and not enough time has passed since the
-// log was its own that another could have taken it over and been answered.
+// fresh says whether nobody can have been answered the coming turn: this worker has not asked for
+// it, and not enough time has passed since the log was its own that another could have taken it
+// over and been answered.
 func (g *game) fresh() bool {
 	return !g.asked && !g.rollout.GetReplay() && time.Since(g.appended) < ownFor
 }

@@ -18,8 +18,8 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 	})
 }
 
-// fetch moves the jobs of a sweep from its queue to where they wait for a slot, until the sweep has none. Connection trouble is waited out: NATS
-// reconnects by itself.
+// fetch moves the jobs of a sweep from its queue to where they wait for a slot, until the sweep has
+// none. Connection trouble is waited out: NATS reconnects by itself.
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	var queue *bus.Queue
 	for {
@@ -39,7 +39,8 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	}
 }
 
-// fetchSome fetches up to n jobs of a sweep, from a queue that it opens if there is none. left is false if the sweep has no job, here or elsewhere.
+// fetchSome fetches up to n jobs of a sweep, from a queue that it opens if there is none. left is
+// false if the sweep has no job, here or elsewhere.
 func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (left bool, err error) {
 	if *queue == nil {
 		if *queue, err = w.peers.Bus.Jobs(ctx, sweepID, w.cfg.Lease); err != nil {

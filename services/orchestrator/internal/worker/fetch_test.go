@@ -20,7 +20,8 @@ func ids(sweepID string, n int) (ids []string) {
 	return ids
 }
 
-// TestLimitedSweepDoesNotStarveAnother queues one rollout behind many of a sweep that may play only one in each of two workers.
+// TestLimitedSweepDoesNotStarveAnother queues one rollout behind many of a sweep that may play only
+// one in each of two workers.
 func TestLimitedSweepDoesNotStarveAnother(t *testing.T) {
 	s, d := newStage(t), &doors{}
 	s.gateway.respond = d.respond
@@ -57,7 +58,8 @@ func TestNextFreeSlot(t *testing.T) {
 	}
 }
 
-// TestWorkerWithSeveralSweepsDies stops or kills a worker that holds jobs of three sweeps: the next one plays them all.
+// TestWorkerWithSeveralSweepsDies stops or kills a worker that holds jobs of three sweeps: the next
+// one plays them all.
 func TestWorkerWithSeveralSweepsDies(t *testing.T) {
 	for _, how := range []string{"stopped", "killed"} {
 		t.Run(how, func(t *testing.T) {
@@ -94,7 +96,8 @@ func TestWorkerWithSeveralSweepsDies(t *testing.T) {
 	}
 }
 
-// TestCancelledSweepAmongOthers cancels a sweep that may play one rollout at once: all end, and the other sweep goes on.
+// TestCancelledSweepAmongOthers cancels a sweep that may play one rollout at once: all end, and the
+// other sweep goes on.
 func TestCancelledSweepAmongOthers(t *testing.T) {
 	s, d := newStage(t), &doors{}
 	s.gateway.respond = d.respond
@@ -119,7 +122,8 @@ func TestCancelledSweepAmongOthers(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn queues a sweep's jobs, of the same round and of a later one, when the worker has forgotten the sweep.
+// TestSweepGoesOn queues a sweep's jobs, of the same round and of a later one, when the worker has
+// forgotten the sweep.
 func TestSweepGoesOn(t *testing.T) {
 	s := newStage(t)
 	w := s.worker(t, nil, nil)
@@ -139,7 +143,8 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestJobsOfTheEarlierVersion finds jobs that one consumer had for all sweeps, of which one was delivered, and jobs that nobody has told of.
+// TestJobsOfTheEarlierVersion finds jobs that one consumer had for all sweeps, of which one was
+// delivered, and jobs that nobody has told of.
 func TestJobsOfTheEarlierVersion(t *testing.T) {
 	s := newStage(t)
 	stream, err := s.js.Stream(t.Context(), "JOBS")

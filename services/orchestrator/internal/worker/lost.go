@@ -16,14 +16,16 @@ var errWrittenOff = errors.New("the rollout cannot be played")
 // lostAttempts is how often it is tried to read what seems to be lost.
 const lostAttempts = 3
 
-// lost says whether playing a rollout failed because of what is stored: its setup or its log may be damaged or have expired. Mostly that is
-// for good, but a server that is behind the others says so too.
+// lost says whether playing a rollout failed because of what is stored: its setup or its log may be
+// damaged or have expired. Mostly that is for good, but a server that is behind the others says so
+// too.
 func lost(err error) bool {
 	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }
 
-// writeOff ends a rollout of which too little is stored to play it: in its log, so that nobody else goes on, and with a result of its own, for an
-// evaluator that cannot read the log either never makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns the
+// writeOff ends a rollout of which too little is stored to play it: in its log, so that nobody else
+// goes on, and with a result of its own, for an evaluator that cannot read the log either never
+// makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns the
 // rollout, or why it should be tried again.
 func (w *Worker) writeOff(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
@@ -57,7 +59,8 @@ func (w *Worker) writeOff(ctx context.Context, delivery *bus.Delivery, cause err
 	return errWrittenOff
 }
 
-// reached returns the round that a log is in, as far as its entries say, and whether it has ended there.
+// reached returns the round that a log is in, as far as its entries say, and whether it has ended
+// there.
 func reached(entries []*busv1.LogEntry) (round int32, ended bool) {
 	for _, entry := range entries {
 		round, ended = max(round, entry.GetClaim().GetRound()), entry.GetEnd() != nil

@@ -18,7 +18,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// expire removes all messages of a stream with a subject that ends so, up to a sequence, as the retention does; 0 is all.
+// expire removes all messages of a stream with a subject that ends so, up to a sequence, as the
+// retention does; 0 is all.
 func (s *stage) expire(t *testing.T, stream, subject string, before uint64) {
 	t.Helper()
 	found, err := s.js.Stream(t.Context(), stream)
@@ -48,7 +49,8 @@ func (s *stage) writtenOff(t *testing.T, id string) *busv1.Result {
 	return result
 }
 
-// began writes the beginning of a rollout's log, as a worker does that dies, and returns the sequence of its last entry.
+// began writes the beginning of a rollout's log, as a worker does that dies, and returns the
+// sequence of its last entry.
 func (s *stage) began(t *testing.T, id string) bus.Position {
 	t.Helper()
 	s.enqueue(t, 0, id)
@@ -72,8 +74,9 @@ func (s *stage) began(t *testing.T, id string) bus.Position {
 	return log.End
 }
 
-// TestExpiredBeginning takes the beginning of a rollout's log away while a worker is dead: the next one gives the rollout up after its last attempt,
-// with a reason, and closes the log. In a later round the rollout is played from its start.
+// TestExpiredBeginning takes the beginning of a rollout's log away while a worker is dead: the next
+// one gives the rollout up after its last attempt, with a reason, and closes the log. In a later
+// round the rollout is played from its start.
 func TestExpiredBeginning(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)
@@ -99,8 +102,8 @@ func TestExpiredBeginning(t *testing.T) {
 	checkMessages(t, s.state(t, "s.0"), want, 1)
 }
 
-// TestExpiredEnd takes the beginning of a log away that has ended and has no result yet: nothing follows its end, and one that has a result
-// keeps it.
+// TestExpiredEnd takes the beginning of a log away that has ended and has no result yet: nothing
+// follows its end, and one that has a result keeps it.
 func TestExpiredEnd(t *testing.T) {
 	s := newStage(t)
 	once := func(c *Config) { c.Attempts = 1 }

@@ -34,7 +34,8 @@ func newMetrics() (metrics, error) {
 	return metrics{ended: ended, duration: duration, running: running}, err
 }
 
-// begin notes that a rollout is played and returns what notes its end; end is nil if it was not ended here.
+// begin notes that a rollout is played and returns what notes its end; end is nil if it was not
+// ended here.
 func (m metrics) begin(ctx context.Context) func(end *busv1.End) {
 	began := time.Now()
 	m.running.Add(ctx, 1)

@@ -45,8 +45,9 @@ type game struct {
 	appended time.Time // when the log was last seen to be this worker's own
 }
 
-// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker owns it, errSpent that its sweep has
-// spent what it may; any other error means that it should be tried again.
+// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker
+// owns it, errSpent that its sweep has spent what it may; any other error means that it should be
+// tried again.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
 	if span.IsRecording() {
@@ -89,8 +90,8 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	return g.settle(ctx)
 }
 
-// settle finishes the job of a rollout that has its result already. For any other the result is still to come; the evaluator may have missed
-// what another worker wrote.
+// settle finishes the job of a rollout that has its result already. For any other the result is
+// still to come; the evaluator may have missed what another worker wrote.
 func (g *game) settle(ctx context.Context) error {
 	g.awaitResult(g.delivery)
 	if !g.resumed {
@@ -136,8 +137,8 @@ func (g *game) claim(ctx context.Context) error {
 	return g.open(ctx, claim, session)
 }
 
-// reopen starts a rollout anew whose log cannot be read, in the round of which it is known that nobody else can go on with it. Players are
-// not asked again for what is recorded.
+// reopen starts a rollout anew whose log cannot be read, in the round of which it is known that
+// nobody else can go on with it. Players are not asked again for what is recorded.
 func (g *game) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
 	entry := &busv1.LogEntry{
 		Start: rollout.Start(g.rollout, g.setup.GetMessages(), session.GetVersions(), g.setup.GetMaxMessages()),
@@ -162,8 +163,8 @@ func (g *game) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1
 	})
 }
 
-// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it over. A log that has ended is opened
-// again if the job is of a later round.
+// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it
+// over. A log that has ended is opened again if the job is of a later round.
 func (g *game) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, sessionErr error) error {
 	state, err := rollout.Fold(log.Entries)
 	if err != nil {
@@ -204,8 +205,8 @@ func (g *game) abandon(ctx context.Context, claim *busv1.Claim, cause error) err
 	})
 }
 
-// giveUp ends the rollout as a failure of the infrastructure, if trying again is no use or was tried often enough.
-// Otherwise it returns the cause.
+// giveUp ends the rollout as a failure of the infrastructure, if trying again is no use or was
+// tried often enough. Otherwise it returns the cause.
 func (g *game) giveUp(ctx context.Context, claim *busv1.Claim, cause error) error {
 	if !g.hopeless(cause) {
 		return cause
@@ -256,7 +257,8 @@ func (g *game) turn(ctx context.Context) error {
 	}
 	err = g.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
 	if errors.Is(err, rollout.ErrLog) {
-		// Nothing was written: a peer answered something that cannot stand in a log, and may do so for ever.
+		// Nothing was written: a peer answered something that cannot stand in a log, and may do so
+		// for ever.
 		return g.giveUp(ctx, nil, err)
 	}
 	return err

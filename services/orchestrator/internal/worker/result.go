@@ -38,7 +38,8 @@ func (w *Worker) awaitResult(delivery *bus.Delivery) {
 	}
 }
 
-// requestResults asks for results that take long, says so, and gives up those that take too long, until ctx is done.
+// requestResults asks for results that take long, says so, and gives up those that take too long,
+// until ctx is done.
 func (w *Worker) requestResults(ctx context.Context) error {
 	ticker := time.NewTicker(w.resultWait)
 	defer ticker.Stop()
@@ -63,8 +64,9 @@ func (w *Worker) requestResults(ctx context.Context) error {
 	}
 }
 
-// requestScore asks for the result of a rollout that had ended when this worker took it over. Its table versions are announced again: what was
-// lost of them need not be what the result waits for, but may.
+// requestScore asks for the result of a rollout that had ended when this worker took it over. Its
+// table versions are announced again: what was lost of them need not be what the result waits for,
+// but may.
 func (g *game) requestScore(ctx context.Context) error {
 	if err := g.restoreSession(ctx); ctx.Err() != nil {
 		return err
@@ -90,7 +92,8 @@ func (w *Worker) late() []waiting {
 	return late
 }
 
-// requestResult has a rollout scored whose log has ended, and gives one back to the queue whose log has lost its end.
+// requestResult has a rollout scored whose log has ended, and gives one back to the queue whose log
+// has lost its end.
 func (w *Worker) requestResult(ctx context.Context, waits waiting) error {
 	delivery := waits.delivery
 	_, err := w.peers.Bus.RoundResult(ctx, delivery.Rollout.GetId(), delivery.Round)

@@ -11,8 +11,9 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestResultRequested plays rollouts whose results nobody stores: the worker asks for them again and again, gives up one that nobody scores in
-// time, and finishes the job of one whose result it was not told of.
+// TestResultRequested plays rollouts whose results nobody stores: the worker asks for them again
+// and again, gives up one that nobody scores in time, and finishes the job of one whose result it
+// was not told of.
 func TestResultRequested(t *testing.T) {
 	s := newStage(t)
 	impatient := func(limit time.Duration) *Worker {
@@ -51,7 +52,8 @@ func TestResultRequested(t *testing.T) {
 	}
 }
 
-// TestResultOfLostEnd takes away the end of a log whose worker waits for the result: the job is delivered again, and the rollout ends again.
+// TestResultOfLostEnd takes away the end of a log whose worker waits for the result: the job is
+// delivered again, and the rollout ends again.
 func TestResultOfLostEnd(t *testing.T) {
 	s := newStage(t)
 	w := s.worker(t, func(c *Config) { c.Lease = patience }, nil)

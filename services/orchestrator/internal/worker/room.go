@@ -11,18 +11,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// longBytes is the size from which a conversation is long. A short one is held without asking: thousands of them may wait for their models at once.
+// longBytes is the size from which a conversation is long. A short one is held without asking:
+// thousands of them may wait for their models at once.
 const longBytes = 256 << 10
 
-// askingShare is the part of the room whose conversations may be with their players at once: on its way there and back each exists several times, here, at the
-// gateway and at the player.
+// askingShare is the part of the room whose conversations may be with their players at once: on its
+// way there and back each exists several times, here, at the gateway and at the player.
 const askingShare = 2
 
-// mediumBytes is what a long conversation is expected to stay below. One that does not needs room for the longest that it may become.
+// mediumBytes is what a long conversation is expected to stay below. One that does not needs room
+// for the longest that it may become.
 const mediumBytes = 1 << 20
 
-// room bounds the bytes of long conversations in memory. A rollout takes room for more than its conversation has. Nobody waits for more while holding some:
-// all could wait for ever.
+// room bounds the bytes of long conversations in memory. A rollout takes room for more than its
+// conversation has. Nobody waits for more while holding some: all could wait for ever.
 type room struct {
 	free  *semaphore.Weighted
 	total int64
@@ -30,7 +32,8 @@ type room struct {
 
 func newRoom(total int64) room { return room{free: semaphore.NewWeighted(total), total: total} }
 
-// enter takes room for a conversation of up to so many bytes. Only the end of ctx is an error. leave gives it back.
+// enter takes room for a conversation of up to so many bytes. Only the end of ctx is an error.
+// leave gives it back.
 func (r room) enter(ctx context.Context, bytes int64) (leave func(), err error) {
 	weight := min(bytes, r.total) // one that is longer than the room has it for itself
 	if err := r.free.Acquire(ctx, weight); err != nil {
@@ -39,7 +42,8 @@ func (r room) enter(ctx context.Context, bytes int64) (leave func(), err error) 
 	return func() { r.free.Release(weight) }, nil
 }
 
-// needs returns the room for the rollout's conversation: as long as nobody knows how long that is, for the longest.
+// needs returns the room for the rollout's conversation: as long as nobody knows how long that is,
+// for the longest.
 func (g *game) needs() int64 {
 	longest := g.rollout.GetMaxBytes()
 	if longest == 0 {
@@ -54,8 +58,9 @@ func (g *game) needs() int64 {
 	return longest
 }
 
-// enter waits until there is room for the rollout's conversation. Others are worked on meanwhile. A rollout that had room, but too little, forgets the
-// conversation while it waits, and reads it again.
+// enter waits until there is room for the rollout's conversation. Others are worked on meanwhile. A
+// rollout that had room, but too little, forgets the conversation while it waits, and reads it
+// again.
 func (g *game) enter(ctx context.Context) error {
 	bytes := g.needs()
 	switch {

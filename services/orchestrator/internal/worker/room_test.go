@@ -13,8 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// TestByteLimitEndsRollouts plays rollouts whose agent never ends, several at once. There is room for one long conversation at a time: never are two agents
-// asked to go on with one, and all come to their end.
+// TestByteLimitEndsRollouts plays rollouts whose agent never ends, several at once. There is room
+// for one long conversation at a time: never are two agents asked to go on with one, and all come
+// to their end.
 func TestByteLimitEndsRollouts(t *testing.T) {
 	s := newStage(t)
 	text := strings.Repeat("x", longBytes/2+1)
@@ -75,8 +76,9 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestLongConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all reach the length where they need more room than they have. None
-// keeps the others waiting for ever, and none loses or repeats a message.
+// TestLongConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all
+// reach the length where they need more room than they have. None keeps the others waiting for
+// ever, and none loses or repeats a message.
 func TestLongConversationsWaitWithoutTheirMessages(t *testing.T) {
 	s := newStage(t)
 	text := strings.Repeat("x", longBytes)

@@ -47,7 +47,8 @@ func (g *game) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
 	})
 }
 
-// restoreSession brings the session to where the log says that it stands, whatever became of its host.
+// restoreSession brings the session to where the log says that it stands, whatever became of its
+// host.
 func (g *game) restoreSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
 	defer cancel()

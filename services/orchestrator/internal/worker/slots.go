@@ -7,13 +7,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// slots says which rollout this worker plays next. A free slot goes to the sweep that plays the fewest rollouts here, of those that have a job and may
-// play another one; of several to the one that got its last slot first. So sweeps get equal parts of the worker, as far as they can use them,
-// however many rollouts each has.
+// slots says which rollout this worker plays next. A free slot goes to the sweep that plays the
+// fewest rollouts here, of those that have a job and may play another one; of several to the one
+// that got its last slot first. So sweeps get equal parts of the worker, as far as they can use
+// them, however many rollouts each has.
 //
-// The number of rollouts at once that counts for a sweep is the last one that the worker has been told, as bus.SetParallel orders them. Jobs carry a number
-// too: the one of the time when they were queued. They stay in the queue as they are while their sweep goes on with another one, and say
-// nothing about which is the newer. So a job's number counts only as long as the worker has been told none. A lower number stops no rollout: fewer begin.
+// The number of rollouts at once that counts for a sweep is the last one that the worker has been
+// told, as bus.SetParallel orders them. Jobs carry a number too: the one of the time when they were
+// queued. They stay in the queue as they are while their sweep goes on with another one, and say
+// nothing about which is the newer. So a job's number counts only as long as the worker has been
+// told none. A lower number stops no rollout: fewer begin.
 type slots struct {
 	play  func(*bus.Delivery) // begins a rollout and returns; surrender says that it is over
 	ahead int                 // jobs that wait here for a slot
@@ -51,7 +54,8 @@ func (s *slots) of(sweepID string) *share {
 	return s.sweeps[sweepID]
 }
 
-// limit returns how many rollouts of a sweep may be played at once, 0 if there is no limit. The caller holds mu.
+// limit returns how many rollouts of a sweep may be played at once, 0 if there is no limit. The
+// caller holds mu.
 func (s *slots) limit(sweepID string, sh *share) int {
 	if limit, told := s.told[sweepID]; told {
 		return limit
@@ -59,7 +63,8 @@ func (s *slots) limit(sweepID string, sh *share) int {
 	return sh.queued
 }
 
-// serve says whether the caller is to fetch the jobs of a sweep, because nobody does. It does so until leave lets it go.
+// serve says whether the caller is to fetch the jobs of a sweep, because nobody does. It does so
+// until leave lets it go.
 func (s *slots) serve(sweepID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +78,8 @@ func (s *slots) serve(sweepID string) bool {
 	return true
 }
 
-// leave says whether the caller, who found no job of the sweep since room returned heard, may stop fetching.
+// leave says whether the caller, who found no job of the sweep since room returned heard, may stop
+// fetching.
 func (s *slots) leave(sweepID string, heard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +96,8 @@ func (s *slots) leave(sweepID string, heard int) bool {
 	return true
 }
 
-// room waits until more jobs of a sweep may be fetched and returns how many, and what leave is to be told; ok is false if ctx ends first.
+// room waits until more jobs of a sweep may be fetched and returns how many, and what leave is to
+// be told; ok is false if ctx ends first.
 func (s *slots) room(ctx context.Context, sweepID string) (n, heard int, ok bool) {
 	for ctx.Err() == nil {
 		s.mu.Lock()

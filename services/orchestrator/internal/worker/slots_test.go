@@ -69,7 +69,8 @@ func TestSlotsKeepLimits(t *testing.T) {
 	}
 }
 
-// TestSlotsAreShared lets sweeps join one that has all slots: each free slot goes to the one that has the fewest.
+// TestSlotsAreShared lets sweeps join one that has all slots: each free slot goes to the one that
+// has the fewest.
 func TestSlotsAreShared(t *testing.T) {
 	board := newBoard(4, 16)
 	check := func(what, want string) {

@@ -13,13 +13,15 @@ import (
 )
 
 var (
-	// errHeld says that a turn waits for a provider's budget. Asking again is no attempt: nothing failed.
+	// errHeld says that a turn waits for a provider's budget. Asking again is no attempt: nothing
+	// failed.
 	errHeld = errors.New("turn waits for its budget")
 	// errSpent says that the rollout's sweep has spent what it may.
 	errSpent = errors.New("the sweep has spent what it may")
 )
 
-// holdPause is the pause before a turn that was held is asked again. The gateway has waited as long as it could.
+// holdPause is the pause before a turn that was held is asked again. The gateway has waited as long
+// as it could.
 const holdPause = 100 * time.Millisecond
 
 // afford reads what the rollout's sweep may spend: errSpent if that is used up. Only models spend.
@@ -38,10 +40,12 @@ func (g *game) afford(ctx context.Context) error {
 	return nil
 }
 
-// sharedSpending reads what a sweep may spend, once for all its rollouts that ask at the same time. The answer may be as old as the read that was
-// under way when one joined it: held and setAside, which act on it, read anew. It is shared: do not change it.
+// sharedSpending reads what a sweep may spend, once for all its rollouts that ask at the same time.
+// The answer may be as old as the read that was under way when one joined it: held and setAside,
+// which act on it, read anew. It is shared: do not change it.
 func (w *Worker) sharedSpending(ctx context.Context, sweepID string) (*busv1.SweepSpending, error) {
-	// Whoever comes first reads, within its own context; the bus bounds that, and so the wait of the others.
+	// Whoever comes first reads, within its own context; the bus bounds that, and so the wait of
+	// the others.
 	read, err, _ := w.reads.Do(sweepID, func() (any, error) {
 		spending, _, err := w.peers.Bus.Spending(ctx, sweepID)
 		return spending, err
@@ -83,8 +87,9 @@ func (g *game) wait(ctx context.Context) error {
 	return nil
 }
 
-// setAside takes a job off the queue whose sweep has spent what it may. The rollout has no result, so that creating the sweep again, with
-// a higher limit, queues it again, and its log goes on where it was. Should that have happened meanwhile it is queued here.
+// setAside takes a job off the queue whose sweep has spent what it may. The rollout has no result,
+// so that creating the sweep again, with a higher limit, queues it again, and its log goes on where
+// it was. Should that have happened meanwhile it is queued here.
 func (w *Worker) setAside(ctx context.Context, delivery *bus.Delivery) {
 	id := delivery.Rollout.GetId()
 	w.drop(delivery)

@@ -35,8 +35,9 @@ func (s *stage) enqueueModel(t *testing.T, id string) {
 	}
 }
 
-// TestSpentSweepIsSetAside lets the second turn find that the limit is reached: the job leaves the queue without a result, further ones do
-// without a turn, and with a higher limit the rollout goes on where it was.
+// TestSpentSweepIsSetAside lets the second turn find that the limit is reached: the job leaves the
+// queue without a result, further ones do without a turn, and with a higher limit the rollout goes
+// on where it was.
 func TestSpentSweepIsSetAside(t *testing.T) {
 	s := newStage(t)
 	low, high := &agentgwv1.SpendLimit{Tokens: 10}, &agentgwv1.SpendLimit{Tokens: 20}
@@ -93,7 +94,8 @@ func TestHeldTurnIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestSpendingIsReadTogether joins a read that is under way: its answer is taken, but not that its reader gave up.
+// TestSpendingIsReadTogether joins a read that is under way: its answer is taken, but not that its
+// reader gave up.
 func TestSpendingIsReadTogether(t *testing.T) {
 	s := newStage(t)
 	s.limit(t, &agentgwv1.SpendLimit{Tokens: 1})

@@ -43,7 +43,8 @@ const (
 	lease = time.Minute
 )
 
-// calls are the calls of a calm rollout, in order; after each but the first an entry is added to the log.
+// calls are the calls of a calm rollout, in order; after each but the first an entry is added to
+// the log.
 const calls = 6
 
 // stage is a bus and two scripted peers.
@@ -93,7 +94,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// intercept stands between a worker and its peers: it sees every call and may do what it likes instead of invoking it.
+// intercept stands between a worker and its peers: it sees every call and may do what it likes
+// instead of invoking it.
 type intercept func(ctx context.Context, method string, invoke func() error) error
 
 // worker returns a worker with connections of its own. change and between may be nil.
@@ -132,7 +134,8 @@ func (s *stage) worker(t *testing.T, change func(*Config), between intercept) *W
 	return w
 }
 
-// run runs a worker until the returned function is called, which waits for its end. It also ends with the test.
+// run runs a worker until the returned function is called, which waits for its end. It also ends
+// with the test.
 func run(ctx context.Context, t *testing.T, w *Worker) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -268,17 +271,20 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// gateway plays both roles: the agent makes two calls, then speaks; the user then makes a call that ends the conversation.
+// gateway plays both roles: the agent makes two calls, then speaks; the user then makes a call that
+// ends the conversation.
 type gateway struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	// respond, if set, answers instead, unless it returns neither an answer nor an error.
 	respond func(context.Context, *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error)
 
-	// raced says that several workers play at once, each of which may take the log over from one that has just added to it.
+	// raced says that several workers play at once, each of which may take the log over from one
+	// that has just added to it.
 	raced bool
 
 	mu sync.Mutex
-	// asked are the turns that somebody has asked for, wrong those that were then asked for as fresh, known those that were not fresh.
+	// asked are the turns that somebody has asked for, wrong those that were then asked for as
+	// fresh, known those that were not fresh.
 	asked        map[string]bool
 	wrong, known []string
 }
@@ -326,7 +332,8 @@ func (g *gateway) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*
 // host answers calls. A call of the user ends the conversation.
 type host struct {
 	toolhostv1.UnimplementedToolHostServiceServer
-	// create and execute, if set, answer instead, unless they return neither an answer nor an error.
+	// create and execute, if set, answer instead, unless they return neither an answer nor an
+	// error.
 	create  func(*toolhostv1.CreateSessionRequest) (*toolhostv1.CreateSessionResponse, error)
 	execute func(*toolhostv1.ExecuteRequest) (*toolhostv1.ExecuteResponse, error)
 	// restore, if set, answers instead.

@@ -51,8 +51,9 @@ func checkMessages(t *testing.T, state *rollout.State, want []*worldv1.Message, 
 	}
 }
 
-// TestTakeover stops a worker at each call to a peer, before the peer hears of it or before the worker hears of the answer.
-// Calls of tools are written with their answers, what else is said at once, so it is stopped behind each entry, and between calls and answers.
+// TestTakeover stops a worker at each call to a peer, before the peer hears of it or before the
+// worker hears of the answer. Calls of tools are written with their answers, what else is said at
+// once, so it is stopped behind each entry, and between calls and answers.
 func TestTakeover(t *testing.T) {
 	left := [calls]int{0, 1, 1, 2, 3, 3} // entries, when it is stopped at a call
 	s := newStage(t)
@@ -140,8 +141,8 @@ func TestDeadWorker(t *testing.T) {
 	checkMessages(t, state, want, max(2, state.Claims())) // a machine that stalls for a lease makes one more
 }
 
-// TestFence lets a worker stall at each call while another one plays the rollout to its end: nothing that the first one
-// then says gets into the log.
+// TestFence lets a worker stall at each call while another one plays the rollout to its end:
+// nothing that the first one then says gets into the log.
 func TestFence(t *testing.T) {
 	s := newStage(t)
 	want := s.calm(t)

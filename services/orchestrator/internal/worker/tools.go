@@ -17,23 +17,25 @@ import (
 )
 
 const (
-	// maxKnown bounds how many tool sets are remembered as known to the gateway, and how many setups as held by a tool host.
+	// maxKnown bounds how many tool sets are remembered as known to the gateway, and how many
+	// setups as held by a tool host.
 	maxKnown = 10000
 	// maxTools bounds how many pairs of tool lists are remembered. One takes some 20 KB.
 	maxTools = 1000
 )
 
-// sendingWait is how long a session waits while another one's setup, which is its own too, is on its way. A host that hangs must not hold up
-// the sessions of others.
+// sendingWait is how long a session waits while another one's setup, which is its own too, is on
+// its way. A host that hangs must not hold up the sessions of others.
 const sendingWait = time.Second
 
-// leastSlack is what a turn gets at least beyond the time that its player may take for an answer. In it the gateway waits for the budget of the player's
-// provider, which takes from the time for the answer only what is missing of a minute, and asks again after what failed at once. What fails slowly is not
-// asked again in the turn: it costs one request that takes its whole time.
+// leastSlack is what a turn gets at least beyond the time that its player may take for an answer.
+// In it the gateway waits for the budget of the player's provider, which takes from the time for
+// the answer only what is missing of a minute, and asks again after what failed at once. What fails
+// slowly is not asked again in the turn: it costs one request that takes its whole time.
 const leastSlack = time.Minute
 
-// turnLimit is how long a turn of a player may take: as long as any, and so long that an answer fits into it that takes all the time that the player
-// itself was given.
+// turnLimit is how long a turn of a player may take: as long as any, and so long that an answer
+// fits into it that takes all the time that the player itself was given.
 func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
 	asked := time.Duration(max(player.GetModel().GetTimeoutMs(), player.GetPlugin().GetTimeoutMs())) * time.Millisecond
 	if asked == 0 {
@@ -62,13 +64,15 @@ func newToolSet(tools []*worldv1.Tool) toolSet {
 	return toolSet{digest: hex.EncodeToString(h.Sum(nil)), tools: tools}
 }
 
-// toolSets remembers which tool sets the gateway has seen, so that most requests need not carry them.
+// toolSets remembers which tool sets the gateway has seen, so that most requests need not carry
+// them.
 type toolSets struct {
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// respond sends a request about a view, with the tools and with what of the view the gateway may not know. It returns what the gateway was shown.
+// respond sends a request about a view, with the tools and with what of the view the gateway may
+// not know. It returns what the gateway was shown.
 func (t *toolSets) respond(
 	ctx context.Context, w *Worker, set toolSet, before shown, view []*worldv1.Message, request *agentgwv1.RespondRequest,
 ) (*agentgwv1.RespondResponse, shown, error) {
@@ -116,8 +120,9 @@ func (t *toolSets) learn(digest string) {
 // roleTools are the tools of a session. They are shared: do not change them.
 type roleTools map[worldv1.Role]toolSet
 
-// heldSetups remembers which setups some tool host holds, so that most sessions can be made by naming theirs. Which of several hosts it is
-// need not be remembered: another one says that it does not hold the setup, and gets it.
+// heldSetups remembers which setups some tool host holds, so that most sessions can be made by
+// naming theirs. Which of several hosts it is need not be remembered: another one says that it does
+// not hold the setup, and gets it.
 type heldSetups struct {
 	mu      sync.Mutex
 	digests map[string]string        // that of the tools, by that of the setup
@@ -125,8 +130,9 @@ type heldSetups struct {
 	sending map[string]chan struct{} // closed when somebody has sent the setup, by its digest
 }
 
-// create makes a session of a request that carries no setup yet: the setup goes with it if the host may not hold it. Rollouts of one scenario
-// begin together: the first of them sends the setup, the others wait for that.
+// create makes a session of a request that carries no setup yet: the setup goes with it if the host
+// may not hold it. Rollouts of one scenario begin together: the first of them sends the setup, the
+// others wait for that.
 func (h *heldSetups) create(
 	ctx context.Context, host toolhostv1.ToolHostServiceClient, request *toolhostv1.CreateSessionRequest, digest string, setup *setupv1.Setup,
 ) (*toolhostv1.CreateSessionResponse, roleTools, error) {
@@ -154,8 +160,9 @@ func (h *heldSetups) create(
 	return response, tools, nil
 }
 
-// send says who sends a setup that no host is known to hold: the caller, who then calls sent, or somebody who will have done so when the channel
-// is closed. Of a setup that is known there is no channel.
+// send says who sends a setup that no host is known to hold: the caller, who then calls sent, or
+// somebody who will have done so when the channel is closed. Of a setup that is known there is no
+// channel.
 func (h *heldSetups) send(digest string) (sending chan struct{}, first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,7 +187,8 @@ func (h *heldSetups) sent(digest string, sending chan struct{}) {
 	close(sending)
 }
 
-// get returns the tools that follow from a setup and their digest, which is empty if no host is known to hold the setup.
+// get returns the tools that follow from a setup and their digest, which is empty if no host is
+// known to hold the setup.
 func (h *heldSetups) get(digest string) (string, roleTools) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +196,8 @@ func (h *heldSetups) get(digest string) (string, roleTools) {
 	return known, h.tools[known]
 }
 
-// learn remembers that a host holds a setup, and its tools: those that are known already if they are the same.
+// learn remembers that a host holds a setup, and its tools: those that are known already if they
+// are the same.
 func (h *heldSetups) learn(setup string, response *toolhostv1.CreateSessionResponse) roleTools {
 	digest := response.GetToolsDigest()
 	h.mu.Lock()

@@ -66,7 +66,8 @@ func (s *stage) play(t *testing.T, ids ...string) {
 	}
 }
 
-// TestTurnLimit shows how long the gateway is given for a turn: as the worker is configured, and more for players that may take longer.
+// TestTurnLimit shows how long the gateway is given for a turn: as the worker is configured, and
+// more for players that may take longer.
 func TestTurnLimit(t *testing.T) {
 	model := func(timeout time.Duration) *agentgwv1.Player {
 		return &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{TimeoutMs: timeout.Milliseconds()}}}
@@ -96,7 +97,8 @@ func TestTurnLimit(t *testing.T) {
 	}
 }
 
-// TestSlowModel asks a model that may take longer than the worker lets turns take: the gateway has that time.
+// TestSlowModel asks a model that may take longer than the worker lets turns take: the gateway has
+// that time.
 func TestSlowModel(t *testing.T) {
 	s := newStage(t)
 	var mu sync.Mutex
@@ -127,7 +129,8 @@ func TestSlowModel(t *testing.T) {
 	}
 }
 
-// TestSetupIsNamed plays rollouts of one scenario one after the other, on a tool host that is replaced meanwhile.
+// TestSetupIsNamed plays rollouts of one scenario one after the other, on a tool host that is
+// replaced meanwhile.
 func TestSetupIsNamed(t *testing.T) {
 	s := newStage(t)
 	host := &keeper{version: "v1"}
@@ -207,7 +210,8 @@ func TestSetupIsSentByTheFirst(t *testing.T) {
 	}
 }
 
-// TestSetupDoesNotArrive lets the host of the first rollout hang: the second one does not wait for it for long.
+// TestSetupDoesNotArrive lets the host of the first rollout hang: the second one does not wait for
+// it for long.
 func TestSetupDoesNotArrive(t *testing.T) {
 	s := newStage(t)
 	came := make(chan string, 2)

@@ -12,8 +12,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// maxMisses is how often the gateway may not know a view before this is no longer tried: with several replicas, each knows the views that it was
-// shown itself.
+// maxMisses is how often the gateway may not know a view before this is no longer tried: with
+// several replicas, each knows the views that it was shown itself.
 const maxMisses = 2
 
 // shown is what the gateway was shown of a role's view. The zero value is nothing.
@@ -24,8 +24,8 @@ type shown struct {
 	misses int
 }
 
-// show puts the part of a view into a request that the gateway does not keep, and names the whole. It returns what is shown with that, of which
-// the caller then learns whether it is kept.
+// show puts the part of a view into a request that the gateway does not keep, and names the whole.
+// It returns what is shown with that, of which the caller then learns whether it is kept.
 func (s shown) show(request *agentgwv1.RespondRequest, view []*worldv1.Message) (shown, error) {
 	if len(s.view) > len(view) || !slices.Equal(s.view, view[:len(s.view)]) {
 		s = shown{misses: s.misses} // a message was replaced

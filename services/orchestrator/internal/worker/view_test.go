@@ -17,7 +17,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// viewer is a gateway that keeps views, and notes for each request how many messages came after how many that it kept.
+// viewer is a gateway that keeps views, and notes for each request how many messages came after how
+// many that it kept.
 type viewer struct {
 	mu     sync.Mutex
 	forget bool // before every request

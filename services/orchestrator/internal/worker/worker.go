@@ -1,6 +1,7 @@
-// Package worker takes rollouts from the job queue and plays them to their end: it asks players and the tool host in turn
-// and appends what they say to the rollout's log. It may die at any line: whoever gets the job next folds the log and
-// goes on, and the log's fence keeps two workers from writing one rollout.
+// Package worker takes rollouts from the job queue and plays them to their end: it asks players and
+// the tool host in turn and appends what they say to the rollout's log. It may die at any line:
+// whoever gets the job next folds the log and goes on, and the log's fence keeps two workers from
+// writing one rollout.
 package worker
 
 import (
@@ -29,14 +30,16 @@ type Config struct {
 	Parallel int
 	// Lease is how long a job may go without a sign of life before another worker gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer; ExecuteTimeout one request to a tool host.
+	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer;
+	// ExecuteTimeout one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
 	// LongBytes bounds the long conversations that are in memory at once.
 	LongBytes int64
-	// Attempts is how often a rollout is tried when a service or a provider fails, before it is given up as a failure of
-	// the infrastructure.
+	// Attempts is how often a rollout is tried when a service or a provider fails, before it is
+	// given up as a failure of the infrastructure.
 	Attempts int
-	// ResultTimeout bounds how long a rollout that has ended waits for its result, before it is given up as a failure of the infrastructure.
+	// ResultTimeout bounds how long a rollout that has ended waits for its result, before it is
+	// given up as a failure of the infrastructure.
 	ResultTimeout time.Duration
 }
 
@@ -57,13 +60,14 @@ type Peers struct {
 const (
 	// fetchWait is how long one request for jobs waits when there are none.
 	fetchWait = 5 * time.Second
-	// lookEvery is the pause between two looks at which sweeps have jobs. News of jobs that are queued come at once; they may be lost, and
-	// orchestrators of earlier versions send none.
+	// lookEvery is the pause between two looks at which sweeps have jobs. News of jobs that are
+	// queued come at once; they may be lost, and orchestrators of earlier versions send none.
 	lookEvery = 10 * time.Second
 )
 
-// releaseDelay is how long a job rests that is given back at the end. By then the server knows that this process's last
-// request for jobs is over; before, it would answer that request with the job, and nobody would read the answer.
+// releaseDelay is how long a job rests that is given back at the end. By then the server knows that
+// this process's last request for jobs is over; before, it would answer that request with the job,
+// and nobody would read the answer.
 const releaseDelay = 250 * time.Millisecond
 
 // maxBacklog bounds the jobs that wait in this process for a free slot, beside one for each sweep.
@@ -112,7 +116,8 @@ func New(cfg Config, peers Peers) *Worker {
 	return w
 }
 
-// Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then are given back.
+// Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then
+// are given back.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.metricsErr != nil {
 		return fmt.Errorf("start worker: %w", w.metricsErr)
@@ -275,8 +280,9 @@ func (w *Worker) snapshot() []*bus.Delivery {
 	return slices.Concat(slices.Collect(maps.Values(w.held))...)
 }
 
-// finish removes a rollout's jobs of a round and those before it from the queue, if this worker holds them. An earlier round may never have a
-// result of its own: the evaluator need not have seen its end.
+// finish removes a rollout's jobs of a round and those before it from the queue, if this worker
+// holds them. An earlier round may never have a result of its own: the evaluator need not have seen
+// its end.
 func (w *Worker) finish(rolloutID string, round int32) {
 	for _, delivery := range w.take(rolloutID, func(d *bus.Delivery) bool { return d.Round <= round }) {
 		if err := delivery.Finish(); err != nil {

@@ -31,8 +31,8 @@ const (
 	farSeconds = 1e17
 )
 
-// datetime is a wall clock without its zone: seconds since 1970 as if it were UTC, microseconds, and whether it is the second
-// time that the clock stands so.
+// datetime is a wall clock without its zone: seconds since 1970 as if it were UTC, microseconds,
+// and whether it is the second time that the clock stands so.
 type datetime struct {
 	wall  int64
 	micro int
@@ -75,8 +75,8 @@ func (z Zone) timestamp(d datetime) (python.Value, error) {
 	return python.Float(float64(seconds) + float64(d.micro)/micros), nil
 }
 
-// resolve returns the POSIX seconds at which the wall clock stands at d. In a gap the clock goes on as it went before it, or
-// with fold as it goes after it.
+// resolve returns the POSIX seconds at which the wall clock stands at d. In a gap the clock goes on
+// as it went before it, or with fold as it goes after it.
 func (z Zone) resolve(d datetime) (int64, error) {
 	wall, err := z.local(d.wall)
 	if err != nil {
@@ -118,7 +118,8 @@ func (z Zone) resolve(d datetime) (int64, error) {
 	}
 }
 
-// local returns the wall clock at a time in POSIX seconds. Times whose year is not a Python year are errors.
+// local returns the wall clock at a time in POSIX seconds. Times whose year is not a Python year
+// are errors.
 func (z Zone) local(seconds int64) (int64, error) {
 	if seconds < -farSeconds || seconds > farSeconds {
 		return 0, tooLarge()
@@ -142,7 +143,8 @@ func tooLarge() error {
 	return raise("OSError", "[Errno 75] Value too large for defined data type")
 }
 
-// split returns the whole seconds and the microseconds of a number, ties of these going to the even one.
+// split returns the whole seconds and the microseconds of a number, ties of these going to the even
+// one.
 func split(timestamp python.Value) (seconds int64, micro int, err error) {
 	if whole, ok := integer(timestamp); ok {
 		if !whole.IsInt64() {
@@ -211,7 +213,8 @@ func (f Fields) datetime() (datetime, error) {
 	return datetime{wall: time.Date(year, month, n[2], n[3], n[4], n[5], 0, time.UTC).Unix()}, nil
 }
 
-// Int32 returns an int or bool as Python passes it to a C int: with an OverflowError if it does not fit.
+// Int32 returns an int or bool as Python passes it to a C int: with an OverflowError if it does not
+// fit.
 func Int32(value python.Value) (int, error) {
 	whole, ok := integer(value)
 	switch {

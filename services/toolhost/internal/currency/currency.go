@@ -1,4 +1,5 @@
-// Package currency knows the currencies that convert_currency takes: those of the Python package ccy 1.3.1.
+// Package currency knows the currencies that convert_currency takes: those of the Python package
+// ccy 1.3.1.
 package currency
 
 import (
@@ -16,13 +17,15 @@ var codes = [...]string{
 	"SGD", "THB", "TRY", "TTD", "TWD", "UAH", "USD", "VND", "XBT", "ZAR",
 }
 
-// Valid says whether a text is the code of an accepted currency, in letters of any case. It is safe for concurrent use.
+// Valid says whether a text is the code of an accepted currency, in letters of any case. It is safe
+// for concurrent use.
 func Valid(code string) bool {
 	_, found := slices.BinarySearch(codes[:], strings.ToUpper(code))
 	return found
 }
 
-// Check refuses a text that is not Valid with the original's ValueError. It is safe for concurrent use.
+// Check refuses a text that is not Valid with the original's ValueError. It is safe for concurrent
+// use.
 func Check(code string) error {
 	if Valid(code) {
 		return nil

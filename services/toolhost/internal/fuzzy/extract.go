@@ -11,9 +11,9 @@ type Match struct {
 	Score float64 // 0 to 100
 }
 
-// Extract returns the choices whose WRatio with the query reaches the cutoff, both texts after default processing: best
-// first, equal ones in their order, at most limit. choice returns the i-th of n texts; ok is false for a null, which
-// never matches.
+// Extract returns the choices whose WRatio with the query reaches the cutoff, both texts after
+// default processing: best first, equal ones in their order, at most limit. choice returns the i-th
+// of n texts; ok is false for a null, which never matches.
 func Extract(query string, n int, choice func(i int) (text string, ok bool), cutoff float64, limit int) []Match {
 	wanted := Prepare(query)
 	var (

@@ -2,11 +2,12 @@ package fuzzy
 
 import "math"
 
-// window is a range of offsets at which the shorter text is laid on the longer one; both ends are scored.
+// window is a range of offsets at which the shorter text is laid on the longer one; both ends are
+// scored.
 type window struct{ first, last int }
 
-// partialRatio returns the best ratio of the shorter text and any part of the longer one that is as long, or shorter at
-// either end; 0 below the cutoff.
+// partialRatio returns the best ratio of the shorter text and any part of the longer one that is as
+// long, or shorter at either end; 0 below the cutoff.
 func (s *scorer) partialRatio(a, b []rune, cutoff float64) float64 {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -61,9 +62,9 @@ func (s *scorer) improve(part []rune, score, cutoff float64) (newScore, newCutof
 	return score, cutoff
 }
 
-// windows scores the parts of b of the given size, except the last. It halves ranges of offsets and drops those whose
-// ends show that nothing between them can be better: neighbours differ by two edits at most. The result is negative if no
-// part reaches the cutoff.
+// windows scores the parts of b of the given size, except the last. It halves ranges of offsets and
+// drops those whose ends show that nothing between them can be better: neighbours differ by two
+// edits at most. The result is negative if no part reaches the cutoff.
 func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 	maximum := 2 * size
 	limit := int(math.Ceil(float64(maximum) * min(1, 1-cutoff/best+imprecision)))

@@ -7,7 +7,8 @@ const (
 	asciiSize = 128
 )
 
-// pattern is a text laid out for the bit-parallel longest common subsequence: per code point the set of its positions.
+// pattern is a text laid out for the bit-parallel longest common subsequence: per code point the
+// set of its positions.
 type pattern struct {
 	size  int
 	first block
@@ -85,8 +86,8 @@ func (p *pattern) has(r rune) bool {
 // distance returns the number of insertions and deletions between the pattern and a text.
 func (p *pattern) distance(text []rune) int { return p.size + len(text) - 2*p.common(text) }
 
-// common returns the length of the longest common subsequence of the pattern and a text. A zero bit of the state stands
-// for a place where the subsequence grows.
+// common returns the length of the longest common subsequence of the pattern and a text. A zero bit
+// of the state stands for a place where the subsequence grows.
 func (p *pattern) common(text []rune) int {
 	if len(p.rest) > 0 {
 		return p.commonLong(text)

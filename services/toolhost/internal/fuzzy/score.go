@@ -5,7 +5,8 @@ import "slices"
 const (
 	best = 100.0
 
-	// imprecision is the slack between a cutoff of similarity and the one of distance that follows from it.
+	// imprecision is the slack between a cutoff of similarity and the one of distance that follows
+	// from it.
 	imprecision = 0.00001
 
 	wordsScale = 0.95 // of scores that disregard the order of words
@@ -42,7 +43,8 @@ func PartialTokenSortRatio(a, b *Text) float64 {
 	return new(scorer).partialRatio(a.sorted, b.sorted, 0)
 }
 
-// PartialTokenSetRatio is 100 for texts with a word in common, else the PartialRatio of their sorted distinct words.
+// PartialTokenSetRatio is 100 for texts with a word in common, else the PartialRatio of their
+// sorted distinct words.
 func PartialTokenSetRatio(a, b *Text) float64 {
 	if len(a.words) == 0 || len(b.words) == 0 {
 		return 0
@@ -57,7 +59,8 @@ func PartialTokenSetRatio(a, b *Text) float64 {
 // PartialTokenRatio is the greater of PartialTokenSortRatio and PartialTokenSetRatio.
 func PartialTokenRatio(a, b *Text) float64 { return new(scorer).partialTokenRatio(a, b, 0) }
 
-// WRatio returns the best of the other scores, each weighted for how much it disregards. It is 0 if a text is empty.
+// WRatio returns the best of the other scores, each weighted for how much it disregards. It is 0 if
+// a text is empty.
 func WRatio(a, b *Text) float64 { return new(scorer).weighted(a, b, 0) }
 
 // scorer holds the memory that scoring uses, to be used again for the next pair.
@@ -72,7 +75,8 @@ type scorer struct {
 	open      []window
 }
 
-// similarity returns the score of a distance between texts of the given total length, 0 below the cutoff.
+// similarity returns the score of a distance between texts of the given total length, 0 below the
+// cutoff.
 func similarity(distance, total int, cutoff float64) float64 {
 	score := 1.0
 	if total > 0 {

@@ -1,5 +1,6 @@
-// Package fuzzy scores how alike two texts are, with the numbers of rapidfuzz 3.9: WRatio and the scorers it is made of,
-// the default processing of texts, and the search for the best matches among many.
+// Package fuzzy scores how alike two texts are, with the numbers of rapidfuzz 3.9: WRatio and the
+// scorers it is made of, the default processing of texts, and the search for the best matches among
+// many.
 //
 // Scores run from 0 to 100. All functions are pure; a Text may be used concurrently.
 package fuzzy
@@ -13,8 +14,8 @@ type Text struct {
 	sorted []rune   // the sorted words, joined by single spaces
 }
 
-// Prepare returns the text after default processing: every character that is neither letter nor digit becomes a space,
-// the others their lower case, then both ends are trimmed.
+// Prepare returns the text after default processing: every character that is neither letter nor
+// digit becomes a space, the others their lower case, then both ends are trimmed.
 func Prepare(text string) *Text {
 	t := &Text{}
 	t.fill(text, true)

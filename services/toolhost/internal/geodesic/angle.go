@@ -37,7 +37,8 @@ func exactSum(u, v float64) (sum, rest float64) {
 	return sum, 0 - (up + vpp)
 }
 
-// wrap returns a longitude beyond 180 degrees within a half turn of zero, and zero without its sign.
+// wrap returns a longitude beyond 180 degrees within a half turn of zero, and zero without its
+// sign.
 func wrap(longitude float64) float64 {
 	if math.Abs(longitude) > 180 {
 		longitude = math.Mod(longitude, 360)
@@ -75,20 +76,22 @@ func roundTiny(x float64) float64 {
 	return math.Copysign(y, x)
 }
 
-// degreesDirection returns the direction of an angle in degrees, -180 to 180; multiples of 90 are exact.
+// degreesDirection returns the direction of an angle in degrees, -180 to 180; multiples of 90 are
+// exact.
 func degreesDirection(x float64) direction {
 	quarter := math.RoundToEven(x / 90)
 	return quarterDirection(x, quarter, x-float64(90*quarter))
 }
 
-// degreesDirectionRounded returns the direction of x+rest degrees, x in -180 to 180, with what is left beside a multiple of
-// 90 rounded by roundTiny.
+// degreesDirectionRounded returns the direction of x+rest degrees, x in -180 to 180, with what is
+// left beside a multiple of 90 rounded by roundTiny.
 func degreesDirectionRounded(x, rest float64) direction {
 	quarter := math.RoundToEven(x / 90)
 	return quarterDirection(x, quarter, roundTiny(x-float64(90*quarter)+rest))
 }
 
-// quarterDirection returns the direction of some quarter turns and degrees. If its sine is zero, it has the sign of x.
+// quarterDirection returns the direction of some quarter turns and degrees. If its sine is zero, it
+// has the sign of x.
 func quarterDirection(x, quarter, degrees float64) direction {
 	d := directionOf(degrees * degree)
 	switch int(quarter) & 3 {

@@ -14,7 +14,8 @@ func newArc(sigma1, sigma2 direction, eps float64) arc {
 	return arc{sigma1: sigma1, sigma2: sigma2, sigma: atan2(sin, cos), eps: eps}
 }
 
-// rotation returns the sine, not below zero, and the cosine of the angle from one direction to another.
+// rotation returns the sine, not below zero, and the cosine of the angle from one direction to
+// another.
 func rotation(from, to direction) (sin, cos float64) {
 	sin = float64(from.cos*to.sin) - float64(from.sin*to.cos)
 	cos = float64(from.cos*to.cos) + float64(from.sin*to.sin)
@@ -39,7 +40,8 @@ func (t *task) reducedLength(a arc) float64 {
 	return t.reduce(a, float64(difference*a.sigma)+between(a.sigma1, a.sigma2, d[:]))
 }
 
-// meridianReducedLength returns the same as reducedLength, by the sums that GeographicLib takes if it wants the length, too.
+// meridianReducedLength returns the same as reducedLength, by the sums that GeographicLib takes if
+// it wants the length, too.
 func (t *task) meridianReducedLength(a arc) float64 {
 	scale1, scale2 := a1(a.eps), a2(a.eps)
 	difference := scale1 - scale2

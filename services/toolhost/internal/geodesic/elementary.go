@@ -2,10 +2,12 @@ package geodesic
 
 import "math"
 
-// sinCos, atan2 and powerThird return the float nearest to the exact result: they work with twice the digits and round once.
-// Unlike those of package math, their results do not depend on the architecture.
+// sinCos, atan2 and powerThird return the float nearest to the exact result: they work with twice
+// the digits and round once. Unlike those of package math, their results do not depend on the
+// architecture.
 
-// pair is the exact sum of two floats of which the second is below the rounding of the first: about 106 bits.
+// pair is the exact sum of two floats of which the second is below the rounding of the first: about
+// 106 bits.
 type pair struct {
 	high, low float64
 }
@@ -95,8 +97,8 @@ func atan2(y, x float64) float64 {
 	return angle + across.high/along
 }
 
-// powerThird returns x to the power of the float that is nearest to 1/3, with the sign of x. That power is a little less
-// than the cube root.
+// powerThird returns x to the power of the float that is nearest to 1/3, with the sign of x. That
+// power is a little less than the cube root.
 func powerThird(x float64) float64 {
 	if x == 0 {
 		return x
@@ -109,8 +111,8 @@ func powerThird(x float64) float64 {
 	return math.Copysign(root+correction, x)
 }
 
-// hypotenuse returns the length of a vector as Python 3.9 computes it: summed in units of the larger coordinate, with the
-// rounding errors of the sum carried along.
+// hypotenuse returns the length of a vector as Python 3.9 computes it: summed in units of the
+// larger coordinate, with the rounding errors of the sum carried along.
 func hypotenuse(x, y float64) float64 {
 	x, y = math.Abs(x), math.Abs(y)
 	unit := math.Max(x, y)

@@ -109,7 +109,8 @@ func TestPowerThirdNearest(t *testing.T) {
 		x := 0.1 + 3*random.Float64()
 		got := powerThird(x)
 		below, above := middles(got)
-		// The cube is x to the power 1-2^-54, that is x*(1-u+u^2/2) with this u to far more digits than matter.
+		// The cube is x to the power 1-2^-54, that is x*(1-u+u^2/2) with this u to far more digits
+		// than matter.
 		u := times(exact(0x1p-54), exactLog(exact(x)))
 		factor := new(big.Float).Sub(exact(1), u)
 		factor.Add(factor, times(times(u, u), exact(0.5)))

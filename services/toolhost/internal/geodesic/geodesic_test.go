@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
-// The vectors' C library does not always round to the nearest float. So this share of a file's distances may differ, by this
-// many kilometres.
+// The vectors' C library does not always round to the nearest float. So this share of a file's
+// distances may differ, by this many kilometres.
 const (
 	tolerance  = 4e-12
 	otherShare = 0.01
@@ -23,7 +23,8 @@ type tally struct {
 	cases, distances, rounded, unbound int
 }
 
-// check compares the text of the distance of arguments that have passed the type checks with the vector's content.
+// check compares the text of the distance of arguments that have passed the type checks with the
+// vector's content.
 func (n *tally) check(t *testing.T, line int, args *python.Dict, content string, isException bool) {
 	t.Helper()
 	n.cases++

@@ -33,8 +33,8 @@ func newEllipsoid(a, f float64) *ellipsoid {
 	return e
 }
 
-// task is an inverse problem in the normal position: point 1 is at least as far from the equator as point 2 and not north
-// of it, and the longitude difference is in 0 to 180 degrees.
+// task is an inverse problem in the normal position: point 1 is at least as far from the equator as
+// point 2 and not north of it, and the longitude difference is in 0 to 180 degrees.
 type task struct {
 	*ellipsoid
 	beta1, beta2 direction // reduced latitudes
@@ -77,7 +77,8 @@ func (e *ellipsoid) distance(latitude1, longitude1, latitude2, longitude2 float6
 	return t.general() + 0
 }
 
-// setLatitudes sets what depends on the latitudes, given in degrees, alone. Opposite and equal latitudes are made so exactly.
+// setLatitudes sets what depends on the latitudes, given in degrees, alone. Opposite and equal
+// latitudes are made so exactly.
 func (t *task) setLatitudes(latitude1, latitude2 float64) {
 	t.beta1, t.beta2 = t.reduced(latitude1), t.reduced(latitude2)
 	if t.beta1.cos < -t.beta1.sin {

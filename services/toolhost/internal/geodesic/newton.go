@@ -55,8 +55,9 @@ func (d direction) turn(angle float64) (turned direction, ok bool) {
 	return turned.unit(), true
 }
 
-// longitude follows the geodesic that leaves point 1 at azimuth alpha to the latitude of point 2. It returns the arc, by
-// how much its longitude misses, and if wanted the derivative of that by alpha.
+// longitude follows the geodesic that leaves point 1 at azimuth alpha to the latitude of point 2.
+// It returns the arc, by how much its longitude misses, and if wanted the derivative of that by
+// alpha.
 func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope float64) {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta1.sin == 0 && alpha.cos == 0 {
@@ -86,7 +87,8 @@ func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope fl
 	return a, miss, slope
 }
 
-// arrival returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at azimuth alpha.
+// arrival returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at
+// azimuth alpha.
 func (t *task) arrival(alpha direction) float64 {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta2.cos == beta1.cos && math.Abs(beta2.sin) == -beta1.sin {

@@ -14,7 +14,8 @@ type fraction struct {
 
 func (f fraction) at(x float64) float64 { return polynomial(x, f.numerator) / f.denominator }
 
-// polynomial returns the value at x of the polynomial with these coefficients, the highest power's first.
+// polynomial returns the value at x of the polynomial with these coefficients, the highest power's
+// first.
 func polynomial(x float64, terms []float64) float64 {
 	y := 0.0
 	for _, term := range terms {
@@ -23,7 +24,8 @@ func polynomial(x float64, terms []float64) float64 {
 	return y
 }
 
-// expand returns the coefficients that are polynomials in eps squared, times eps to the number of the term.
+// expand returns the coefficients that are polynomials in eps squared, times eps to the number of
+// the term.
 func expand(eps float64, terms [order]fraction) coefficients {
 	var c coefficients
 	power := eps
@@ -34,7 +36,8 @@ func expand(eps float64, terms [order]fraction) coefficients {
 	return c
 }
 
-// a1 returns A1 less 1, Karney's equation 17: the mean scale of distance along the auxiliary sphere.
+// a1 returns A1 less 1, Karney's equation 17: the mean scale of distance along the auxiliary
+// sphere.
 func a1(eps float64) float64 {
 	t := fraction{[]float64{1, 4, 64, 0}, 256}.at(square(eps))
 	return (t + eps) / (1 - eps)
@@ -70,7 +73,8 @@ func c2(eps float64) coefficients {
 	})
 }
 
-// longitudeSeries are the coefficients of equations 24 and 25, polynomials in eps, for one ellipsoid.
+// longitudeSeries are the coefficients of equations 24 and 25, polynomials in eps, for one
+// ellipsoid.
 type longitudeSeries struct {
 	a3 []float64        // the highest power's first
 	c3 [order][]float64 // of the l-th coefficient, without the factor eps to the l; the first is unused

@@ -39,7 +39,8 @@ func (t *task) start() (alpha direction, short float64, isShort bool) {
 	return alpha.unit(), 0, false
 }
 
-// antipodal returns a first azimuth for points that are nearly opposite; sum is the sine of the sum of the latitudes.
+// antipodal returns a first azimuth for points that are nearly opposite; sum is the sine of the sum
+// of the latitudes.
 func (t *task) antipodal(sum float64) direction {
 	beta1, beta2 := t.beta1, t.beta2
 	eps := expansion(float64(square(beta1.sin) * t.ep2))
@@ -59,7 +60,8 @@ func (t *task) antipodal(sum float64) direction {
 	}
 }
 
-// astroid returns the positive root k of k^4+2k^3-(x^2+y^2-1)k^2-2y^2k-y^2 = 0, Karney's equation 55.
+// astroid returns the positive root k of k^4+2k^3-(x^2+y^2-1)k^2-2y^2k-y^2 = 0, Karney's equation
+// 55.
 func astroid(x, y float64) float64 {
 	p, q := square(x), square(y)
 	r := (p + q - 1) / 6

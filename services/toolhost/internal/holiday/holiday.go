@@ -1,5 +1,5 @@
-// Package holiday is the federal calendar of the United States as python-holidays 0.51 gives it, observed days included, and
-// the search for a day by its name.
+// Package holiday is the federal calendar of the United States as python-holidays 0.51 gives it,
+// observed days included, and the search for a day by its name.
 //
 // Everything is a pure function and safe for concurrent use.
 package holiday
@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// firstYear is the first year with federal holidays, lastYear the last one whose next year has a date.
+	// firstYear is the first year with federal holidays, lastYear the last one whose next year has
+	// a date.
 	firstYear = 1871
 	lastYear  = 9998
 
@@ -30,9 +31,10 @@ type Day struct {
 	Name string
 }
 
-// Search returns what search_holiday does: the timestamp, a float, at which the day whose name matches best begins in the
-// zone, or None. Of equally good days the later one wins. The year is an int or bool of any size, or None for that of the
-// zone at the time now, in POSIX seconds. The error is an OverflowError or a ValueError for a year too large.
+// Search returns what search_holiday does: the timestamp, a float, at which the day whose name
+// matches best begins in the zone, or None. Of equally good days the later one wins. The year is an
+// int or bool of any size, or None for that of the zone at the time now, in POSIX seconds. The
+// error is an OverflowError or a ValueError for a year too large.
 func Search(zone clock.Zone, now float64, name string, year python.Value) (python.Value, error) {
 	number, err := resolveYear(zone, now, year)
 	if err != nil {

@@ -19,9 +19,10 @@ import (
 // maxRequests is how many different requests one execution may make to hosted services.
 const maxRequests = 64
 
-// desk passes the requests of one execution on to the hosted services and keeps what they answer: an answer is stored before
-// it is used, so that neither another order of the same calls nor the same execution after a crash asks again, and a fork or a
-// replay finds it. An answer that fails is kept as well. Not safe for concurrent use; a session executes one thing at a time.
+// desk passes the requests of one execution on to the hosted services and keeps what they answer:
+// an answer is stored before it is used, so that neither another order of the same calls nor the
+// same execution after a crash asks again, and a fork or a replay finds it. An answer that fails is
+// kept as well. Not safe for concurrent use; a session executes one thing at a time.
 type desk struct {
 	host    *Host
 	session *live
@@ -31,8 +32,9 @@ type desk struct {
 	stop context.CancelCauseFunc
 	// loaded says whether known holds what was stored before.
 	loaded bool
-	// known are the session's own answers of this execution, inherited those that its parents had at this index, earlier the
-	// good ones from before; earlier stays empty unless the session uses its answers again.
+	// known are the session's own answers of this execution, inherited those that its parents had
+	// at this index, earlier the good ones from before; earlier stays empty unless the session uses
+	// its answers again.
 	known, inherited, earlier []known
 }
 
@@ -53,8 +55,8 @@ type known struct {
 	own    bool
 }
 
-// frameOf returns the frame in which an execution of a session runs, and what records the answers of hosted services in it, nil if
-// nothing does.
+// frameOf returns the frame in which an execution of a session runs, and what records the answers
+// of hosted services in it, nil if nothing does.
 func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *desk) {
 	switch l.services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
@@ -99,7 +101,8 @@ func (d *desk) Get(ctx context.Context, url string, params *python.Dict) (python
 	return answer.body, nil
 }
 
-// answer returns the answer to a request. The error says that there is none and the execution cannot go on.
+// answer returns the answer to a request. The error says that there is none and the execution
+// cannot go on.
 func (d *desk) answer(ctx context.Context, wanted request, params *python.Dict) (known, error) {
 	if err := d.load(); err != nil {
 		return known{}, err
@@ -170,7 +173,8 @@ func (d *desk) keep(ctx context.Context, answer known) error {
 	return nil
 }
 
-// load reads what was answered before, by the session and by its parents: the same execution of a parent asked the same world.
+// load reads what was answered before, by the session and by its parents: the same execution of a
+// parent asked the same world.
 func (d *desk) load() error {
 	if d.loaded {
 		return nil
@@ -265,8 +269,8 @@ func (h *Host) answers(id string, from, to int32) ([]*toolhostv1.ServiceAnswer, 
 	return answers, nil
 }
 
-// Answers returns what hosted services answered to a session, those shared with parents included, by index, then in the order
-// in which it was asked.
+// Answers returns what hosted services answered to a session, those shared with parents included,
+// by index, then in the order in which it was asked.
 func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)

@@ -11,7 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// sizes are those of a session's own tables as they are stored. Tables of the setup are shared and have none.
+// sizes are those of a session's own tables as they are stored. Tables of the setup are shared and
+// have none.
 type sizes [session.Slots]int
 
 // set notes the sizes of new table versions.
@@ -28,7 +29,8 @@ func (s *sizes) sum() (bytes int) {
 	return bytes
 }
 
-// cache keeps the sessions that were used last, as many as are allowed and as there is room for. Safe for concurrent use.
+// cache keeps the sessions that were used last, as many as are allowed and as there is room for.
+// Safe for concurrent use.
 type cache struct {
 	room int // bytes of tables
 

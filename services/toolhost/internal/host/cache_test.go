@@ -7,7 +7,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestCacheHoldsNoMoreThanItsRoom grows one session after the other: those that were used last stay, one that is larger than the room does not.
+// TestCacheHoldsNoMoreThanItsRoom grows one session after the other: those that were used last
+// stay, one that is larger than the room does not.
 func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 	c, err := newCache(10, 1000)
 	if err != nil {

@@ -34,9 +34,9 @@ type Batch struct {
 	Digest []byte
 }
 
-// Execute runs calls at a message index, once: repeating it returns what was answered then. The outcome is committed and its
-// table versions are announced before it returns. observe may be nil. The error is ErrElsewhere, and nothing was run, if the session
-// does not have the batch's digest.
+// Execute runs calls at a message index, once: repeating it returns what was answered then. The
+// outcome is committed and its table versions are announced before it returns. observe may be nil.
+// The error is ErrElsewhere, and nothing was run, if the session does not have the batch's digest.
 func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Observer) (*toolhostv1.ExecuteResponse, error) {
 	if len(batch.Calls) > h.cfg.MaxCalls {
 		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(batch.Calls), h.cfg.MaxCalls)
@@ -113,7 +113,8 @@ func (h *Host) run(
 	return next, outcome, snapshot, h.withinQuota(id, &world, outcome, snapshot)
 }
 
-// digestAfter returns the digest of a session after an execution, of which the response has none yet.
+// digestAfter returns the digest of a session after an execution, of which the response has none
+// yet.
 func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) ([]byte, error) {
 	raw := binary.BigEndian.AppendUint32(slices.Clone(before), uint32(index))
 	raw = append(raw, outcome.GetCallsDigest()...)
@@ -125,8 +126,8 @@ func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) 
 	return sum[:], nil
 }
 
-// digestOf identifies a batch of calls by what is executed and what the answers repeat. conversation_active is not part of it:
-// it may be learned only from the outcome.
+// digestOf identifies a batch of calls by what is executed and what the answers repeat.
+// conversation_active is not part of it: it may be learned only from the outcome.
 func digestOf(calls []*worldv1.Message) ([]byte, error) {
 	var raw []byte
 	for _, call := range calls {
@@ -231,8 +232,8 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 	return nil
 }
 
-// repeat returns the outcome of an earlier execution. Its versions are announced again: the first announcement may have been
-// lost with the process that committed them.
+// repeat returns the outcome of an earlier execution. Its versions are announced again: the first
+// announcement may have been lost with the process that committed them.
 func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {

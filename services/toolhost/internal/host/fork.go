@@ -14,8 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// Fork makes a session that shares another's history up to a message. Repeating it returns the same. The shared versions are
-// announced as the new session's own. With replay the new session asks nothing of the network.
+// Fork makes a session that shares another's history up to a message. Repeating it returns the
+// same. The shared versions are announced as the new session's own. With replay the new session
+// asks nothing of the network.
 func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, replay bool) (*toolhostv1.Session, error) {
 	defer h.lock(id, newID)()
 	l, err := h.load(id)
@@ -64,7 +65,8 @@ func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID 
 	if err := h.stateAt(id, parent, index, record); err != nil {
 		return nil, err
 	}
-	// The parent learns of the fork first: a count that is too high keeps it longer, one that is too low would lose history.
+	// The parent learns of the fork first: a count that is too high keeps it longer, one that is
+	// too low would lose history.
 	parent.Forks++
 	if err := h.update(ctx, id, parent); err != nil {
 		return nil, err
@@ -118,7 +120,8 @@ func (h *Host) update(ctx context.Context, id string, record *toolhostv1.Session
 	return nil
 }
 
-// Delete removes a session. What its forks share stays until they are gone too. Deleting a missing session succeeds.
+// Delete removes a session. What its forks share stays until they are gone too. Deleting a missing
+// session succeeds.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	for id != "" {
 		parent, err := h.deleteOne(ctx, id)

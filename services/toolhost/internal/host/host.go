@@ -1,5 +1,5 @@
-// Package host owns the sessions of one shard: it keeps them in the store, executes calls in them exactly once, and announces
-// new table versions.
+// Package host owns the sessions of one shard: it keeps them in the store, executes calls in them
+// exactly once, and announces new table versions.
 package host
 
 import (
@@ -41,7 +41,8 @@ var (
 	ErrNoSetup = errors.New("no such setup on this tool host")
 	// ErrQuota says that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
-	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces it.
+	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces
+	// it.
 	ErrAnnounce = errors.New("new table versions could not be announced")
 )
 
@@ -88,10 +89,12 @@ type live struct {
 	lastIndex int32
 	// digest is that of the session's history, as toolhostv1.ExecuteResponse.session_digest has it.
 	digest []byte
-	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many were forked from this.
+	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many
+	// were forked from this.
 	parent          string
 	forkedAt, forks int32
-	// services says what answers requests to hosted services, replay that nothing is asked of the network.
+	// services says what answers requests to hosted services, replay that nothing is asked of the
+	// network.
 	services toolhostv1.HostedServices
 	replay   bool
 }
@@ -113,7 +116,8 @@ func (l *live) record() *toolhostv1.SessionRecord {
 	}
 }
 
-// New returns a host on an open store. The store and the client of the hosted services stay the caller's.
+// New returns a host on an open store. The store and the client of the hosted services stay the
+// caller's.
 func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalogue, services *service.Client) (*Host, error) {
 	starts, err := lru.New[string, *start](cfg.Live)
 	if err != nil {
@@ -150,8 +154,8 @@ func stripe(id string) uint32 {
 	return hash.Sum32() % locks
 }
 
-// Create makes a session. Repeating it with the same setup, however it is given, and the same services returns the same. The response is
-// shared: do not change it.
+// Create makes a session. Repeating it with the same setup, however it is given, and the same
+// services returns the same. The response is shared: do not change it.
 func (h *Host) Create(ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
 	return h.create(ctx, id, origin, services, nil)
 }
@@ -263,7 +267,8 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 	return l, nil
 }
 
-// history calls visit with every version that was stored after the start, those shared with parents included, in no order.
+// history calls visit with every version that was stored after the start, those shared with parents
+// included, in no order.
 func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*worldv1.Table)) error {
 	until := record.GetLastIndex()
 	for {
@@ -291,8 +296,8 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 	}
 }
 
-// versionAt returns the version of a table that holds at a message, following forks to their parents. Before the first
-// version it is the first one; nil if the table has none.
+// versionAt returns the version of a table that holds at a message, following forks to their
+// parents. Before the first version it is the first one; nil if the table has none.
 func (h *Host) versionAt(id string, l *live, name worldv1.TableName, at int32) (*worldv1.Table, error) {
 	parent, forkedAt := l.parent, l.forkedAt
 	for {

@@ -38,7 +38,8 @@ func (h *Host) Tables(id string, index int32, names []worldv1.TableName) ([]*wor
 	return tables, nil
 }
 
-// Versions returns every version of a session's tables, those shared with parents included, by table, then index.
+// Versions returns every version of a session's tables, those shared with parents included, by
+// table, then index.
 func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)

@@ -10,12 +10,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// recording is what hosted services answered to a session that is replayed, in the order in which it was asked.
+// recording is what hosted services answered to a session that is replayed, in the order in which
+// it was asked.
 type recording struct{ answers []*toolhostv1.ServiceAnswer }
 
-// CreateReplay is Create for a session that asks nothing of the network: hosted services answer what is given here to the same request
-// at the same message, and any other request fails. It may be repeated with the same answers. The error is ErrSetup if one of them cannot
-// be read.
+// CreateReplay is Create for a session that asks nothing of the network: hosted services answer
+// what is given here to the same request at the same message, and any other request fails. It may
+// be repeated with the same answers. The error is ErrSetup if one of them cannot be read.
 func (h *Host) CreateReplay(
 	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
 ) (*toolhostv1.CreateSessionResponse, error) {
@@ -36,8 +37,8 @@ func newRecording(origin Origin, answers []*toolhostv1.ServiceAnswer) (*recordin
 	return &recording{answers: answers}, nil
 }
 
-// seed stores the answers as if the session had been given them. It is repeated with each creation, since the one before may have died
-// halfway. The session must be locked.
+// seed stores the answers as if the session had been given them. It is repeated with each creation,
+// since the one before may have died halfway. The session must be locked.
 func (h *Host) seed(ctx context.Context, id string, recorded *recording) error {
 	if recorded == nil {
 		return nil

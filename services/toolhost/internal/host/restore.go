@@ -27,10 +27,12 @@ type Creation struct {
 	Answers []*toolhostv1.ServiceAnswer
 }
 
-// Restore brings a session to where a log says that it stands, and announces all versions that its executions stored. It makes a session that
-// is missing, takes back what the log does not know, and runs again what the session does not know, with the log's answers of hosted
-// services. It returns how many executions ran again and how many were taken back. The error is ErrDiverged, with both outcomes, if one came
-// out otherwise than the log says, and ErrElsewhere if the session would have to be taken back behind a fork.
+// Restore brings a session to where a log says that it stands, and announces all versions that its
+// executions stored. It makes a session that is missing, takes back what the log does not know, and
+// runs again what the session does not know, with the log's answers of hosted services. It returns
+// how many executions ran again and how many were taken back. The error is ErrDiverged, with both
+// outcomes, if one came out otherwise than the log says, and ErrElsewhere if the session would have
+// to be taken back behind a fork.
 func (h *Host) Restore(ctx context.Context, id string, made Creation, executions []*toolhostv1.Execution) (repeated, dropped int, err error) {
 	start, err := h.startOf(ctx, made.Origin)
 	if err != nil {
@@ -94,7 +96,8 @@ func (h *Host) common(id string, executions []*toolhostv1.Execution) (known int,
 	return known, last, nil
 }
 
-// rewind takes a session back to where it stood after executions, of which last is the outcome of the last one.
+// rewind takes a session back to where it stood after executions, of which last is the outcome of
+// the last one.
 func (h *Host) rewind(
 	ctx context.Context, id string, l *live, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
 ) (back *live, dropped int, err error) {
@@ -130,8 +133,8 @@ func (h *Host) rewind(
 	return back, dropped, err
 }
 
-// rerun executes again what a log says was executed, with the answers that hosted services gave then, and commits it if it comes out the
-// same.
+// rerun executes again what a log says was executed, with the answers that hosted services gave
+// then, and commits it if it comes out the same.
 func (h *Host) rerun(ctx context.Context, id string, l *live, execution *toolhostv1.Execution) (*live, error) {
 	index, want := execution.GetIndex(), execution.GetOutcome()
 	if index <= l.lastIndex {

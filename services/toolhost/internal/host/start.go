@@ -45,7 +45,8 @@ type start struct {
 	fromRecordings, offline *session.Frame
 }
 
-// frame returns what no call of a session changes. Live answers are up to each execution: no frame holds them.
+// frame returns what no call of a session changes. Live answers are up to each execution: no frame
+// holds them.
 func (s *start) frame(services toolhostv1.HostedServices) *session.Frame {
 	switch {
 	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
@@ -61,7 +62,8 @@ func (s *start) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
-// Origin is the setup that a session begins with: itself or, without it, the digest of one that the host holds.
+// Origin is the setup that a session begins with: itself or, without it, the digest of one that the
+// host holds.
 type Origin struct {
 	Setup  *setupv1.Setup
 	Digest string
@@ -70,7 +72,8 @@ type Origin struct {
 // String names the setup in errors.
 func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
 
-// startOf returns what a session begins with. A setup that is new to the host is compiled and stored.
+// startOf returns what a session begins with. A setup that is new to the host is compiled and
+// stored.
 func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
 	setup := origin.Setup
 	if setup == nil {
@@ -215,7 +218,8 @@ func (s *start) check(version *worldv1.Table) error {
 	return nil
 }
 
-// versionAt returns the starting version that holds at a message: before the first one it is the first one.
+// versionAt returns the starting version that holds at a message: before the first one it is the
+// first one.
 func (s *start) versionAt(name worldv1.TableName, at int32) *worldv1.Table {
 	var found *worldv1.Table
 	for _, version := range s.tables {
@@ -232,7 +236,8 @@ type version struct {
 	digest []byte
 }
 
-// versionOf names a version. One that was decoded or made by a tool holds UTF-8 only, so that it has a digest.
+// versionOf names a version. One that was decoded or made by a tool holds UTF-8 only, so that it
+// has a digest.
 func versionOf(table *worldv1.Table) version {
 	digest, err := world.Digest(table)
 	if err != nil {

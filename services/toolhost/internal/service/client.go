@@ -44,7 +44,8 @@ type ClientConfig struct {
 	Logger *slog.Logger
 }
 
-// CheckAddress says what is wrong with a base address. The text does not repeat it, for it may hold a password.
+// CheckAddress says what is wrong with a base address. The text does not repeat it, for it may hold
+// a password.
 func CheckAddress(text string) error {
 	if text == "" {
 		return nil
@@ -56,7 +57,8 @@ func CheckAddress(text string) error {
 	return nil
 }
 
-// Client asks the hosted services over HTTPS. It is safe for concurrent use. Whoever made it closes it.
+// Client asks the hosted services over HTTPS. It is safe for concurrent use. Whoever made it closes
+// it.
 type Client struct {
 	cfg  ClientConfig
 	base *url.URL
@@ -92,10 +94,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // Close closes the connections that nobody uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Ask sends a request and returns the body of the answer, which is JSON text. It tries again after answers 429 and 5xx and after
-// failures of the network, with jittered pauses, until the timeout has passed. The error is a *python.Exception, in Python's
-// words, which a tool may pass on: it names the address of the service itself, never the base address or the key. Any other
-// error is the cause of ctx's end.
+// Ask sends a request and returns the body of the answer, which is JSON text. It tries again after
+// answers 429 and 5xx and after failures of the network, with jittered pauses, until the timeout
+// has passed. The error is a *python.Exception, in Python's words, which a tool may pass on: it
+// names the address of the service itself, never the base address or the key. Any other error is
+// the cause of ctx's end.
 func (c *Client) Ask(ctx context.Context, address string, params *python.Dict) (body string, err error) {
 	if c.cfg.Key == (Key{}) {
 		return "", &python.Exception{Type: "PermissionError", Text: "Please provide 'RAPID_API_KEY' in environment variable. " +
@@ -160,7 +163,8 @@ func (a *attempt) retry(parent context.Context) (string, error) {
 	}
 }
 
-// try sends the request once. An error that is not permanent may be mended by another try; what it was is in a.failure.
+// try sends the request once. An error that is not permanent may be mended by another try; what it
+// was is in a.failure.
 func (a *attempt) try(ctx context.Context) (string, error) {
 	a.tries++
 	a.status = 0
@@ -206,7 +210,8 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	return a.client.http.Do(request)
 }
 
-// lost notes a failure of the network. Its cause names machines and ports, which are no part of what a tool raises.
+// lost notes a failure of the network. Its cause names machines and ports, which are no part of
+// what a tool raises.
 func (a *attempt) lost(ctx context.Context, err error) error {
 	a.cause = a.client.cfg.Key.redact(err.Error())
 	pool := "HTTPSConnectionPool(host='" + a.target.Hostname() + "', port=443): "
@@ -219,8 +224,9 @@ func (a *attempt) lost(ctx context.Context, err error) error {
 	return a.failure
 }
 
-// decode returns the JSON text of an answer, or what is raised instead. As in the original the body of a refused request counts
-// if it is JSON, for that is how services say that they found nothing; but not where it says that they could not look.
+// decode returns the JSON text of an answer, or what is raised instead. As in the original the body
+// of a refused request counts if it is JSON, for that is how services say that they found nothing;
+// but not where it says that they could not look.
 func decode(status int, body, address string) (string, *python.Exception) {
 	raise := func(kind, text string) (string, *python.Exception) {
 		return "", &python.Exception{Type: "requests.exceptions." + kind, Text: text}
@@ -255,7 +261,8 @@ func decode(status int, body, address string) (string, *python.Exception) {
 	}
 }
 
-// couldNotLook says whether a status tells of the key, the quota or the moment rather than of what was asked.
+// couldNotLook says whether a status tells of the key, the quota or the moment rather than of what
+// was asked.
 func couldNotLook(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,

@@ -189,7 +189,8 @@ func TestAskWithoutKey(t *testing.T) {
 	}
 }
 
-// TestKeyStaysHidden lets requests fail in every way and looks for the key in what they leave behind.
+// TestKeyStaysHidden lets requests fail in every way and looks for the key in what they leave
+// behind.
 func TestKeyStaysHidden(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
@@ -281,7 +282,8 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a service sends is either JSON text that can be stored or an exception.
+// FuzzDecode checks that whatever a service sends is either JSON text that can be stored or an
+// exception.
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{"", "{}", `{"a": [1e400, NaN, "\ud800"]}`, "\xff\xfe{}", "\ufeff{}", "[[[[", "<html>", "null "} {
 		for _, status := range []int{0, 200, 204, 302, 400, 403, 404, 429, 500, 599} {

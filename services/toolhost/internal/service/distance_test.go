@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAtLeast compares the cheap bound with the distance, for points all over the Earth and close together.
+// TestAtLeast compares the cheap bound with the distance, for points all over the Earth and close
+// together.
 func TestAtLeast(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5_000 {

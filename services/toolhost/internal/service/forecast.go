@@ -16,14 +16,15 @@ const (
 	lastSecond = 253402300799
 	// maxDays is how many days a forecast has at most.
 	maxDays = 14
-	// cityClimate is the distance in kilometers up to which the climate is that of the nearest city.
+	// cityClimate is the distance in kilometers up to which the climate is that of the nearest
+	// city.
 	cityClimate = 150
 	// full is a whole season: 1000 at the height of summer, -1000 in the depth of winter.
 	full = 1000
 	// quarter is a quarter of a year in days.
 	quarter = 91
-	// hottest and longest are the days of the year on which it is hottest and light for longest in the north; in the south
-	// they are half a year later.
+	// hottest and longest are the days of the year on which it is hottest and light for longest in
+	// the north; in the south they are half a year later.
 	hottest, longest = 200, 172
 	// noon and day are in minutes.
 	noon, day = 12 * 60, 24 * 60
@@ -39,8 +40,8 @@ type city struct {
 	Country string `json:"country"`
 	// Zone is the IANA name of the time zone.
 	Zone string `json:"zone"`
-	// Mean is the mean temperature of the year, Swing how far that of summer and winter differ from it, Spread how far that
-	// of day and night differ from the mean of the day, in degrees Celsius.
+	// Mean is the mean temperature of the year, Swing how far that of summer and winter differ from
+	// it, Spread how far that of day and night differ from the mean of the day, in degrees Celsius.
 	Mean   int `json:"mean"`
 	Swing  int `json:"swing"`
 	Spread int `json:"spread"`
@@ -48,7 +49,8 @@ type city struct {
 	Rain int `json:"rain"`
 }
 
-// climate returns the nearest city with its time zone, or what the latitude and the longitude say where none is near.
+// climate returns the nearest city with its time zone, or what the latitude and the longitude say
+// where none is near.
 func (d *data) climate(at point) (city, *time.Location) {
 	if i, distance := nearest(at, len(d.cities), func(i int) point { return d.cities[i].point }); i >= 0 && distance <= cityClimate {
 		if zone, err := time.LoadLocation(d.cities[i].Zone); err == nil {
@@ -93,8 +95,8 @@ func (o *Offline) forecast(params *python.Dict) python.Value {
 	)
 }
 
-// weather is the weather of one day. Temperatures are tenths of a degree Celsius, speeds tenths of a kilometer per hour,
-// amounts of rain tenths of a millimeter, pressures hectopascals.
+// weather is the weather of one day. Temperatures are tenths of a degree Celsius, speeds tenths of
+// a kilometer per hour, amounts of rain tenths of a millimeter, pressures hectopascals.
 type weather struct {
 	date                time.Time
 	mean, spread        int
@@ -149,7 +151,8 @@ func (c city) on(date time.Time) weather {
 	return w
 }
 
-// seasonOf returns the season of a day of the year, from -full to full, where the height of summer is at a day in the north.
+// seasonOf returns the season of a day of the year, from -full to full, where the height of summer
+// is at a day in the north.
 func seasonOf(yearDay, height int, latitude float64) int {
 	distance := yearDay - height
 	if latitude < 0 {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Environment variables that hold the key of the hosted services: the key itself, or the name of a file with it.
+// Environment variables that hold the key of the hosted services: the key itself, or the name of a
+// file with it.
 const (
 	KeyVariable     = "RAPID_API_KEY"
 	KeyFileVariable = "RAPID_API_KEY_FILE"
@@ -17,14 +18,15 @@ const (
 // hidden is what a key prints as.
 const hidden = "(hidden)"
 
-// Key lets hosted services answer. It prints as a placeholder, so that no log, error or span can hold it. The zero Key is none.
+// Key lets hosted services answer. It prints as a placeholder, so that no log, error or span can
+// hold it. The zero Key is none.
 type Key struct {
 	// secret is a pointer, which is all that fmt prints of it where it cannot call String.
 	secret *string
 }
 
-// NewKey returns the key of the given text; white space around it is no part of it. An empty text is no key. The error says
-// what is wrong with the text without repeating it.
+// NewKey returns the key of the given text; white space around it is no part of it. An empty text
+// is no key. The error says what is wrong with the text without repeating it.
 func NewKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	for _, c := range []byte(text) {
@@ -38,8 +40,8 @@ func NewKey(text string) (Key, error) {
 	return Key{secret: &text}, nil
 }
 
-// LookupKey reads the key from the environment: RAPID_API_KEY, or else the file that RAPID_API_KEY_FILE names. It returns the
-// zero Key where neither is set.
+// LookupKey reads the key from the environment: RAPID_API_KEY, or else the file that
+// RAPID_API_KEY_FILE names. It returns the zero Key where neither is set.
 func LookupKey(lookup func(string) (string, bool)) (Key, error) {
 	if text, ok := lookup(KeyVariable); ok && text != "" {
 		key, err := NewKey(text)

@@ -23,7 +23,8 @@ type stock struct {
 	Country  string `json:"country"`
 }
 
-// stock answers which stocks fit a query: the one of that symbol, then those whose name has all of its words.
+// stock answers which stocks fit a query: the one of that symbol, then those whose name has all of
+// its words.
 func (d *data) stock(params *python.Dict) python.Value {
 	query := textOf(params, "query")
 	wanted := slices.DeleteFunc(words(query), func(word string) bool {

@@ -18,8 +18,9 @@ import (
 //go:embed data/*.json
 var files embed.FS
 
-// Offline answers from data that is part of the program: some sights, invented shops, the climate of some cities, and stock
-// prices and exchange rates as they might be. Its answers have the form of the hosted services' own.
+// Offline answers from data that is part of the program: some sights, invented shops, the climate
+// of some cities, and stock prices and exchange rates as they might be. Its answers have the form
+// of the hosted services' own.
 type Offline struct {
 	data *data
 	now  float64
@@ -92,7 +93,8 @@ func (p point) kilometers(q point) float64 {
 const (
 	// meanRadius is that of the Earth in kilometers.
 	meanRadius = 6371.0088
-	// shrink is less than what a distance on the ellipsoid is of that on the sphere: its radii of curvature are 6335 km and more.
+	// shrink is less than what a distance on the ellipsoid is of that on the sphere: its radii of
+	// curvature are 6335 km and more.
 	shrink = 0.99
 )
 
@@ -133,7 +135,8 @@ func textOf(params *python.Dict, name string) string {
 	return text
 }
 
-// nearest returns the place of the nearest of n points and its distance in kilometers; -1 if n is 0.
+// nearest returns the place of the nearest of n points and its distance in kilometers; -1 if n is
+// 0.
 func nearest(from point, n int, at func(i int) point) (index int, kilometers float64) {
 	index = -1
 	if n == 0 {

@@ -114,7 +114,8 @@ func words(query string) []string {
 	})
 }
 
-// score returns how much of a query the place has, in percent; 0 if its name and kinds have nothing of it.
+// score returns how much of a query the place has, in percent; 0 if its name and kinds have nothing
+// of it.
 func (p *place) score(query []string) int {
 	own, all := words(p.Name+" "+strings.Join(p.Kinds, " ")), words(p.Address)
 	named, found := 0, 0

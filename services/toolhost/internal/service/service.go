@@ -1,5 +1,6 @@
-// Package service answers the requests that tools make to hosted services (maps, weather, stocks, exchange rates): from
-// recorded answers, from data that is part of the program, or by asking the services themselves.
+// Package service answers the requests that tools make to hosted services (maps, weather, stocks,
+// exchange rates): from recorded answers, from data that is part of the program, or by asking the
+// services themselves.
 package service
 
 import (
@@ -19,23 +20,25 @@ const (
 	CurrencyURL  = "https://currency-converter18.p.rapidapi.com/api/v1/convert"
 )
 
-// Backend answers requests. It may be asked the same thing many times in one execution and answers the same each time. It is
-// safe for concurrent use unless its own comment says otherwise.
+// Backend answers requests. It may be asked the same thing many times in one execution and answers
+// the same each time. It is safe for concurrent use unless its own comment says otherwise.
 type Backend interface {
-	// Get returns the body of the answer to a request for a URL with parameters. The body is shared: do not change it. The
-	// error is a *python.Exception that a tool may pass on, or says that nothing can be asked any more because ctx has ended.
+	// Get returns the body of the answer to a request for a URL with parameters. The body is
+	// shared: do not change it. The error is a *python.Exception that a tool may pass on, or says
+	// that nothing can be asked any more because ctx has ended.
 	Get(ctx context.Context, url string, params *python.Dict) (python.Value, error)
 }
 
-// Recorded answers with recorded answers: the first one whose URL is the request's and whose parameters equal those of the
-// request. What was not recorded raises ConnectionError.
+// Recorded answers with recorded answers: the first one whose URL is the request's and whose
+// parameters equal those of the request. What was not recorded raises ConnectionError.
 type Recorded struct {
 	answers map[string][]answer
 }
 
 type answer struct{ params, body python.Value }
 
-// NewRecorded returns a backend that answers with recordings. The error says which recording is not JSON.
+// NewRecorded returns a backend that answers with recordings. The error says which recording is not
+// JSON.
 func NewRecorded(recordings []*setupv1.RecordedAnswer) (*Recorded, error) {
 	r := &Recorded{answers: make(map[string][]answer)}
 	for i, recording := range recordings {

@@ -1,5 +1,6 @@
-// Package session is the state of one session: five versioned tables, a counter of row ids and a virtual clock. It is a
-// function of the setup and of the calls that were executed; it reads neither the wall clock nor random numbers.
+// Package session is the state of one session: five versioned tables, a counter of row ids and a
+// virtual clock. It is a function of the setup and of the calls that were executed; it reads
+// neither the wall clock nor random numbers.
 package session
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 )
 
-// Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed in place.
+// Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed
+// in place.
 type Row []python.Value
 
 // Slots is the size of an array indexed by table name.
@@ -25,7 +27,8 @@ type table struct {
 	rows []Row
 	// before holds the rows that a version written by the current execution replaced.
 	before []Row
-	// stored says whether there is any version; ever whether any had a row, blank whether any had none.
+	// stored says whether there is any version; ever whether any had a row, blank whether any had
+	// none.
 	stored, ever, blank bool
 	// written says whether a call of the current execution wrote the table.
 	written bool
@@ -41,8 +44,9 @@ type Frame struct {
 	Services service.Backend
 }
 
-// World is the state that calls read and change. Assigning it copies it; copies share rows, which no one changes in
-// place, so a copy is cheap and independent. Methods with a pointer receiver are not safe for concurrent use.
+// World is the state that calls read and change. Assigning it copies it; copies share rows, which
+// no one changes in place, so a copy is cheap and independent. Methods with a pointer receiver are
+// not safe for concurrent use.
 type World struct {
 	frame  *Frame
 	tables [Slots]table
@@ -69,14 +73,15 @@ func (w *World) SetFrame(frame *Frame) { w.frame = frame }
 // Rows returns the rows of a table. Change neither the slice nor the rows.
 func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows }
 
-// Load sets a table's rows as they were stored, without counting as a write. ever says whether any version up to this one
-// had a row.
+// Load sets a table's rows as they were stored, without counting as a write. ever says whether any
+// version up to this one had a row.
 func (w *World) Load(name worldv1.TableName, rows []Row, ever bool) {
 	t := &w.tables[name]
 	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
 }
 
-// Recall adds what is known about the versions that were not loaded: whether any had a row, and whether any had none.
+// Recall adds what is known about the versions that were not loaded: whether any had a row, and
+// whether any had none.
 func (w *World) Recall(name worldv1.TableName, ever, blank bool) {
 	t := &w.tables[name]
 	t.ever, t.blank = t.ever || ever, t.blank || blank
@@ -85,7 +90,8 @@ func (w *World) Recall(name worldv1.TableName, ever, blank bool) {
 // Ever says whether any version of the table had a row.
 func (w *World) Ever(name worldv1.TableName) bool { return w.tables[name].ever }
 
-// Blank says whether any version of the table had no row. A table without a version counts as one without rows.
+// Blank says whether any version of the table had no row. A table without a version counts as one
+// without rows.
 func (w *World) Blank(name worldv1.TableName) bool { return w.tables[name].blank }
 
 // Write replaces a table's rows. It takes ownership of the slice.
@@ -97,8 +103,9 @@ func (w *World) Write(name worldv1.TableName, rows []Row) {
 	t.rows, t.ever, t.written = rows, t.ever || len(rows) > 0, true
 }
 
-// Clear removes a table's last rows. As in the original, only the first version without rows is stored: in a table that had
-// one before, the execution loses what it wrote and the rows from before it are back.
+// Clear removes a table's last rows. As in the original, only the first version without rows is
+// stored: in a table that had one before, the execution loses what it wrote and the rows from
+// before it are back.
 func (w *World) Clear(name worldv1.TableName) {
 	t := &w.tables[name]
 	if !t.blank {
@@ -111,7 +118,8 @@ func (w *World) Clear(name worldv1.TableName) {
 	}
 }
 
-// Touch stores an identical version of the table if it ever had a row: what a removal that finds nothing does.
+// Touch stores an identical version of the table if it ever had a row: what a removal that finds
+// nothing does.
 func (w *World) Touch(name worldv1.TableName) {
 	if w.tables[name].ever {
 		w.Write(name, w.tables[name].rows)

@@ -18,15 +18,17 @@ type Answer struct {
 	Data   []byte
 }
 
-// appendAnswerKey appends the key of an answer: the keys of one execution are in order of their numbers.
+// appendAnswerKey appends the key of an answer: the keys of one execution are in order of their
+// numbers.
 func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKey(b, id, kindAnswer, 0, index), number)
 }
 
-// PutAnswer puts an answer into a session. What is there under the same index and number is replaced; the session's highest
-// index stays. It fails with ErrNotFound, and changes nothing, when there is no such session. It returns nil only after the
-// commit. When ctx ends first, it returns the context's error and the commit may or may not happen. Other errors: ErrID,
-// ErrClosed, *FatalError.
+// PutAnswer puts an answer into a session. What is there under the same index and number is
+// replaced; the session's highest index stays. It fails with ErrNotFound, and changes nothing, when
+// there is no such session. It returns nil only after the commit. When ctx ends first, it returns
+// the context's error and the commit may or may not happen. Other errors: ErrID, ErrClosed,
+// *FatalError.
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	key := appendAnswerKey(nil, id, answer.Index, answer.Number)
 	data := seal(key, answer.Data)
@@ -38,8 +40,8 @@ func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	})
 }
 
-// Answers returns copies of a session's own answers from one index to another, both included, by index, then number. Errors:
-// ErrNotFound when there is no such session, ErrID, ErrClosed.
+// Answers returns copies of a session's own answers from one index to another, both included, by
+// index, then number. Errors: ErrNotFound when there is no such session, ErrID, ErrClosed.
 func (s *Store) Answers(id string, from, to int32) ([]Answer, error) {
 	var answers []Answer
 	err := s.read("read answers of", id, func(b *bolt.Bucket, _ []byte) error {

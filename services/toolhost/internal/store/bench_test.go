@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// BenchmarkCommit measures Commit with so many callers at once among 20,000 sessions: 200 bytes of meta, an outcome of
-// 300 bytes, and a table version of 1,000 bytes with every second. cpu-µs/op is the time of the whole process in user
-// and system mode.
+// BenchmarkCommit measures Commit with so many callers at once among 20,000 sessions: 200 bytes of
+// meta, an outcome of 300 bytes, and a table version of 1,000 bytes with every second. cpu-µs/op is
+// the time of the whole process in user and system mode.
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) { benchmarkCommit(b, writers) })

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// Parts of bbolt's file format, version 2. All numbers are in the byte order of the machine, which is little-endian wherever this runs.
+// Parts of bbolt's file format, version 2. All numbers are in the byte order of the machine, which
+// is little-endian wherever this runs.
 const (
 	pageHeader   = 16
 	elementSize  = 16
@@ -27,7 +28,8 @@ const (
 	maxDepth = 64
 )
 
-// checker reads a whole file of bbolt and finds what is damaged in it, without bbolt, which panics there, some of it where nobody can recover.
+// checker reads a whole file of bbolt and finds what is damaged in it, without bbolt, which panics
+// there, some of it where nobody can recover.
 type checker struct {
 	file     io.ReaderAt
 	pageSize int64
@@ -37,8 +39,8 @@ type checker struct {
 	entry func(bucket, key, value []byte) error
 }
 
-// check reads the file and calls entry with every key and value in its buckets. Both descriptions of the file must be whole: without the newest one the last
-// commits would be missing.
+// check reads the file and calls entry with every key and value in its buckets. Both descriptions
+// of the file must be whole: without the newest one the last commits would be missing.
 func check(file io.ReaderAt, pageSize int, entry func(bucket, key, value []byte) error) error {
 	c := &checker{file: file, pageSize: int64(pageSize), seen: make(map[uint64]bool), entry: entry}
 	var root, newest uint64

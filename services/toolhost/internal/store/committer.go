@@ -7,14 +7,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// yields is how many times the committer lets everything that could run go first, before it takes the writes that are queued by then. On an idle machine that
-// takes no time; on a busy one many writes share a transaction, and both take less of it than any fixed wait.
+// yields is how many times the committer lets everything that could run go first, before it takes
+// the writes that are queued by then. On an idle machine that takes no time; on a busy one many
+// writes share a transaction, and both take less of it than any fixed wait.
 const yields = 3
 
 // request is one write on its way into a transaction.
 type request struct {
-	// apply makes the changes of the write. refused is a reason that concerns this write alone, and then it changed
-	// nothing; err concerns the whole transaction.
+	// apply makes the changes of the write. refused is a reason that concerns this write alone, and
+	// then it changed nothing; err concerns the whole transaction.
 	apply   func(*writer) (refused, err error)
 	refused error      // what apply answered; the committer's alone
 	done    chan error // receives once, after the commit or its failure
@@ -56,7 +57,8 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) (refused, err er
 	}
 }
 
-// run is the committer, the only goroutine that writes. It ends after Close, when the queue is empty.
+// run is the committer, the only goroutine that writes. It ends after Close, when the queue is
+// empty.
 func (s *Store) run() {
 	defer close(s.done)
 	batch := make([]*request, 0, s.size)
@@ -70,8 +72,9 @@ func (s *Store) run() {
 	}
 }
 
-// collect waits for a write, then for the others that share its transaction, and returns them in order of arrival. last
-// is the batch before; its memory is used again. Without a write when the store closes it returns none.
+// collect waits for a write, then for the others that share its transaction, and returns them in
+// order of arrival. last is the batch before; its memory is used again. Without a write when the
+// store closes it returns none.
 func (s *Store) collect(last []*request) []*request {
 	alone := len(last) <= 1
 	clear(last)

@@ -18,7 +18,8 @@ func withoutCommitter(s *Store, size int) *Store {
 	}
 }
 
-// TestContextEnds ends the context of a write that is queued, changes the memory given to it, and then commits it.
+// TestContextEnds ends the context of a write that is queued, changes the memory given to it, and
+// then commits it.
 func TestContextEnds(t *testing.T) {
 	s := openTest(t, Config{})
 	mustCreate(t, s, "a", "old")
@@ -51,7 +52,8 @@ func TestContextEnds(t *testing.T) {
 	wantError(t, "Load", err, ErrNotFound)
 }
 
-// TestFullQueue ends the contexts of writers that find no place in the queue, and closes the store over others.
+// TestFullQueue ends the contexts of writers that find no place in the queue, and closes the store
+// over others.
 func TestFullQueue(t *testing.T) {
 	s := openTest(t, Config{})
 	idle := withoutCommitter(s, 1)

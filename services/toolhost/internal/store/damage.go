@@ -25,8 +25,8 @@ func (e *DamageError) Error() string {
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.cause }
 
-// guard turns what bbolt does with a damaged file into an error: it panics, or reads memory where no file is, which is a fault. Call it deferred, with what
-// debug.SetPanicOnFault(true) returned.
+// guard turns what bbolt does with a damaged file into an error: it panics, or reads memory where
+// no file is, which is a fault. Call it deferred, with what debug.SetPanicOnFault(true) returned.
 func guard(path string, before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	if cause := recover(); cause != nil {
@@ -45,7 +45,8 @@ func (s *Store) view(f func(tx *bolt.Tx) error) (err error) {
 	return s.db.View(f)
 }
 
-// update runs a write transaction. After damage it stays open: to roll back, bbolt reads the file in a goroutine of its own, where nobody recovers its panic.
+// update runs a write transaction. After damage it stays open: to roll back, bbolt reads the file
+// in a goroutine of its own, where nobody recovers its panic.
 func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
 	defer guard(s.path, debug.SetPanicOnFault(true), &err)
 	tx, err := s.db.Begin(true)
@@ -61,7 +62,8 @@ func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
 	return errors.Join(err, tx.Rollback())
 }
 
-// checkFile reads the whole file, if there is one, before bbolt does: to find the free pages, it reads the file in a goroutine of its own too.
+// checkFile reads the whole file, if there is one, before bbolt does: to find the free pages, it
+// reads the file in a goroutine of its own too.
 func checkFile(cfg Config) (err error) {
 	defer guard(cfg.Path, debug.SetPanicOnFault(true), &err)
 	info, err := os.Stat(cfg.Path)

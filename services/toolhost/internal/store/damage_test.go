@@ -23,7 +23,8 @@ const (
 	lastIndex = " last index"
 )
 
-// written makes a store of sessions with versions of many sizes, some of them deleted again, and returns its file.
+// written makes a store of sessions with versions of many sizes, some of them deleted again, and
+// returns its file.
 func written(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sessions.db")
@@ -118,7 +119,8 @@ func wantDamage(t *testing.T, n int, err error, path string) {
 	}
 }
 
-// TestDamagedFiles damages a file in many ways: it does not open, with a line that says what to do, or everything in it is as it was.
+// TestDamagedFiles damages a file in many ways: it does not open, with a line that says what to do,
+// or everything in it is as it was.
 func TestDamagedFiles(t *testing.T) {
 	file := written(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
@@ -158,9 +160,10 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read was stored under its key, though a damaged reference may lead to a
-// page that has been freed, with a last index of before and sessions that were deleted, or away from what is stored. Nothing is a panic or a fault: it is an error, and the store says that
-// it is lost.
+// TestDamageWhileOpen damages a file that is open and was sound: every value that can be read was
+// stored under its key, though a damaged reference may lead to a page that has been freed, with a
+// last index of before and sessions that were deleted, or away from what is stored. Nothing is a
+// panic or a fault: it is an error, and the store says that it is lost.
 func TestDamageWhileOpen(t *testing.T) {
 	file := written(t)
 	random := rand.New(rand.NewPCG(2, 2))

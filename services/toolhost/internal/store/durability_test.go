@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// writeUntilKilled prints "session index" after each acknowledged commit. It returns only with an error.
+// writeUntilKilled prints "session index" after each acknowledged commit. It returns only with an
+// error.
 func writeUntilKilled(path string) error {
 	s, err := Open(Config{Path: path})
 	if err != nil {
@@ -191,7 +192,8 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// TestFailedCommit has commits fail in bbolt, by a file that may not grow and by one that cannot be written.
+// TestFailedCommit has commits fail in bbolt, by a file that may not grow and by one that cannot be
+// written.
 func TestFailedCommit(t *testing.T) {
 	for name, breakFile := range map[string]func(s *Store, file *os.File) error{
 		"full": func(s *Store, _ *os.File) error {
@@ -320,7 +322,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestUnwritableFile opens a file for reading only, as a file system mounted so does; a mode would not stop root.
+// TestUnwritableFile opens a file for reading only, as a file system mounted so does; a mode would
+// not stop root.
 func TestUnwritableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	_, err := open(Config{Path: path}, func(name string, _ int, mode os.FileMode) (*os.File, error) {

@@ -40,8 +40,9 @@ func appendPrefix(b []byte, id string, kind, table byte) []byte {
 	return append(b, 0, kind, table)
 }
 
-// appendKey appends a key. Keys sort by session id, kind, table and index: the NUL after the id is smaller than any
-// byte of an id, and the index is big-endian with its sign flipped, so that negative ones come first.
+// appendKey appends a key. Keys sort by session id, kind, table and index: the NUL after the id is
+// smaller than any byte of an id, and the index is big-endian with its sign flipped, so that
+// negative ones come first.
 func appendKey(b []byte, id string, kind, table byte, index int32) []byte {
 	return binary.BigEndian.AppendUint32(appendPrefix(b, id, kind, table), uint32(index)^indexFlip)
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 )
 
-// Rewind takes a session back to an index: outcomes and versions after it go, meta is replaced, and the index
-// becomes the session's highest. Answers stay: an execution that runs again finds what it was answered. It
-// fails with ErrNotFound when there is no such session. It returns nil only after the commit, and otherwise
-// behaves as Commit.
+// Rewind takes a session back to an index: outcomes and versions after it go, meta is replaced, and
+// the index becomes the session's highest. Answers stay: an execution that runs again finds what it
+// was answered. It fails with ErrNotFound when there is no such session. It returns nil only after
+// the commit, and otherwise behaves as Commit.
 func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
 	return s.write(ctx, "rewind", id, func(w *writer) (refused, err error) {

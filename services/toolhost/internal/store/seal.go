@@ -18,7 +18,8 @@ func seal(key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(sealed, checksum(key, value))
 }
 
-// unseal returns a stored value without its checksum. The error says that value or key are not what was stored.
+// unseal returns a stored value without its checksum. The error says that value or key are not what
+// was stored.
 func unseal(key, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealSize {
 		return nil, fmt.Errorf("the value of key %q has no checksum", key)

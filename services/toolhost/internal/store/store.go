@@ -1,14 +1,16 @@
-// Package store keeps the sessions of one toolhost shard in a bbolt file: each session's meta, table versions and
-// outcomes.
+// Package store keeps the sessions of one toolhost shard in a bbolt file: each session's meta,
+// table versions and outcomes.
 //
-// All sessions share flat buckets, so 100,000 of them cost no more than their data. Writes of all callers are
-// collected into one transaction; every transaction is synced to disk before any of its callers hears of success.
+// All sessions share flat buckets, so 100,000 of them cost no more than their data. Writes of all
+// callers are collected into one transaction; every transaction is synced to disk before any of its
+// callers hears of success.
 //
-// Choices of bbolt options: the list of free pages is a hash map and is not written at each commit (NoFreelistSync).
-// Writing it sorts all free pages: after the deletion of 30,000 sessions of 9 KB that took a write of 64 at once from 61
-// to 85 µs of CPU time, in one measurement on two shared cores. Instead Open finds the free pages by walking the tree,
-// 0.1 s for 650 MB that the page cache holds. The list is derived data, so durability does not depend on it. Statistics
-// are off. Syncing is never off.
+// Choices of bbolt options: the list of free pages is a hash map and is not written at each commit
+// (NoFreelistSync). Writing it sorts all free pages: after the deletion of 30,000 sessions of 9 KB
+// that took a write of 64 at once from 61 to 85 µs of CPU time, in one measurement on two shared
+// cores. Instead Open finds the free pages by walking the tree, 0.1 s for 650 MB that the page
+// cache holds. The list is derived data, so durability does not depend on it. Statistics are off.
+// Syncing is never off.
 package store
 
 import (
@@ -36,8 +38,9 @@ var (
 	ErrID = errors.New("invalid session id")
 )
 
-// FatalError is a failed commit or a damaged file, as *FatalError. What the file holds of that commit is unknown until it is opened again,
-// so the process must exit, reopen the file and read again. Nothing of the commit was acknowledged.
+// FatalError is a failed commit or a damaged file, as *FatalError. What the file holds of that
+// commit is unknown until it is opened again, so the process must exit, reopen the file and read
+// again. Nothing of the commit was acknowledged.
 type FatalError struct {
 	path  string
 	cause error
@@ -83,7 +86,8 @@ const (
 	formatVersion      = 2 // of keys and values
 )
 
-// Store is an open file of sessions. All methods may be called concurrently. Whoever opened it closes it.
+// Store is an open file of sessions. All methods may be called concurrently. Whoever opened it
+// closes it.
 type Store struct {
 	db   *bolt.DB
 	path string
@@ -100,9 +104,10 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the store at cfg.Path, making the file if there is none. It reads the whole file, and fails with a *DamageError when anything in it is not what
-// was stored. It also fails when the file cannot be made or written, is no session store, or is locked by another process for longer than cfg.OpenTimeout. The store holds the lock until
-// Close.
+// Open opens the store at cfg.Path, making the file if there is none. It reads the whole file, and
+// fails with a *DamageError when anything in it is not what was stored. It also fails when the file
+// cannot be made or written, is no session store, or is locked by another process for longer than
+// cfg.OpenTimeout. The store holds the lock until Close.
 func Open(cfg Config) (*Store, error) { return open(cfg, os.OpenFile) }
 
 // open is Open with the function that opens the file, so that tests get hold of it.
@@ -192,8 +197,9 @@ func syncDirectory(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Close commits the writes that are queued, waits for running reads and releases the file, unless it is damaged. Later calls of any method
-// return ErrClosed; later calls of Close return what the first one did.
+// Close commits the writes that are queued, waits for running reads and releases the file, unless
+// it is damaged. Later calls of any method return ErrClosed; later calls of Close return what the
+// first one did.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.stop)
@@ -211,7 +217,8 @@ func (s *Store) Close() error {
 // Failed returns a channel that delivers the first *FatalError, once. It is never closed.
 func (s *Store) Failed() <-chan error { return s.failed }
 
-// Size returns the size in bytes of the pages in use or free for use, 0 when the store is closed. The file may be larger.
+// Size returns the size in bytes of the pages in use or free for use, 0 when the store is closed.
+// The file may be larger.
 func (s *Store) Size() (bytes int64) {
 	err := s.view(func(tx *bolt.Tx) error {
 		bytes = tx.Size()

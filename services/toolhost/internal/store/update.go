@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Update replaces the meta of a session. It fails with ErrNotFound when there is no such session. It returns nil only
-// after the commit, and otherwise behaves as Commit.
+// Update replaces the meta of a session. It fails with ErrNotFound when there is no such session.
+// It returns nil only after the commit, and otherwise behaves as Commit.
 func (s *Store) Update(ctx context.Context, id string, meta []byte) error {
 	value := sessionValue(0, meta)
 	return s.write(ctx, "update", id, func(w *writer) (refused, err error) {

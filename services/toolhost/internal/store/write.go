@@ -16,10 +16,10 @@ type writer struct {
 	key    []byte // of the last operation; bbolt copies keys
 }
 
-// Create adds a session that holds meta and versions, with lastIndex as its highest index. It fails with ErrExists, and
-// changes nothing, when there is one of that id. It returns nil only after the commit. When ctx ends first, it returns
-// the context's error and the session may or may not be made. It keeps no reference to its arguments. Other errors:
-// ErrID, ErrClosed, *FatalError.
+// Create adds a session that holds meta and versions, with lastIndex as its highest index. It fails
+// with ErrExists, and changes nothing, when there is one of that id. It returns nil only after the
+// commit. When ctx ends first, it returns the context's error and the session may or may not be
+// made. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
 	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
 	return s.write(ctx, "create", id, func(w *writer) (refused, err error) {
@@ -33,11 +33,13 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 	})
 }
 
-// Commit puts, in one transaction, outcome under index, the versions and the new meta into a session. What is there
-// under the same index, or the same table and index, is replaced. The session's highest index becomes the highest of
-// itself, index and lastIndex. It fails with ErrNotFound, and changes nothing, when there is no such session. It returns
-// nil only after the commit. When ctx ends first, it returns the context's error and the commit may or may not happen:
-// ask for the Outcome. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
+// Commit puts, in one transaction, outcome under index, the versions and the new meta into a
+// session. What is there under the same index, or the same table and index, is replaced. The
+// session's highest index becomes the highest of itself, index and lastIndex. It fails with
+// ErrNotFound, and changes nothing, when there is no such session. It returns nil only after the
+// commit. When ctx ends first, it returns the context's error and the commit may or may not happen:
+// ask for the Outcome. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed,
+// *FatalError.
 func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
 	value, versions := sessionValue(max(index, lastIndex), meta), sealVersions(id, versions)
 	outcome = seal(appendKey(nil, id, kindOutcome, 0, index), outcome)
@@ -58,9 +60,9 @@ func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte,
 	})
 }
 
-// Delete removes everything of a session; without such a session it does nothing. It returns nil only after the commit.
-// When ctx ends first, it returns the context's error and the session may or may not be gone. Other errors: ErrID,
-// ErrClosed, *FatalError.
+// Delete removes everything of a session; without such a session it does nothing. It returns nil
+// only after the commit. When ctx ends first, it returns the context's error and the session may or
+// may not be gone. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.write(ctx, "delete", id, func(w *writer) (refused, err error) {
 		prefix := append([]byte(id), 0)
@@ -91,7 +93,8 @@ func (w *writer) putVersions(id string, versions []Version) error {
 	return nil
 }
 
-// sealVersions copies versions with their data, sealed: a caller that gives up waiting may reuse its memory before the commit.
+// sealVersions copies versions with their data, sealed: a caller that gives up waiting may reuse
+// its memory before the commit.
 func sealVersions(id string, versions []Version) []Version {
 	versions = slices.Clone(versions)
 	var key []byte
@@ -102,7 +105,8 @@ func sealVersions(id string, versions []Version) []Version {
 	return versions
 }
 
-// write has apply run in the next transaction and waits for its commit. operation is for the error's text.
+// write has apply run in the next transaction and waits for its commit. operation is for the
+// error's text.
 func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (refused, err error)) error {
 	err := checkID(id)
 	if err == nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// order is the original's own order of its tools, which is the order in which agents see them and in which ties are broken.
+// order is the original's own order of its tools, which is the order in which agents see them and
+// in which ties are broken.
 func order() []string {
 	return []string{
 		"add_contact", "modify_contact", "remove_contact", "search_contacts", "get_cellular_service_status",
@@ -41,8 +42,8 @@ func Builtin() *Catalogue {
 	))
 }
 
-// New returns a catalogue of tools in the original's order; tools that the original does not have come last, in the given
-// order. Names must differ. The tools belong to the catalogue then.
+// New returns a catalogue of tools in the original's order; tools that the original does not have
+// come last, in the given order. Names must differ. The tools belong to the catalogue then.
 func New(tools []*Tool) *Catalogue {
 	place := make(map[string]int, len(order()))
 	for i, name := range order() {

@@ -102,7 +102,8 @@ func addContactEffects(args Args) Effects {
 	return effects
 }
 
-// refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of the given id.
+// refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of
+// the given id.
 func refuseSecondSelf(w *session.World, id python.Value) error {
 	isSelf, personID := columnOf(contactTable, "is_self"), columnOf(contactTable, "person_id")
 	others := false

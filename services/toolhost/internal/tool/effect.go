@@ -9,19 +9,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// Effects says which parts of a world matter to one call and which it changes. They are exact about what they leave out: too
-// many parts cost time, one too few is an error.
+// Effects says which parts of a world matter to one call and which it changes. They are exact about
+// what they leave out: too many parts cost time, one too few is an error.
 type Effects struct {
 	// Raises are the parts that decide, together with the arguments, whether the call raises.
 	Raises []Part
-	// Shapes are the parts that decide what a call that does not raise makes of those in Changes, beyond Raises and what they
-	// were before.
+	// Shapes are the parts that decide what a call that does not raise makes of those in Changes,
+	// beyond Raises and what they were before.
 	Shapes []Part
 	// Changes are the parts that a call that does not raise may change.
 	Changes []Part
 }
 
-// Part is one part of a world, or all of it: the zero Part. Parts are values; their methods are safe for concurrent use.
+// Part is one part of a world, or all of it: the zero Part. Parts are values; their methods are
+// safe for concurrent use.
 type Part struct {
 	kind  partKind
 	table worldv1.TableName
@@ -86,13 +87,15 @@ func (p Part) Removes() (table worldv1.TableName, id string, ok bool) {
 	return p.table, p.name, p.kind == partRows && p.clears
 }
 
-// Clears says whether a change only takes rows away, so that it changes nothing where there are none.
+// Clears says whether a change only takes rows away, so that it changes nothing where there are
+// none.
 func (p Part) Clears() bool { return p.clears }
 
 // In says whether the part belongs to a table.
 func (p Part) In(table worldv1.TableName) bool { return p.kind == partWorld || p.table == table }
 
-// Overlaps says whether two parts have something in common. drawn says whether an id may be that of a row yet to be added.
+// Overlaps says whether two parts have something in common. drawn says whether an id may be that of
+// a row yet to be added.
 func (p Part) Overlaps(q Part, drawn func(id string) bool) bool {
 	switch {
 	case p.kind == partWorld || q.kind == partWorld:
@@ -113,8 +116,8 @@ func (p Part) Overlaps(q Part, drawn func(id string) bool) bool {
 // any says whether the part is about the rows of all ids.
 func (p Part) any() bool { return p.kind == partSelf && p.name == "" && !p.fresh }
 
-// AppendKey appends the value of the part, a text that is the same in two worlds if and only if the part is. The zero Part and
-// parts of new rows have none.
+// AppendKey appends the value of the part, a text that is the same in two worlds if and only if the
+// part is. The zero Part and parts of new rows have none.
 func (p Part) AppendKey(key []byte, w *session.World) []byte {
 	switch p.kind {
 	case partSetting:
@@ -164,7 +167,8 @@ func (p Part) count(w *session.World) int {
 	return n
 }
 
-// appendSelves appends the ids, in order, of those contacts of the part that are the owner of the phone.
+// appendSelves appends the ids, in order, of those contacts of the part that are the owner of the
+// phone.
 func (p Part) appendSelves(key []byte, w *session.World) []byte {
 	var ids []string
 	isSelf, personID := columnOf(contactTable, "is_self"), columnOf(contactTable, "person_id")
@@ -195,8 +199,8 @@ func IDColumn(table worldv1.TableName) int {
 	}
 }
 
-// EffectsOf returns the effects of a call that passed CheckArgs. A tool that declares none may depend on the whole world, and
-// change it unless it is read-only.
+// EffectsOf returns the effects of a call that passed CheckArgs. A tool that declares none may
+// depend on the whole world, and change it unless it is read-only.
 func (t *Tool) EffectsOf(args Args) Effects {
 	switch {
 	case t.Effects != nil:
@@ -208,7 +212,8 @@ func (t *Tool) EffectsOf(args Args) Effects {
 	}
 }
 
-// raisesOn declares the effects of a tool that changes nothing: some parts, or none, decide whether its calls raise.
+// raisesOn declares the effects of a tool that changes nothing: some parts, or none, decide whether
+// its calls raise.
 func raisesOn(parts ...Part) func(Args) Effects {
 	return func(Args) Effects { return Effects{Raises: parts} }
 }

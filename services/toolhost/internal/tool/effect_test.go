@@ -36,7 +36,8 @@ func rowIDs(f *session.Frame) []string {
 
 func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// randomWorld returns a world of which each part has few values, so that two of them often agree in some parts.
+// randomWorld returns a world of which each part has few values, so that two of them often agree in
+// some parts.
 func randomWorld(random *rand.Rand, f *session.Frame, ids []string) session.World {
 	w := session.NewWorld(f, pick[float64](random, someTime, someTime, someTime, 0, 1e18))
 	w.SetActive(random.IntN(3) > 0)
@@ -113,7 +114,8 @@ func mixed(random *rand.Rand, a, b session.World) session.World {
 	return a
 }
 
-// randomArgs returns arguments of a tool, mostly of the right types, that name the ids of random worlds.
+// randomArgs returns arguments of a tool, mostly of the right types, that name the ids of random
+// worlds.
 func randomArgs(random *rand.Rand, ids []string, t *Tool) (Args, bool) {
 	dict := &python.Dict{}
 	for _, param := range t.Params {
@@ -217,7 +219,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// checkPair runs a call in two worlds that agree in what decides whether it raises, and says whether it does.
+// checkPair runs a call in two worlds that agree in what decides whether it raises, and says
+// whether it does.
 func checkPair(t *testing.T, subject *Tool, args Args, parts []Part, a, b session.World) bool {
 	t.Helper()
 	effects := subject.EffectsOf(args)

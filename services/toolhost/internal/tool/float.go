@@ -28,8 +28,8 @@ func toFloat(v python.Value) (python.Value, error) {
 	}
 }
 
-// parseFloat reads a number as Python writes it: white space around it, digits of any script and single underscores between
-// digits are fine, hexadecimal digits are not.
+// parseFloat reads a number as Python writes it: white space around it, digits of any script and
+// single underscores between digits are fine, hexadecimal digits are not.
 func parseFloat(text string) (number float64, ok bool) {
 	text = strings.Map(decimal, strings.TrimFunc(text, isSpace))
 	var plain strings.Builder

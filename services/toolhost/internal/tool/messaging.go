@@ -12,7 +12,8 @@ import (
 const (
 	messagingModule = "messaging"
 	messagingTable  = worldv1.TableName_TABLE_NAME_MESSAGING
-	// contentCutoff is the score from which the text of a message or of a reminder matches a search.
+	// contentCutoff is the score from which the text of a message or of a reminder matches a
+	// search.
 	contentCutoff = 50
 )
 

@@ -7,8 +7,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
 )
 
-// rank returns the names of all other tools, those that distract most from the given ones first: tools of the same modules
-// before others, and each part by likeness of name. Ties stay in the original's order.
+// rank returns the names of all other tools, those that distract most from the given ones first:
+// tools of the same modules before others, and each part by likeness of name. Ties stay in the
+// original's order.
 func (c *Catalogue) rank(wanted []string) []string {
 	type candidate struct {
 		name  string

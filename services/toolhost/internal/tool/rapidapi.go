@@ -92,7 +92,8 @@ func checkPoint(args Args) error {
 	return nil
 }
 
-// pointEffects: without coordinates those of the phone decide what is asked, and so whether there is an answer.
+// pointEffects: without coordinates those of the phone decide what is asked, and so whether there
+// is an answer.
 func pointEffects(args Args) Effects {
 	effects := Effects{Raises: []Part{settingPart("wifi")}}
 	if args.Value("latitude").IsNone() {
@@ -140,7 +141,8 @@ func dig(value python.Value, keys ...python.Value) (python.Value, error) {
 	return value, nil
 }
 
-// missing says whether an error means that an answer lacks something, rather than that it is malformed.
+// missing says whether an error means that an answer lacks something, rather than that it is
+// malformed.
 func missing(err error) bool {
 	var exception *python.Exception
 	return errors.As(err, &exception) && (exception.Type == "KeyError" || exception.Type == "IndexError")
@@ -188,7 +190,8 @@ func searchPlaces(ctx context.Context, w *session.World, args Args) (python.Valu
 	return withoutKeys(found, "business_id", "place_id", "place_link", "verified", "photos")
 }
 
-// withoutKeys removes keys from each dict of a list. Other values than a list of dicts raise what they raise in Python.
+// withoutKeys removes keys from each dict of a list. Other values than a list of dicts raise what
+// they raise in Python.
 func withoutKeys(list python.Value, keys ...string) (python.Value, error) {
 	switch list.Kind() {
 	case python.KindList:

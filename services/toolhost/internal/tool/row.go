@@ -14,7 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// checkPhone raises what the original's phone number library raises for a value that is no phone number.
+// checkPhone raises what the original's phone number library raises for a value that is no phone
+// number.
 func checkPhone(v python.Value) error {
 	switch v.Kind() {
 	case python.KindStr:
@@ -111,7 +112,8 @@ func encodable(values ...python.Value) error {
 	return nil
 }
 
-// surrogates says where the first run of lone surrogates in a text stands. The text is WTF-8 and has one.
+// surrogates says where the first run of lone surrogates in a text stands. The text is WTF-8 and
+// has one.
 func surrogates(text string) string {
 	const size = 3 // bytes of a surrogate
 	position, rest := 0, text
@@ -133,7 +135,8 @@ func surrogates(text string) string {
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
 }
 
-// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared value.
+// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
+// value.
 func removeRows(w *session.World, name worldv1.TableName, column, id, shown string) error {
 	at := columnOf(name, column)
 	old := w.Rows(name)
@@ -194,13 +197,14 @@ func addEffects(name worldv1.TableName) Effects {
 	}
 }
 
-// modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a table is UTF-8.
+// modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a
+// table is UTF-8.
 func modifyEffects(name worldv1.TableName, id string) Effects {
 	return Effects{Raises: []Part{rowPart(name, id)}, Changes: []Part{cellsPart(name)}}
 }
 
-// removeEffects returns the effects of removeRows, unless it takes the last rows of a table that had none before: see Clear of
-// a world.
+// removeEffects returns the effects of removeRows, unless it takes the last rows of a table that
+// had none before: see Clear of a world.
 func removeEffects(name worldv1.TableName, id string) Effects {
 	return Effects{
 		Raises:  []Part{rowPart(name, id)},

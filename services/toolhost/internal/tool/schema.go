@@ -34,9 +34,11 @@ type Selection struct {
 	// Agent and User are what the roles see, in the original's order.
 	Agent, User []*worldv1.Tool
 
-	// open lets everyone call every tool: without a list of allowed or denied tools nothing is restricted, as in the original.
+	// open lets everyone call every tool: without a list of allowed or denied tools nothing is
+	// restricted, as in the original.
 	open bool
-	// owns says that the user has tools of its own: it may call those, and none else even where everyone else may.
+	// owns says that the user has tools of its own: it may call those, and none else even where
+	// everyone else may.
 	owns  bool
 	agent map[string]bool
 	user  map[string]bool
@@ -50,7 +52,8 @@ func (s *Selection) Callable(name string, role worldv1.Role) bool {
 	return s.open || s.agent[name]
 }
 
-// Select returns the tools of a session. An empty list of allowed tools allows all. The error is ErrSelection.
+// Select returns the tools of a session. An empty list of allowed tools allows all. The error is
+// ErrSelection.
 func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error) {
 	if err := c.check(selection); err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ type search struct {
 	filters []filter
 }
 
-// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a fuzzy one orders the rows by
-// score and lets five through.
+// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a
+// fuzzy one orders the rows by score and lets five through.
 func (s search) run(w *session.World, args Args) (python.Value, error) {
 	if !s.anyGiven(args) {
 		return python.Value{}, raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
@@ -128,7 +128,8 @@ func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) 
 // comparable raises what polars raises for a value that cannot be compared with a column.
 func compared(v python.Value, kind world.Kind) error {
 	if v.Kind() == python.KindDict {
-		// The last line of polars' message is a hint; the exception's type stands on an earlier one.
+		// The last line of polars' message is a hint; the exception's type stands on an earlier
+		// one.
 		return &python.Exception{Type: "Hint", Text: "Pass `allow_object=True` to accept any value and create a literal of type Object."}
 	}
 	if err := encodable(v); err != nil || kind != world.KindText {

@@ -1,5 +1,5 @@
-// Package tool holds the tools that act on a session's world. Each tool is declared in one place, with everything that is
-// known about it; one file holds the tools of one module.
+// Package tool holds the tools that act on a session's world. Each tool is declared in one place,
+// with everything that is known about it; one file holds the tools of one module.
 package tool
 
 import (
@@ -28,7 +28,8 @@ const (
 type Param struct {
 	Name string
 	Type Type
-	// Optional parameters may be left out; Default is then their value, or NotGiven where the type has that.
+	// Optional parameters may be left out; Default is then their value, or NotGiven where the type
+	// has that.
 	Optional bool
 	Default  python.Value
 	// Description is what an agent reads.
@@ -44,24 +45,28 @@ type Tool struct {
 	Params      []Param
 	// User says that the user may call it; otherwise the agent may.
 	User bool
-	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional arguments are left out.
+	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional
+	// arguments are left out.
 	Needs, DefaultNeeds []Need
-	// ReadOnly tools never change the world, whatever their arguments. The search for failing orders of a batch relies on it.
+	// ReadOnly tools never change the world, whatever their arguments. The search for failing
+	// orders of a batch relies on it.
 	ReadOnly bool
 	// Unchecked tools leave type checks to what they do with their arguments.
 	Unchecked bool
 	// CheckLate lets the tool check types itself, in its own order, by calling Args.Check.
 	CheckLate bool
-	// Check looks at the arguments for what no world can change, once their types are known to be right; it may be nil. It
-	// is called once for each call, Run perhaps many times.
+	// Check looks at the arguments for what no world can change, once their types are known to be
+	// right; it may be nil. It is called once for each call, Run perhaps many times.
 	Check func(args Args) error
-	// KeepsArgs tools keep their argument descriptions where they are scrambled away, a quirk of the original.
+	// KeepsArgs tools keep their argument descriptions where they are scrambled away, a quirk of
+	// the original.
 	KeepsArgs bool
-	// Effects declares what the call depends on and what it changes, for arguments that passed Check. A tool without it may
-	// depend on everything and, unless it is read-only, change everything. A read-only tool declares no changes.
+	// Effects declares what the call depends on and what it changes, for arguments that passed
+	// Check. A tool without it may depend on everything and, unless it is read-only, change
+	// everything. A read-only tool declares no changes.
 	Effects func(args Args) Effects
-	// Run executes the call. The text of an error is the last line of Python's traceback. Once ctx has ended, what it returns means
-	// nothing: the caller must look.
+	// Run executes the call. The text of an error is the last line of Python's traceback. Once ctx
+	// has ended, what it returns means nothing: the caller must look.
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
 
 	signature python.Signature
@@ -127,7 +132,8 @@ func (a Args) Check() error {
 	return nil
 }
 
-// InRange raises ValueError for a number outside of its valid range. An argument that is null or was not given is in range.
+// InRange raises ValueError for a number outside of its valid range. An argument that is null or
+// was not given is in range.
 func (a Args) InRange(name string, low, high float64) error {
 	value := a.Value(name)
 	number, ok := value.Number()
@@ -147,8 +153,8 @@ func (a Args) InRange(name string, low, high float64) error {
 	return nil
 }
 
-// Trace returns the arguments as a tool trace shows them: all bound ones in signature order, without those that were not
-// given and have no default.
+// Trace returns the arguments as a tool trace shows them: all bound ones in signature order,
+// without those that were not given and have no default.
 func (a Args) Trace() python.Value {
 	dict := &python.Dict{}
 	for i := range a.bound {

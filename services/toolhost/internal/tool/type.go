@@ -77,7 +77,8 @@ func BoolOrNotGiven() Type {
 	return Type{Annotation: "typing.Union[bool, " + notGiven + "]", Schema: "boolean", NotGiven: true, kind: python.KindBool}
 }
 
-// accepts says whether a given value passes the type check: a bool is an int and an int may stand for a float, as in the original.
+// accepts says whether a given value passes the type check: a bool is an int and an int may stand
+// for a float, as in the original.
 func (t Type) accepts(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindNone:

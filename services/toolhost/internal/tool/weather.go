@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// imperialKeys are what search_weather_around_lat_lon leaves out of an answer: everything in Fahrenheit, miles and inches,
-// and what fell from the sky.
+// imperialKeys are what search_weather_around_lat_lon leaves out of an answer: everything in
+// Fahrenheit, miles and inches, and what fell from the sky.
 func imperialKeys() []string {
 	return []string{
 		"temp_f", "feelslike_f", "vis_miles", "wind_mph", "maxtemp_f", "mintemp_f", "avgtemp_f", "maxwind_mph", "avgvis_miles",
@@ -20,7 +20,8 @@ func imperialKeys() []string {
 	}
 }
 
-// metricKeys are the keys of an answer that get a name which says what they mean, in the order in which they come last.
+// metricKeys are the keys of an answer that get a name which says what they mean, in the order in
+// which they come last.
 func metricKeys() [][2]string {
 	return [][2]string{
 		{"temp_c", "current_temperature"},
@@ -124,7 +125,8 @@ func metric(weather *python.Dict) python.Value {
 	return renamed.Value()
 }
 
-// update is Python's dict.update, which takes a dict or a sequence of pairs. Keys that are no text raise TypeError.
+// update is Python's dict.update, which takes a dict or a sequence of pairs. Keys that are no text
+// raise TypeError.
 func update(dict *python.Dict, value python.Value) error {
 	switch value.Kind() {
 	case python.KindDict:

@@ -30,7 +30,8 @@ func (c container) get(name string) number {
 	return integer(0)
 }
 
-// with returns the container with the unit's power set: in the unit's place if it is there, else at the end.
+// with returns the container with the unit's power set: in the unit's place if it is there, else at
+// the end.
 func (c container) with(name string, power number) container {
 	c = slices.Clone(c)
 	if i := c.find(name); i >= 0 {
@@ -45,7 +46,8 @@ func (c container) without(name string) container {
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.name == name })
 }
 
-// add returns the container with the power added to the unit's. The error is a KeyError if both are 0.
+// add returns the container with the power added to the unit's. The error is a KeyError if both are
+// 0.
 func (c container) add(name string, power number) (container, error) {
 	sum, err := add(c.get(name), power)
 	if err != nil {
@@ -60,7 +62,8 @@ func (c container) add(name string, power number) (container, error) {
 	return c.without(name), nil
 }
 
-// merge applies an operation to the powers of both containers and drops the units whose power comes out as 0.
+// merge applies an operation to the powers of both containers and drops the units whose power comes
+// out as 0.
 func (c container) merge(d container, operation func(a, b number) (number, error)) (container, error) {
 	for _, f := range d {
 		power, err := operation(c.get(f.name), f.power)

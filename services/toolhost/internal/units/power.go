@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// powerPrecision is the mantissa, in bits, with which powers of floats are worked out before they are rounded once.
+	// powerPrecision is the mantissa, in bits, with which powers of floats are worked out before
+	// they are rounded once.
 	powerPrecision = 256
 	// maxExactPower is the largest exponent for that; the library's function serves beyond it.
 	maxExactPower = 4096
@@ -60,7 +61,8 @@ func powerOfInts(a, b *big.Int) number {
 	return number{whole: new(big.Int).Exp(a, b, nil)}
 }
 
-// powerOfFloats returns x to the y, correctly rounded, for finite numbers that have a real power, x not 0.
+// powerOfFloats returns x to the y, correctly rounded, for finite numbers that have a real power, x
+// not 0.
 func powerOfFloats(x, y float64) float64 {
 	whole, fraction := math.Modf(math.Abs(y))
 	if whole > maxExactPower {

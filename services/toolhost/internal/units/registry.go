@@ -11,14 +11,15 @@ import (
 
 const undefinedUnitError = "pint.errors.UndefinedUnitError"
 
-// registry is the default registry as one call sees it: with the prefixed units that the call has used, which thereby have
-// become names that take further prefixes.
+// registry is the default registry as one call sees it: with the prefixed units that the call has
+// used, which thereby have become names that take further prefixes.
 type registry struct {
 	*table
 	prefixed map[string]*definition
 }
 
-// lookup returns the unit of a name, symbol or alias without prefix and plural; nil if there is none.
+// lookup returns the unit of a name, symbol or alias without prefix and plural; nil if there is
+// none.
 func (r *registry) lookup(text string) *definition {
 	if d, ok := r.prefixed[text]; ok {
 		return d
@@ -32,8 +33,8 @@ type candidate struct {
 	unit   string
 }
 
-// candidates returns all different readings of a text, the plural included. Where a prefix and a unit read like another
-// unit's name, that other one is left out.
+// candidates returns all different readings of a text, the plural included. Where a prefix and a
+// unit read like another unit's name, that other one is left out.
 func (r *registry) candidates(text string) []candidate {
 	var found []candidate
 	for _, suffix := range []string{"", "s"} {
@@ -65,8 +66,8 @@ func (r *registry) candidates(text string) []candidate {
 	})
 }
 
-// canonical returns the canonical name of a unit, which is empty for dimensionless. A prefixed unit becomes one of the
-// registry's. The error is an UndefinedUnitError.
+// canonical returns the canonical name of a unit, which is empty for dimensionless. A prefixed unit
+// becomes one of the registry's. The error is an UndefinedUnitError.
 func (r *registry) canonical(text string) (string, error) {
 	if text == "dimensionless" {
 		return "", nil
@@ -107,8 +108,8 @@ func (r *registry) definition(text string) (*definition, error) {
 	return d, nil
 }
 
-// parse reads an expression of units. Units that are not multiplicative become differences where they stand in a product or
-// a power.
+// parse reads an expression of units. Units that are not multiplicative become differences where
+// they stand in a product or a power.
 func (r *registry) parse(text string) (container, error) {
 	parsed, err := parseProduct(strings.ReplaceAll(text, "%", " percent "))
 	if err != nil {
@@ -138,7 +139,8 @@ func (r *registry) parse(text string) (container, error) {
 	return result, nil
 }
 
-// isMultiplicative says whether a unit of a container is. The error is an AssertionError for a difference that has no unit.
+// isMultiplicative says whether a unit of a container is. The error is an AssertionError for a
+// difference that has no unit.
 func (r *registry) isMultiplicative(name string) (bool, error) {
 	if d := r.lookup(name); d != nil {
 		return d.multiplicative(), nil
@@ -151,8 +153,8 @@ func (r *registry) isMultiplicative(name string) (bool, error) {
 	return d != nil && d.multiplicative(), nil
 }
 
-// expand follows the units of a container, each to the given power, into their references down to base units, in order. It
-// calls visit for each unit with its power.
+// expand follows the units of a container, each to the given power, into their references down to
+// base units, in order. It calls visit for each unit with its power.
 func (r *registry) expand(units container, times number, visit func(d *definition, power number) error) error {
 	for _, f := range units {
 		exponent, err := multiply(times, f.power)

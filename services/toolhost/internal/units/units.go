@@ -1,7 +1,9 @@
-// Package units converts amounts between units of measurement as pint 0.23 does with its default registry: the same names,
-// prefixes, plurals and expressions, the same order of floating-point operations, the same errors.
+// Package units converts amounts between units of measurement as pint 0.23 does with its default
+// registry: the same names, prefixes, plurals and expressions, the same order of floating-point
+// operations, the same errors.
 //
-// Amounts stay integers where all factors are. Everything is a pure function and safe for concurrent use.
+// Amounts stay integers where all factors are. Everything is a pure function and safe for
+// concurrent use.
 package units
 
 import (
@@ -11,9 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Convert returns what unit_conversion does: the amount, an int or float, of one unit in another, both expressions of units.
-// Where a unit is unknown it tries both once more in lower case. The error is the *python.Exception that pint raises, e.g.
-// pint.errors.DimensionalityError.
+// Convert returns what unit_conversion does: the amount, an int or float, of one unit in another,
+// both expressions of units. Where a unit is unknown it tries both once more in lower case. The
+// error is the *python.Exception that pint raises, e.g. pint.errors.DimensionalityError.
 func Convert(amount python.Value, from, to string) (python.Value, error) {
 	t, err := load()
 	if err != nil {
@@ -98,8 +100,8 @@ func (r *registry) convertUnits(value number, source, target container) (number,
 	return to.fromReference(value)
 }
 
-// special returns the unit of a container that is not multiplicative, nil if there is none. Such a unit has to stand alone;
-// refuse makes the error if it does not.
+// special returns the unit of a container that is not multiplicative, nil if there is none. Such a
+// unit has to stand alone; refuse makes the error if it does not.
 func (r *registry) special(units container, refuse func(why string) error) (*definition, error) {
 	var found []factor
 	for _, f := range units {

@@ -15,7 +15,7 @@ and then `toolsandbox run --agent grpc://localhost:9000`. An agent that cannot b
 
 from .attaching import AttachError, attach, attach_async
 from .chat import ChatMessage, ChatModel, Runnable, ToolSchema, chat_agent, runnable_agent, to_chat
-from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable, call, calls, say
+from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable, call, calls, code, say
 from .serving import Server, serve, serve_async
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "call",
     "calls",
     "chat_agent",
+    "code",
     "runnable_agent",
     "say",
     "serve",

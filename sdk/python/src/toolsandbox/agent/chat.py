@@ -65,10 +65,17 @@ def _chat_message(message: Message) -> ChatMessage:
     if message.speaker is Speaker.TOOL:
         return {"role": "tool", "tool_call_id": message.call_id, "name": message.tool_name, "content": message.text}
     if message.calls:
-        made = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in message.calls]
+        made = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": _written(c)}} for c in message.calls]
         return {"role": "assistant", "content": message.text, "tool_calls": made}
     role = "assistant" if message.speaker is Speaker.AGENT else message.speaker.value
-    return {"role": role, "content": message.text}
+    return {"role": role, "content": message.text if message.code is None else message.code}
+
+
+def _written(made: ToolCall) -> str:
+    """Arguments as a model writes them."""
+    if isinstance(made.arguments, str):
+        return made.arguments
+    return json.dumps(dict(made.arguments), ensure_ascii=False)
 
 
 async def _awaited(answer: Awaitable[Any]) -> Reply:
@@ -87,7 +94,7 @@ def _tool_call(made: Any) -> ToolCall:
     function = _field(made, "function")
     if function is not None:  # OpenAI: arguments are JSON text
         return ToolCall(_field(function, "name"), _field(function, "arguments") or "{}", _field(made, "id") or "")
-    return ToolCall(_field(made, "name"), json.dumps(_field(made, "args") or {}), _field(made, "id") or "")
+    return ToolCall(_field(made, "name"), _field(made, "args") or {}, _field(made, "id") or "")
 
 
 def _invalid_tool_call(made: Any) -> ToolCall:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Union
+from dataclasses import dataclass, field
+from typing import Any, Optional, Union
 
 
 class Speaker(enum.Enum):
@@ -28,15 +28,24 @@ class ToolCall:
 
     name: str
     """The tool's name, as in Conversation.tools."""
-    arguments: str = "{}"
-    """A JSON object as text, as a model writes it. Empty stands for {}."""
+    arguments: Union[Mapping[str, Any], str] = field(default_factory=dict)
+    """The arguments by name. A str is what a model wrote, sent as it is; empty stands for no arguments. In a conversation it is a
+    dict, unless what was written is no JSON object: then it is that text."""
     id: str = ""
     """Unique within the turn. Empty lets the gateway choose one."""
 
     @classmethod
     def of(cls, name: str, /, **arguments: Any) -> ToolCall:
         """A call with arguments given by name. Raises TypeError or ValueError for what JSON cannot write, NaN among it."""
-        return cls(name, json.dumps(arguments, allow_nan=False))
+        json.dumps(arguments, allow_nan=False)
+        return cls(name, arguments)
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text, or as the text that they are. Raises TypeError or ValueError for what JSON cannot write."""
+        if isinstance(self.arguments, str):
+            return self.arguments if self.arguments.strip() else "{}"
+        return json.dumps(dict(self.arguments), allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,11 @@ class Message:
     """The tool that answers. Only for Speaker.TOOL."""
     failed: bool = False
     """Whether the call failed. Only for Speaker.TOOL."""
+    value: Any = None
+    """What the tool returned, as json.loads reads it; text is its printed form. None if the call failed, for code, and for a tool that
+    returns nothing. Only for Speaker.TOOL."""
+    code: Optional[str] = None
+    """Python source that the agent sent. Only for Speaker.AGENT."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +107,12 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Reply:
-    """One turn of an agent: a text for the user, or calls. Make it with say, call or calls. Calls win if both are there."""
+    """One turn of an agent: a text for the user, calls, or code. Make it with say, call, calls or code. Calls win over code, and code
+    over text."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    code: Optional[str] = None
 
 
 Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]
@@ -124,3 +140,9 @@ def call(name: str, /, **arguments: Any) -> Reply:
 def calls(*many: ToolCall) -> Reply:
     """A turn that calls several tools at once. They are executed as one batch, in no certain order."""
     return Reply(calls=many)
+
+
+def code(source: str) -> Reply:
+    """A turn that runs Python source in the session, with the tools as functions. The next message has what it printed, or the error that
+    ended it."""
+    return Reply(code=source)

@@ -7,9 +7,11 @@ import contextlib
 import inspect
 import json
 import logging
+import math
 import signal
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Union
 
 import grpc
 
@@ -53,22 +55,44 @@ def _message(m: agent_pb2.Message) -> Message:
     return Message(
         speaker=_SPEAKERS[m.speaker],
         text=m.text,
-        calls=tuple(ToolCall(c.name, c.arguments_json, c.id) for c in m.calls),
+        calls=tuple(ToolCall(c.name, _arguments(c.arguments_json), c.id) for c in m.calls),
         call_id=m.call_id,
         tool_name=m.tool_name,
         failed=m.failed,
+        value=json.loads(m.value_json) if m.HasField("value_json") else None,
+        code=m.code if m.HasField("code") else None,
     )
+
+
+def _arguments(text: str) -> Union[dict[str, Any], str]:
+    """A JSON object as a dict; any other text, and one with a number that is no float, as it is."""
+    try:
+        value = json.loads(text, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
 
 
 def response(reply: object) -> agent_pb2.ActResponse:
     """What goes back. Raises TypeError for anything that is no Reply of texts, ValueError for a turn that is too long."""
     if not isinstance(reply, Reply):
-        raise TypeError(f"the agent returned {type(reply).__name__}, expected a Reply: use say, call or calls")
-    for what, text in [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in reply.calls for part in ("name", "arguments", "id"))]:
+        raise TypeError(f"the agent returned {type(reply).__name__}, expected a Reply: use say, call, calls or code")
+    for call in reply.calls:
+        if not isinstance(call.arguments, (str, Mapping)):
+            raise TypeError(f"the agent's reply: arguments of a call is {type(call.arguments).__name__}, expected a mapping or str")
+    texts = [("text", reply.text), *((f"{part} of a call", getattr(c, part)) for c in reply.calls for part in ("name", "id"))]
+    for what, text in texts if reply.code is None else [*texts, ("code", reply.code)]:
         if not isinstance(text, str):
             raise TypeError(f"the agent's reply: {what} is {type(text).__name__}, expected str")
     answer = agent_pb2.ActResponse(
-        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments if c.arguments.strip() else "{}") for c in reply.calls]
+        text=reply.text, calls=[agent_pb2.ToolCall(id=c.id, name=c.name, arguments_json=c.arguments_json) for c in reply.calls], code=reply.code
     )
     if answer.ByteSize() > MAX_ANSWER_BYTES:
         raise ValueError(f"the turn has {answer.ByteSize()} bytes, expected at most {MAX_ANSWER_BYTES}")

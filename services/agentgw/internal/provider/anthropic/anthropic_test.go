@@ -46,7 +46,8 @@ func TestEncodeNative(t *testing.T) {
 	}
 }
 
-// TestEncodeSystem tells an empty system text from none, and does not join results that one parts; Anthropic itself gets neither.
+// TestEncodeSystem tells an empty system text from none, and does not join results that one parts;
+// Anthropic itself gets neither.
 func TestEncodeSystem(t *testing.T) {
 	const results = `{"tool_use_id":"a","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"}`
 	const others = `{"tool_use_id":"b","is_error":false,"content":[{"text":"2","type":"text"}],"type":"tool_result"}`
@@ -264,8 +265,8 @@ func TestDecodeRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, whose texts can be carried on, and that its own form can
-// be sent back.
+// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, whose texts can be
+// carried on, and that its own form can be sent back.
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{
 		`{"content":[{"type":"thinking"},{"type":"tool_use","id":"a","name":"f","input":{"a":1}}],"stop_reason":"max_tokens"}`,

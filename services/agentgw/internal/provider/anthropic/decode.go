@@ -25,7 +25,8 @@ const (
 	typeRedacted = "redacted_thinking"
 )
 
-// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning, which the interface wants back.
+// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning, which the
+// interface wants back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if !utf8.Valid(body) { // which no message could carry on
 		body = bytes.ToValidUTF8(body, []byte(string(utf8.RuneError)))
@@ -43,8 +44,9 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return r.answer, nil
 }
 
-// reader turns the SDK's message into an answer. The SDK takes numbers for texts and reads broken escapes its own way, so texts and
-// numbers are read from what was written. After an error nothing is read any more.
+// reader turns the SDK's message into an answer. The SDK takes numbers for texts and reads broken
+// escapes its own way, so texts and numbers are read from what was written. After an error nothing
+// is read any more.
 type reader struct {
 	answer *provider.Answer
 	err    error
@@ -136,7 +138,8 @@ func (r *reader) call(block *sdk.ContentBlockUnion, cut bool) turn.Call {
 	return call
 }
 
-// native keeps the content as it can be sent back: as it was, without empty texts, which the interface refuses.
+// native keeps the content as it can be sent back: as it was, without empty texts, which the
+// interface refuses.
 func (r *reader) native(message *sdk.Message) {
 	if !slices.ContainsFunc(message.Content, r.empty) {
 		r.answer.Native = []byte(message.JSON.Content.Raw())

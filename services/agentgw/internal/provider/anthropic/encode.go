@@ -1,4 +1,5 @@
-// Package anthropic is the wire format of Anthropic's messages, in the types of Anthropic's SDK. It is pure.
+// Package anthropic is the wire format of Anthropic's messages, in the types of Anthropic's SDK. It
+// is pure.
 package anthropic
 
 import (
@@ -19,8 +20,8 @@ const BaseURL = "https://api.anthropic.com"
 
 const (
 	version = "2023-06-01"
-	// defaultTokens is the longest answer if nobody says; the interface wants a number. The newest models think without being asked, and their
-	// thoughts count.
+	// defaultTokens is the longest answer if nobody says; the interface wants a number. The newest
+	// models think without being asked, and their thoughts count.
 	defaultTokens = 16_000
 	// oldTokens is the same for old models, which give no longer ones.
 	oldTokens = 4096
@@ -31,8 +32,8 @@ const (
 	compatQuery  = "?beta=tools"
 )
 
-// The SDK's fields without its MarshalJSON: each of those writes its value into a buffer of its own, which is most of the time where
-// there are many of them.
+// The SDK's fields without its MarshalJSON: each of those writes its value into a buffer of its
+// own, which is most of the time where there are many of them.
 type (
 	requestFields sdk.MessageNewParams
 	toolFields    sdk.ToolParam
@@ -41,13 +42,15 @@ type (
 // request is the SDK's request but for three of its fields.
 type request struct {
 	requestFields
-	// System is a text, of which the SDK makes a list of blocks; the original and other servers have a text.
+	// System is a text, of which the SDK makes a list of blocks; the original and other servers
+	// have a text.
 	System   *string          `json:"system,omitempty"`
 	Messages []message        `json:"messages"`
 	Tools    provider.Written `json:"tools,omitempty"`
 }
 
-// tool is the SDK's tool, with a schema as it is written: the SDK's map would lose the order of its keys.
+// tool is the SDK's tool, with a schema as it is written: the SDK's map would lose the order of its
+// keys.
 type tool struct {
 	toolFields
 	InputSchema json.RawMessage `json:"input_schema"`
@@ -87,14 +90,16 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if body.Tools, err = tools(q); err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	// The SDK's encoder takes what its own types write as it is, where that of the standard library reads it all once more.
+	// The SDK's encoder takes what its own types write as it is, where that of the standard library
+	// reads it all once more.
 	if sent.Body, err = param.MarshalObject(sdk.MessageNewParams{}, &body); err != nil {
 		return nil, fmt.Errorf("encode messages: %w", err)
 	}
 	return sent, nil
 }
 
-// think says how the model thinks: within a budget, which newer models do not take, or as it sees fit with an effort, which older ones do not.
+// think says how the model thinks: within a budget, which newer models do not take, or as it sees
+// fit with an effort, which older ones do not.
 func think(body *request, q *provider.Query, transcript []conversation.Entry) {
 	effort, budget := q.Model.GetReasoningEffort(), int64(q.Model.GetThinkingBudget())
 	if effort == "" && budget == 0 {
@@ -114,8 +119,8 @@ func think(body *request, q *provider.Query, transcript []conversation.Entry) {
 	}
 }
 
-// thinks says whether a model with a budget may think in this turn: not while it waits for results of calls that it made without thinking, which
-// another agent did or a demonstration shows.
+// thinks says whether a model with a budget may think in this turn: not while it waits for results
+// of calls that it made without thinking, which another agent did or a demonstration shows.
 func thinks(q *provider.Query, transcript []conversation.Entry) bool {
 	i := len(transcript) - 1
 	for i >= 0 && transcript[i].Kind == conversation.Result {
@@ -130,8 +135,8 @@ func thinks(q *provider.Query, transcript []conversation.Entry) bool {
 	return i < 0 || len(q.Native[transcript[i].Index]) > 0
 }
 
-// strict says whether what Anthropic itself refuses has to be mended: empty texts, calls without results, ids of another shape. Other
-// servers, and the original's, get everything as it is.
+// strict says whether what Anthropic itself refuses has to be mended: empty texts, calls without
+// results, ids of another shape. Other servers, and the original's, get everything as it is.
 func strict(q *provider.Query) bool { return q.Own && !q.Compat }
 
 // blank says whether a text is refused as empty.

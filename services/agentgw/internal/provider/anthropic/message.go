@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// opening begins a conversation in which the model spoke first; the interface wants a user's message there.
+	// opening begins a conversation in which the model spoke first; the interface wants a user's
+	// message there.
 	opening = "Hello."
 	// unsaid stands for an empty text of somebody else, which the interface refuses.
 	unsaid = "(nothing)"
@@ -20,15 +21,15 @@ const (
 	roleAssistant = sdk.MessageParamRoleAssistant
 )
 
-// message is the SDK's message, whose content can only be a list of blocks: here it is a text, such a list, or blocks as the provider
-// wrote them.
+// message is the SDK's message, whose content can only be a list of blocks: here it is a text, such
+// a list, or blocks as the provider wrote them.
 type message struct {
 	Role    sdk.MessageParamRole `json:"role"`
 	Content any                  `json:"content"`
 }
 
-// messages translates a transcript without its system texts. Consecutive calls are one message, consecutive results too. A
-// turn that is known in the provider's own form is sent in it.
+// messages translates a transcript without its system texts. Consecutive calls are one message,
+// consecutive results too. A turn that is known in the provider's own form is sent in it.
 func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	list := make([]message, 0, len(transcript))
 	say := func(role sdk.MessageParamRole, content any) {
@@ -90,8 +91,8 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	return list
 }
 
-// block translates a call or a result. Both carry the id of the message's own column. A strict server takes no empty text, but a
-// result without one, unless it is an error.
+// block translates a call or a result. Both carry the id of the message's own column. A strict
+// server takes no empty text, but a result without one, unless it is an error.
 func block(entry conversation.Entry, strict bool) sdk.ContentBlockParamUnion {
 	if entry.Kind == conversation.Calling {
 		return sdk.NewToolUseBlock(entry.CallID(), json.RawMessage(entry.Object(false)), entry.Name)

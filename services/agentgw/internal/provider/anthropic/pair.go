@@ -17,10 +17,11 @@ const (
 	noName  = "unnamed"
 )
 
-// paired returns a transcript without system texts as Anthropic takes it. Each turn's calls are followed by their results, one for each:
-// the result of a call that nobody answered is an error, a result without a call becomes a user's text. Ids are letters, digits, _ and -,
-// each used once. Such transcripts come from demonstrations, other agents and messages that the model may not see; a turn in the
-// provider's own form keeps its ids.
+// paired returns a transcript without system texts as Anthropic takes it. Each turn's calls are
+// followed by their results, one for each: the result of a call that nobody answered is an error, a
+// result without a call becomes a user's text. Ids are letters, digits, _ and -, each used once.
+// Such transcripts come from demonstrations, other agents and messages that the model may not see;
+// a turn in the provider's own form keeps its ids.
 func paired(q *provider.Query) []conversation.Entry {
 	p := &pairing{list: make([]conversation.Entry, 0, len(q.Transcript)), taken: make(map[string]bool)}
 	for _, entry := range q.Transcript {
@@ -45,7 +46,8 @@ type pairing struct {
 	taken map[string]bool
 	// native says that the turn is sent in the provider's own form.
 	native bool
-	// calls are those of the turn, results what came to them so far, stray the results of other calls.
+	// calls are those of the turn, results what came to them so far, stray the results of other
+	// calls.
 	calls   []made
 	results []conversation.Entry
 	stray   []conversation.Entry

@@ -128,8 +128,8 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestEmptyTexts shows what Anthropic itself gets where nothing was said: no text of white space, which it refuses, and no error
-// without a text, which it refuses too.
+// TestEmptyTexts shows what Anthropic itself gets where nothing was said: no text of white space,
+// which it refuses, and no error without a text, which it refuses too.
 func TestEmptyTexts(t *testing.T) {
 	const user, assistant = conversation.User, conversation.Assistant
 	failed := result(6, "b", "")

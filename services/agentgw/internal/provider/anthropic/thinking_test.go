@@ -12,7 +12,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestThinking shows when a model may think, and that its tokens are added and no temperature is sent.
+// TestThinking shows when a model may think, and that its tokens are added and no temperature is
+// sent.
 func TestThinking(t *testing.T) {
 	said := conversation.Entry{Kind: conversation.User, Text: "u"}
 	call := func(index int32) conversation.Entry {

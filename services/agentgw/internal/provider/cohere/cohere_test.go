@@ -64,7 +64,8 @@ func TestEncodeLittle(t *testing.T) {
 	}
 }
 
-// TestEncodeTurn shows when a turn goes back in its provider's own form, and that each result has its call.
+// TestEncodeTurn shows when a turn goes back in its provider's own form, and that each result has
+// its call.
 func TestEncodeTurn(t *testing.T) {
 	const (
 		plan   = `{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}`
@@ -176,7 +177,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeUnreadable shows what is no answer: it counts as the provider's failure and not as the model's.
+// TestDecodeUnreadable shows what is no answer: it counts as the provider's failure and not as the
+// model's.
 func TestDecodeUnreadable(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`,
@@ -193,7 +195,8 @@ func TestDecodeUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
+// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
+// form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"message":{"tool_plan":"a","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"usage":{"tokens":{"input_tokens":1e300}}}`))
 	f.Add([]byte(`{"message":{"content":[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"}]}}`))

@@ -21,8 +21,8 @@ const (
 	noArguments = "{}"
 )
 
-// answered is what is read of an answer. The SDK's V2ChatResponse refuses all of it for a message without a role, a citation of a new kind
-// or log probabilities that nobody asked for.
+// answered is what is read of an answer. The SDK's V2ChatResponse refuses all of it for a message
+// without a role, a citation of a new kind or log probabilities that nobody asked for.
 type answered struct {
 	FinishReason cohere.ChatFinishReason `json:"finish_reason"`
 	Message      *json.RawMessage        `json:"message"`
@@ -42,21 +42,23 @@ type answeredMessage struct {
 	Content  []part `json:"content"`
 }
 
-// The SDK's types without their UnmarshalJSON, which decodes a value three times and keeps unknown fields in maps: an answer of 8 MB of them
-// cost 1.5 GB.
+// The SDK's types without their UnmarshalJSON, which decodes a value three times and keeps unknown
+// fields in maps: an answer of 8 MB of them cost 1.5 GB.
 type (
 	counted  cohere.UsageTokens
 	function cohere.ToolCallV2Function
 )
 
-// part is the SDK's AssistantMessageResponseContentItem, which reads null as "" and refuses a part without a type.
+// part is the SDK's AssistantMessageResponseContentItem, which reads null as "" and refuses a part
+// without a type.
 type part struct {
 	Type     string  `json:"type"`
 	Text     *string `json:"text"`
 	Thinking string  `json:"thinking"`
 }
 
-// empty says whether there is nothing in a part that could be sent back. What is in parts of other types is not known.
+// empty says whether there is nothing in a part that could be sent back. What is in parts of other
+// types is not known.
 func (p part) empty() bool {
 	switch p.Type {
 	case typeText:
@@ -68,8 +70,9 @@ func (p part) empty() bool {
 	}
 }
 
-// sentBack is the part of an answer's message that belongs into later requests. The SDK's types would drop the fields that it does not know,
-// without which a part may be worth nothing. Empty lists are left out.
+// sentBack is the part of an answer's message that belongs into later requests. The SDK's types
+// would drop the fields that it does not know, without which a part may be worth nothing. Empty
+// lists are left out.
 type sentBack struct {
 	Role      string            `json:"role"`
 	Content   []json.RawMessage `json:"content,omitempty"`
@@ -111,8 +114,8 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return answer, nil
 }
 
-// sound says whether an answer that ended for the reason is the model's turn. What ended for any other reason, such as ERROR, ERROR_TOXIC or
-// TIMEOUT, the provider gave up.
+// sound says whether an answer that ended for the reason is the model's turn. What ended for any
+// other reason, such as ERROR, ERROR_TOXIC or TIMEOUT, the provider gave up.
 func sound(reason cohere.ChatFinishReason) bool {
 	switch reason {
 	case "", cohere.ChatFinishReasonComplete, cohere.ChatFinishReasonStopSequence, cohere.ChatFinishReasonMaxTokens, cohere.ChatFinishReasonToolCall:
@@ -155,7 +158,8 @@ func (m *answeredMessage) text() (text string, said, reasoned bool) {
 	return joined.String(), said, reasoned
 }
 
-// returnable says whether a provider takes calls back as they were: with ids for their results, names, and objects as arguments.
+// returnable says whether a provider takes calls back as they were: with ids for their results,
+// names, and objects as arguments.
 func returnable(calls []turn.Call) bool {
 	for _, made := range calls {
 		var object map[string]json.RawMessage

@@ -1,5 +1,5 @@
-// Package cohere is the wire format of Cohere's chat, version 2, with its native tool calls. It is pure. Cohere's SDK gives the types;
-// those of this package say what the SDK's cannot.
+// Package cohere is the wire format of Cohere's chat, version 2, with its native tool calls. It is
+// pure. Cohere's SDK gives the types; those of this package say what the SDK's cannot.
 package cohere
 
 import (
@@ -37,7 +37,8 @@ type tool struct {
 	Function definition `json:"function"`
 }
 
-// definition is the SDK's, whose Parameters are a map: it would lose the order of the schema's keys and the spelling of its numbers.
+// definition is the SDK's, whose Parameters are a map: it would lose the order of the schema's keys
+// and the spelling of its numbers.
 type definition struct {
 	cohere.ToolV2Function
 

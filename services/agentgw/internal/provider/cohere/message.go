@@ -24,8 +24,8 @@ const (
 	unnamed = "None"
 )
 
-// The messages of the SDK with their roles. Its union of them, ChatMessageV2, writes each message three times over and cannot hold a turn in
-// its provider's own form.
+// The messages of the SDK with their roles. Its union of them, ChatMessageV2, writes each message
+// three times over and cannot hold a turn in its provider's own form.
 type (
 	systemMessage struct {
 		Role string `json:"role"`
@@ -47,7 +47,8 @@ type (
 	}
 )
 
-// document is the SDK's ToolContent, whose documents are maps only: a result is any text, which the interface takes as data too.
+// document is the SDK's ToolContent, whose documents are maps only: a result is any text, which the
+// interface takes as data too.
 type document struct {
 	Type     string `json:"type"`
 	Document struct {
@@ -55,7 +56,8 @@ type document struct {
 	} `json:"document"`
 }
 
-// messages translates a transcript. Consecutive calls are one message. A turn that is known in the provider's own form is sent in it.
+// messages translates a transcript. Consecutive calls are one message. A turn that is known in the
+// provider's own form is sent in it.
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
 	var calling *assistantMessage // the last message, while calls belong to it
@@ -101,8 +103,9 @@ func messages(q *provider.Query) []any {
 	return list
 }
 
-// covers says whether a turn in its provider's form makes exactly the calls with which the rest of the transcript begins, and how many
-// entries it stands for. Results name their calls' ids, so a turn whose ids were not usable as they were cannot be sent.
+// covers says whether a turn in its provider's form makes exactly the calls with which the rest of
+// the transcript begins, and how many entries it stands for. Results name their calls' ids, so a
+// turn whose ids were not usable as they were cannot be sent.
 func covers(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 	var turn struct {
 		ToolCalls []struct {

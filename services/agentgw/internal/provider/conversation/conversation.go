@@ -1,5 +1,5 @@
-// Package conversation reads a role's view back into the transcript that chat models are shown: system, user and assistant
-// texts, calls and their results. It is pure: no I/O, no state.
+// Package conversation reads a role's view back into the transcript that chat models are shown:
+// system, user and assistant texts, calls and their results. It is pure: no I/O, no state.
 package conversation
 
 import (
@@ -27,7 +27,8 @@ const (
 const (
 	// noID is what the source's variables are named after where a call has no id.
 	noID = "None"
-	// sourceName and sourceArgument show source that is no single call as the call of a tool that takes source.
+	// sourceName and sourceArgument show source that is no single call as the call of a tool that
+	// takes source.
 	sourceName     = "python"
 	sourceArgument = "source"
 )
@@ -39,8 +40,8 @@ type Entry struct {
 	Index int32
 	// Text is a text or a result.
 	Text string
-	// ID is that of a call or of the call that a result answers. It is never empty by chance: a call without an id has the one
-	// in its source.
+	// ID is that of a call or of the call that a result answers. It is never empty by chance: a
+	// call without an id has the one in its source.
 	ID string
 	// RowID is the id in the message's own column, nil if that is null.
 	RowID *string
@@ -56,7 +57,8 @@ type Entry struct {
 	Failed bool
 }
 
-// Agent returns the transcript of an agent's view. Messages that neither come from nor go to the agent are left out.
+// Agent returns the transcript of an agent's view. Messages that neither come from nor go to the
+// agent are left out.
 func Agent(view []*worldv1.Message) []Entry {
 	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
@@ -78,9 +80,10 @@ func Agent(view []*worldv1.Message) []Entry {
 	return entries
 }
 
-// Simulator returns the transcript of the user simulator's view: what the agent says is the user's text and the other way
-// round. Messages between others are left out. The simulator's calls and their results are there if it has tools of its own,
-// which hands says, as far as they were answered; otherwise they are left out, as in the original.
+// Simulator returns the transcript of the user simulator's view: what the agent says is the user's
+// text and the other way round. Messages between others are left out. The simulator's calls and
+// their results are there if it has tools of its own, which hands says, as far as they were
+// answered; otherwise they are left out, as in the original.
 func Simulator(view []*worldv1.Message, hands bool) []Entry {
 	const system, user, agent, environment = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
@@ -135,7 +138,8 @@ func call(m *worldv1.Message) Entry {
 	return entry
 }
 
-// arguments are what the model meant: a text with an object in it is that object, and what is no JSON a text.
+// arguments are what the model meant: a text with an object in it is that object, and what is no
+// JSON a text.
 func arguments(call *worldv1.ToolCall) python.Value {
 	value, err := sandbox.Arguments(call)
 	if err != nil {
@@ -154,7 +158,8 @@ func arguments(call *worldv1.ToolCall) python.Value {
 	return value
 }
 
-// result reads an answer of the environment. One without an id or a name has those of the last call that has no id either.
+// result reads an answer of the environment. One without an id or a name has those of the last call
+// that has no id either.
 func result(m *worldv1.Message, before []Entry) Entry {
 	entry := Entry{Kind: Result, Index: m.GetIndex(), Text: sandbox.Content(m), ID: noID}
 	answer := m.GetResult()
@@ -187,7 +192,8 @@ func result(m *worldv1.Message, before []Entry) Entry {
 // Own says whether the model itself said it.
 func (e Entry) Own() bool { return e.Kind == Calling || e.Kind == Assistant }
 
-// CallID returns the id that a call and its result share in requests: that of the message's own column, else the one in the source.
+// CallID returns the id that a call and its result share in requests: that of the message's own
+// column, else the one in the source.
 func (e Entry) CallID() string {
 	if e.RowID != nil {
 		return *e.RowID
@@ -195,8 +201,8 @@ func (e Entry) CallID() string {
 	return e.ID
 }
 
-// Object returns a call's arguments as JSON that every parser takes: an object, whatever the model wrote, in which numbers that
-// JSON lacks are texts. ascii escapes all other characters.
+// Object returns a call's arguments as JSON that every parser takes: an object, whatever the model
+// wrote, in which numbers that JSON lacks are texts. ascii escapes all other characters.
 func (e Entry) Object(ascii bool) string {
 	arguments := e.Arguments
 	if _, ok := arguments.AsDict(); !ok {
@@ -211,8 +217,8 @@ func (e Entry) Object(ascii bool) string {
 	return python.JSON(arguments)
 }
 
-// Written returns a call's arguments as JSON text, as near as can be to what the model wrote: text that was no JSON comes
-// back as it was.
+// Written returns a call's arguments as JSON text, as near as can be to what the model wrote: text
+// that was no JSON comes back as it was.
 func (e Entry) Written() string {
 	if text, ok := e.Arguments.AsStr(); ok {
 		return text

@@ -115,8 +115,8 @@ func TestSimulator(t *testing.T) {
 	}
 }
 
-// TestSimulatorHands checks the view of a user that has tools of its own: calls stand with their results, those that were never
-// answered are left out.
+// TestSimulatorHands checks the view of a user that has tools of its own: calls stand with their
+// results, those that were never answered are left out.
 func TestSimulatorHands(t *testing.T) {
 	wifi := func(id string) *worldv1.Message {
 		return marked(text0(user, environment, sandbox.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))

@@ -13,8 +13,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestSimulatorDemonstration shows demonstrations with calls: a user with tools sees them with their answers and not the end,
-// which nobody answers; one without, as the original's, sees neither.
+// TestSimulatorDemonstration shows demonstrations with calls: a user with tools sees them with
+// their answers and not the end, which nobody answers; one without, as the original's, sees
+// neither.
 func TestSimulatorDemonstration(t *testing.T) {
 	source := func(id string) *worldv1.Message {
 		return marked(text0(user, environment, sandbox.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))

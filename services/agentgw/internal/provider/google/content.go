@@ -13,11 +13,13 @@ import (
 )
 
 const (
-	// opening begins a conversation in which the model spoke first; the interface wants a user's text there.
+	// opening begins a conversation in which the model spoke first; the interface wants a user's
+	// text there.
 	opening = "Hello."
 	// blank stands for an empty text of somebody else, which the interface refuses.
 	blank = " "
-	// nameless stands for the name of a tool that the model called by none; the interface refuses to be without.
+	// nameless stands for the name of a tool that the model called by none; the interface refuses
+	// to be without.
 	nameless = "unnamed"
 	// roleTool is who tools speak as on Vertex AI; the SDK knows the roles of AI Studio only.
 	roleTool = "tool"
@@ -40,7 +42,8 @@ type part struct {
 	ThoughtSignature string `json:"thoughtSignature,omitempty"`
 }
 
-// functionCall is genai.FunctionCall, whose map of arguments turns integers into floats and loses their order.
+// functionCall is genai.FunctionCall, whose map of arguments turns integers into floats and loses
+// their order.
 type functionCall struct {
 	genai.FunctionCall
 	Args json.RawMessage `json:"args"`
@@ -48,8 +51,9 @@ type functionCall struct {
 
 func textPart(text string) part { return part{Text: &text} }
 
-// system returns the system texts that stand before anything else, one part each. Later ones are not sent, as in the original, but to a simulated
-// user, whose instruction stands behind its demonstrations: the original has none of these.
+// system returns the system texts that stand before anything else, one part each. Later ones are
+// not sent, as in the original, but to a simulated user, whose instruction stands behind its
+// demonstrations: the original has none of these.
 func system(q *provider.Query) *content {
 	var parts []part
 	for _, entry := range q.Transcript {
@@ -74,15 +78,16 @@ type speech struct {
 	codec          Codec
 	strict, opened bool
 	list           []content
-	// open is the kind of the last content, and parts are its parts; further calls and results join them.
+	// open is the kind of the last content, and parts are its parts; further calls and results join
+	// them.
 	open  conversation.Kind
 	parts []part
 	// ids are those that the provider itself gave to the calls of the last turn.
 	ids map[string]bool
 }
 
-// contents translates a transcript without its system texts. Consecutive calls are one content, consecutive results too. A turn
-// that is known in the provider's own form is sent in it.
+// contents translates a transcript without its system texts. Consecutive calls are one content,
+// consecutive results too. A turn that is known in the provider's own form is sent in it.
 func (c Codec) contents(q *provider.Query) ([]content, error) {
 	s := speech{codec: c, strict: strict(q), list: make([]content, 0, len(q.Transcript)+1)}
 	s.opened = !q.Flipped && !s.strict
@@ -112,8 +117,9 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 	return s.list, nil
 }
 
-// heard leaves out what the original never sends: it keeps the session, and sends in each turn only the last text or the last run of
-// results. Before the model's first turn it refuses more than one message, so that all of them stay.
+// heard leaves out what the original never sends: it keeps the session, and sends in each turn only
+// the last text or the last run of results. Before the model's first turn it refuses more than one
+// message, so that all of them stay.
 func heard(transcript []conversation.Entry) []conversation.Entry {
 	kept := make([]conversation.Entry, 0, len(transcript))
 	begun, turn := false, 0 // whether the model has spoken, and where in kept the turn after that begins
@@ -133,7 +139,8 @@ func heard(transcript []conversation.Entry) []conversation.Entry {
 	return kept
 }
 
-// ordered returns a transcript in which results stand in the order of their calls: without ids only that says which is whose.
+// ordered returns a transcript in which results stand in the order of their calls: without ids only
+// that says which is whose.
 func ordered(transcript []conversation.Entry) []conversation.Entry {
 	cloned := false
 	for start := 0; start < len(transcript); {

@@ -14,8 +14,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// answered is what is read of genai.GenerateContentResponse. As a whole that refuses an answer for fields that nobody reads, such as
-// avgLogprobs, which Vertex AI may send as "NaN".
+// answered is what is read of genai.GenerateContentResponse. As a whole that refuses an answer for
+// fields that nobody reads, such as avgLogprobs, which Vertex AI may send as "NaN".
 type answered struct {
 	Candidates []struct {
 		Content struct {
@@ -28,8 +28,8 @@ type answered struct {
 	UsageMetadata  *genai.GenerateContentResponseUsageMetadata  `json:"usageMetadata"`
 }
 
-// Decode implements provider.Codec. Only the first candidate counts. The turn's own form is always kept: text beside calls and
-// signatures of thoughts belong into later requests.
+// Decode implements provider.Codec. Only the first candidate counts. The turn's own form is always
+// kept: text beside calls and signatures of thoughts belong into later requests.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read answered
 	if err := provider.Unmarshal(body, &read); err != nil {
@@ -86,8 +86,8 @@ func (f *functionCall) arguments() string {
 	return ""
 }
 
-// returnable says whether a turn says something, and only what Google takes back: every call needs a name and an object, or else the
-// turn is told as everybody else's is.
+// returnable says whether a turn says something, and only what Google takes back: every call needs
+// a name and an object, or else the turn is told as everybody else's is.
 func returnable(parts []part) bool {
 	something := false
 	for i := range parts {

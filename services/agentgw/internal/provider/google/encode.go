@@ -1,4 +1,5 @@
-// Package google is the wire format of Gemini's generateContent, on AI Studio and on Vertex AI, in the types of Google's Go SDK. It is pure.
+// Package google is the wire format of Gemini's generateContent, on AI Studio and on Vertex AI, in
+// the types of Google's Go SDK. It is pure.
 package google
 
 import (
@@ -17,7 +18,8 @@ const (
 	StudioURL = "https://generativelanguage.googleapis.com/v1beta"
 	// effortNone turns a model's thoughts off.
 	effortNone = "none"
-	// models is the collection that every model is in; its name is a part of what Google's own lists call a model.
+	// models is the collection that every model is in; its name is a part of what Google's own
+	// lists call a model.
 	models = "models/"
 )
 

@@ -18,7 +18,8 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncodeStudio shows where AI Studio wants something else than Vertex AI, and a turn that is sent back as it was.
+// TestEncodeStudio shows where AI Studio wants something else than Vertex AI, and a turn that is
+// sent back as it was.
 func TestEncodeStudio(t *testing.T) {
 	const turn = `[{"text":"hm","thoughtSignature":"x"},{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]`
 	query := &provider.Query{
@@ -47,7 +48,8 @@ func TestEncodeStudio(t *testing.T) {
 	}
 }
 
-// TestEncodeStrict shows what Google itself gets of a conversation and of tools that it would refuse as they are.
+// TestEncodeStrict shows what Google itself gets of a conversation and of tools that it would
+// refuse as they are.
 func TestEncodeStrict(t *testing.T) {
 	query := &provider.Query{
 		Model: &agentgwv1.Model{Model: "models/m"}, Own: true,
@@ -83,7 +85,8 @@ func TestEncodeStrict(t *testing.T) {
 	}
 }
 
-// TestEncodeIDs shows that an id which the provider gave to a call is not sent with the result of a call to which it gave none.
+// TestEncodeIDs shows that an id which the provider gave to a call is not sent with the result of a
+// call to which it gave none.
 func TestEncodeIDs(t *testing.T) {
 	got, err := Codec{Vertex: true}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Tools: []*worldv1.Tool{}, Native: map[int32][]byte{1: []byte(`[{"functionCall":{"id":"a","name":"f"}}]`)},
@@ -105,7 +108,8 @@ func TestEncodeIDs(t *testing.T) {
 	}
 }
 
-// TestEncodeHeard shows that with compat only the last text or run of results goes out after the model's first turn, as from the original's session.
+// TestEncodeHeard shows that with compat only the last text or run of results goes out after the
+// model's first turn, as from the original's session.
 func TestEncodeHeard(t *testing.T) {
 	transcript := []conversation.Entry{
 		{Kind: conversation.User, Text: "u0"}, {Kind: conversation.User, Index: 1, Text: "u1"}, {Kind: conversation.Assistant, Index: 2, Text: "a"},
@@ -232,7 +236,8 @@ func TestDecodeBlank(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
+// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
+// form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"id":"i","name":"f","args":{"a":1}}}]}}]}`))
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":""}]}}]}`))

@@ -38,7 +38,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestEmptyTexts shows what Google itself gets where nothing was said: no empty text, which it refuses.
+// TestEmptyTexts shows what Google itself gets where nothing was said: no empty text, which it
+// refuses.
 func TestEmptyTexts(t *testing.T) {
 	query := &provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Own: true,

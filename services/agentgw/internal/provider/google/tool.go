@@ -21,13 +21,15 @@ type toolSet struct {
 	FunctionDeclarations []declaration `json:"functionDeclarations,omitempty"`
 }
 
-// declaration is genai.FunctionDeclaration, whose schema is a map that loses the order of the arguments.
+// declaration is genai.FunctionDeclaration, whose schema is a map that loses the order of the
+// arguments.
 type declaration struct {
 	genai.FunctionDeclaration
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
-// tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the original; AI Studio refuses it.
+// tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the
+// original; AI Studio refuses it.
 func (c Codec) tools(q *provider.Query) (provider.Written, error) {
 	if q.Tools == nil || len(q.Tools) == 0 && !c.Vertex {
 		return nil, nil
@@ -55,9 +57,9 @@ func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
-// parameters translates the schema of a tool's arguments. Empty lists and objects are left out. Google itself refuses a required
-// argument without a property of its own, which strict gives to it, and an object without properties, so that strict has none for a tool
-// without arguments.
+// parameters translates the schema of a tool's arguments. Empty lists and objects are left out.
+// Google itself refuses a required argument without a property of its own, which strict gives to
+// it, and an object without properties, so that strict has none for a tool without arguments.
 func parameters(schema python.Value, strict bool) json.RawMessage {
 	object, _ := schema.AsDict()
 	given, _ := object.Get("properties")

@@ -10,7 +10,8 @@ import (
 // noArguments are those of a call without any.
 const noArguments = "{}"
 
-// Text reads a text, nil if the field is absent or null. The SDK itself takes numbers for texts and keeps bytes that are no UTF-8.
+// Text reads a text, nil if the field is absent or null. The SDK itself takes numbers for texts and
+// keeps bytes that are no UTF-8.
 func Text(name string, field respjson.Field) (*string, error) {
 	if absent(field) {
 		return nil, nil
@@ -22,7 +23,8 @@ func Text(name string, field respjson.Field) (*string, error) {
 	return &text, nil
 }
 
-// Stated reads the arguments of a call. They are a text that holds JSON; some servers send the object itself, or nothing.
+// Stated reads the arguments of a call. They are a text that holds JSON; some servers send the
+// object itself, or nothing.
 func Stated(field respjson.Field) string {
 	if absent(field) {
 		return noArguments

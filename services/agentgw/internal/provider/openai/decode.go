@@ -27,7 +27,8 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	return answer, nil
 }
 
-// completion is what is read of an answer. The SDK's own type would read all the rest too, which takes as long again.
+// completion is what is read of an answer. The SDK's own type would read all the rest too, which
+// takes as long again.
 type completion struct {
 	Choices *[]choice       `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -115,7 +116,8 @@ func choose(answer *provider.Answer, choices []choice) error {
 	return nil
 }
 
-// calls reads the calls of a message, in today's form or else, where there is no text, in the one of before.
+// calls reads the calls of a message, in today's form or else, where there is no text, in the one
+// of before.
 func calls(message *sdk.ChatCompletionMessage) ([]turn.Call, error) {
 	if err := Given("tool_calls", message.JSON.ToolCalls); err != nil {
 		return nil, err
@@ -153,7 +155,8 @@ func called(id *string, function, name, arguments respjson.Field) (turn.Call, er
 	return call, err
 }
 
-// content reads a text, or a list of parts with texts, which some servers send and the SDK does not know. Whatever else there is has none.
+// content reads a text, or a list of parts with texts, which some servers send and the SDK does not
+// know. Whatever else there is has none.
 func content(field respjson.Field) string {
 	if absent(field) {
 		return ""

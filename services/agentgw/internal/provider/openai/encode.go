@@ -1,5 +1,5 @@
-// Package openai is the wire format of OpenAI's chat completions, which many other servers speak too. Requests and answers have the types of
-// OpenAI's SDK. It is pure.
+// Package openai is the wire format of OpenAI's chat completions, which many other servers speak
+// too. Requests and answers have the types of OpenAI's SDK. It is pure.
 package openai
 
 import (
@@ -65,7 +65,8 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if body.Tools, err = tools(q); err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	// The SDK's encoder takes JSON as it is, where that of the standard library reads it all once more.
+	// The SDK's encoder takes JSON as it is, where that of the standard library reads it all once
+	// more.
 	raw, err := param.MarshalObject(sdk.ChatCompletionNewParams{}, &body)
 	if err != nil {
 		return nil, fmt.Errorf("encode chat completion: %w", err)
@@ -73,7 +74,8 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an empty list, which the original sends.
+// tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an
+// empty list, which the original sends.
 func tools(q *provider.Query) (provider.Written, error) {
 	if q.Tools == nil || len(q.Tools) == 0 && q.Own && !q.Compat {
 		return nil, nil

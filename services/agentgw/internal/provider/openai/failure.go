@@ -2,8 +2,8 @@ package openai
 
 import "github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
-// failed returns what the server says of its own failure, nil if it does not say that it failed. With compat it does not matter why the
-// answer ends.
+// failed returns what the server says of its own failure, nil if it does not say that it failed.
+// With compat it does not matter why the answer ends.
 func (c *completion) failed(compat bool) error {
 	first := choice{}
 	if c.Choices != nil && len(*c.Choices) > 0 {

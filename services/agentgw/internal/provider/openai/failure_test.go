@@ -8,7 +8,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestFailed takes an answer that the server could not complete for none, and says what the server says.
+// TestFailed takes an answer that the server could not complete for none, and says what the server
+// says.
 func TestFailed(t *testing.T) {
 	const begun = `"message":{"role":"assistant","content":"Turning Wi"}`
 	const called = `"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`
@@ -37,7 +38,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestFailedCompat takes what the original takes: an answer whatever its end, unless the server says what went wrong.
+// TestFailedCompat takes what the original takes: an answer whatever its end, unless the server
+// says what went wrong.
 func TestFailedCompat(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"choices":[{"finish_reason":"error","message":{"content":"x"}}]}`:                            "x",

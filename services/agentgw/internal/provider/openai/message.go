@@ -7,8 +7,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// The SDK's fields without its MarshalJSON: each of those, of which a call alone has six, writes its value into a buffer of its own, which is
-// most of the time. What stands beside them below replaces those whose types have one.
+// The SDK's fields without its MarshalJSON: each of those, of which a call alone has six, writes
+// its value into a buffer of its own, which is most of the time. What stands beside them below
+// replaces those whose types have one.
 type (
 	systemFields    sdk.ChatCompletionSystemMessageParam
 	userFields      sdk.ChatCompletionUserMessageParam

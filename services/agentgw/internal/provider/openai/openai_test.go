@@ -54,7 +54,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeTools leaves an empty list of tools out where it is refused; the limit's name depends on the server too.
+// TestEncodeTools leaves an empty list of tools out where it is refused; the limit's name depends
+// on the server too.
 func TestEncodeTools(t *testing.T) {
 	tests := []struct {
 		tools       []*worldv1.Tool

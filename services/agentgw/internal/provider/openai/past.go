@@ -15,8 +15,9 @@ const (
 	unnamed = "unnamed"
 )
 
-// Name returns the name under which an earlier call, or what it returned, is sent back. Models call tools that do not exist, and the
-// interface refuses a whole conversation for one name with a dot in it. In compatible mode the name stays.
+// Name returns the name under which an earlier call, or what it returned, is sent back. Models call
+// tools that do not exist, and the interface refuses a whole conversation for one name with a dot
+// in it. In compatible mode the name stays.
 func Name(q *provider.Query, entry conversation.Entry) string {
 	if q.Compat || Sendable(entry.Name) {
 		return entry.Name
@@ -42,9 +43,10 @@ func allowed(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
 }
 
-// Arguments returns the arguments of an earlier call as they are sent back: as the model wrote them. Compatible servers put them into
-// the model's template, for which they have to be an object, and refuse the whole conversation if they are not: they get an empty one,
-// except in compatible mode. What was wrong is said in the call's result.
+// Arguments returns the arguments of an earlier call as they are sent back: as the model wrote
+// them. Compatible servers put them into the model's template, for which they have to be an object,
+// and refuse the whole conversation if they are not: they get an empty one, except in compatible
+// mode. What was wrong is said in the call's result.
 func Arguments(q *provider.Query, entry conversation.Entry) string {
 	written := entry.Written()
 	if _, object := entry.Arguments.AsDict(); object || q.Own || q.Compat {

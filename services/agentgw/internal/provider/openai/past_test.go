@@ -28,7 +28,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestArguments sends back what a model wrote; compatible servers and not the original's get objects only.
+// TestArguments sends back what a model wrote; compatible servers and not the original's get
+// objects only.
 func TestArguments(t *testing.T) {
 	tests := map[string]struct {
 		arguments       python.Value

@@ -15,13 +15,15 @@ const (
 )
 
 var (
-	// generations reads a model's name. Fine-tuned models and those behind a router have it after a prefix.
+	// generations reads a model's name. Fine-tuned models and those behind a router have it after a
+	// prefix.
 	generations = regexp.MustCompile(`^(?:.*/|ft:)?(?:(o)\d|codex-|gpt-(\d+)(.*))`)
 	// chatty recognises the chat models of later generations, which do not reason.
 	chatty = regexp.MustCompile(`^[0-9.]*-chat`)
 )
 
-// Reasons says whether a model is to reason: because it is told how much, or because all models of its name do.
+// Reasons says whether a model is to reason: because it is told how much, or because all models of
+// its name do.
 func Reasons(m *agentgwv1.Model) bool {
 	switch m.GetReasoningEffort() {
 	case "":

@@ -12,8 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// thought is what a model thought, in the fields in which compatible servers give it out. They want it back with the calls that it led to:
-// DeepSeek, Kimi and older vLLM the first, vLLM the second, OpenRouter the third, of which its second is a copy. OpenAI has none.
+// thought is what a model thought, in the fields in which compatible servers give it out. They want
+// it back with the calls that it led to: DeepSeek, Kimi and older vLLM the first, vLLM the second,
+// OpenRouter the third, of which its second is a copy. OpenAI has none.
 type thought struct {
 	Content   json.RawMessage `json:"reasoning_content,omitempty"`
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
@@ -23,11 +24,13 @@ type thought struct {
 // native is what of a turn goes back as it came.
 type native struct {
 	thought
-	// Calls has, for each call, the fields that only its server knows, such as the signature of what Gemini thought before it.
+	// Calls has, for each call, the fields that only its server knows, such as the signature of
+	// what Gemini thought before it.
 	Calls []map[string]json.RawMessage `json:"tool_calls,omitempty"`
 }
 
-// ordinary are the fields of a call in an answer that every request has too or that only say where it stands.
+// ordinary are the fields of a call in an answer that every request has too or that only say where
+// it stands.
 var ordinary = []string{"id", "type", "function", "index"}
 
 // kept returns what has to go back with the calls of a message, nil if there is nothing.
@@ -78,7 +81,8 @@ func extras(message *sdk.ChatCompletionMessage) ([]map[string]json.RawMessage, e
 	return calls, nil
 }
 
-// past returns what goes back with the calls of an earlier turn, as it came. OpenAI itself refuses fields that it does not know.
+// past returns what goes back with the calls of an earlier turn, as it came. OpenAI itself refuses
+// fields that it does not know.
 func past(q *provider.Query, first conversation.Entry) native {
 	var n native
 	raw, known := q.Native[first.Index]

@@ -11,7 +11,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestThoughts keeps what compatible servers call reasoning beside calls, and sends it back to them with the calls.
+// TestThoughts keeps what compatible servers call reasoning beside calls, and sends it back to them
+// with the calls.
 func TestThoughts(t *testing.T) {
 	const call = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for _, test := range []struct{ message, native string }{

@@ -1,4 +1,5 @@
-// Package providertest has what the benchmarks of all wire formats measure, so that their figures can be compared.
+// Package providertest has what the benchmarks of all wire formats measure, so that their figures
+// can be compared.
 package providertest
 
 import (
@@ -19,8 +20,9 @@ const (
 	tool     = "search_contacts"
 )
 
-// Query asks a provider's own model late in a rollout: 24 messages, among them six calls with their results, and 20 tools. native, if there
-// is one, is the form in which every other calling turn is known, given the id of its call.
+// Query asks a provider's own model late in a rollout: 24 messages, among them six calls with their
+// results, and 20 tools. native, if there is one, is the form in which every other calling turn is
+// known, given the id of its call.
 func Query(native func(call string) string) *provider.Query {
 	q := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: make(map[int32][]byte)}
 	add := func(entry conversation.Entry) {

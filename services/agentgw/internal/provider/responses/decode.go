@@ -25,8 +25,9 @@ const (
 	typeReasoning = "reasoning"
 )
 
-// response is the body of an answer. The SDK's own type would read the tools that the provider repeats in each answer, which takes three
-// times as long as all the rest, and holds 4 kB for each item, whatever it is.
+// response is the body of an answer. The SDK's own type would read the tools that the provider
+// repeats in each answer, which takes three times as long as all the rest, and holds 4 kB for each
+// item, whatever it is.
 type response struct {
 	Status     sdk.ResponseStatus             `json:"status"`
 	Output     *[]json.RawMessage             `json:"output"`
@@ -35,7 +36,8 @@ type response struct {
 	Usage      *sdk.ResponseUsage             `json:"usage"`
 }
 
-// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning that can be sent back.
+// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning that can be
+// sent back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	answer, err := decode(body)
 	if err != nil {
@@ -93,7 +95,8 @@ func (r *response) unfinished() error {
 	return nil
 }
 
-// usage returns the usage, nil if the provider did not say. No number is below zero, as it would give budgets back what was spent.
+// usage returns the usage, nil if the provider did not say. No number is below zero, as it would
+// give budgets back what was spent.
 func usage(u *sdk.ResponseUsage) *agentgwv1.Usage {
 	if u == nil {
 		return nil
@@ -109,7 +112,8 @@ type spoken struct {
 	calls []turn.Call
 	text  strings.Builder
 	spoke bool
-	// native are the items to send back. Reasoning is pending until what it led to: the provider refuses it alone.
+	// native are the items to send back. Reasoning is pending until what it led to: the provider
+	// refuses it alone.
 	native, pending []json.RawMessage
 	reasoned        bool
 	// barred says that the provider would refuse an item.
@@ -145,7 +149,8 @@ func (t *spoken) add(raw json.RawMessage) error {
 	return err
 }
 
-// call reads a call. One without an id, with a name that cannot be one or with arguments that are no text is not sent back as it is.
+// call reads a call. One without an id, with a name that cannot be one or with arguments that are
+// no text is not sent back as it is.
 func (t *spoken) call(raw json.RawMessage) error {
 	var item sdk.ResponseFunctionToolCall
 	if err := item.UnmarshalJSON(raw); err != nil {
@@ -212,8 +217,8 @@ func (t *spoken) reason(raw json.RawMessage) error {
 	return err
 }
 
-// sentBack returns an item as it may stand in a request: the interface refuses fields that are null there. The SDK would leave out what
-// it does not know.
+// sentBack returns an item as it may stand in a request: the interface refuses fields that are null
+// there. The SDK would leave out what it does not know.
 func sentBack(raw json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {

@@ -1,5 +1,6 @@
-// Package responses is the wire format of OpenAI's responses. Nothing is stored at the provider: each request holds all of the conversation,
-// with the reasoning of earlier turns in its encrypted form. Requests and the parts of answers have the types of OpenAI's SDK. It is pure.
+// Package responses is the wire format of OpenAI's responses. Nothing is stored at the provider:
+// each request holds all of the conversation, with the reasoning of earlier turns in its encrypted
+// form. Requests and the parts of answers have the types of OpenAI's SDK. It is pure.
 package responses
 
 import (
@@ -20,8 +21,8 @@ import (
 // noID stands for the id of a call whose model gave an empty one.
 const noID = "none"
 
-// tool is a tool's definition. The SDK's has the parameters in a map, which loses their order. It is not strict: strictness would make
-// every argument required.
+// tool is a tool's definition. The SDK's has the parameters in a map, which loses their order. It
+// is not strict: strictness would make every argument required.
 type tool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`

@@ -127,7 +127,8 @@ func TestDecodeGarbage(t *testing.T) {
 	}
 }
 
-// TestDecodeIncomplete shows answers that the provider gave up: they are not the model's turn, whatever there is of them.
+// TestDecodeIncomplete shows answers that the provider gave up: they are not the model's turn,
+// whatever there is of them.
 func TestDecodeIncomplete(t *testing.T) {
 	for _, status := range []string{"failed", "cancelled", "in_progress", "queued"} {
 		body := `{"status":"` + status + `","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`
@@ -137,7 +138,8 @@ func TestDecodeIncomplete(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own form can be sent back.
+// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
+// form can be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"output":[{"type":"reasoning","encrypted_content":"e"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}","status":null}]}`))
 	f.Add([]byte(`{"output":[{"type":"message","content":[{"text":"a"},{"refusal":"b"}]}],"usage":{"input_tokens":1}}`))

@@ -1,5 +1,5 @@
-// Package retry repeats what failed for a moment: a bounded number of times, with growing and jittered waits, and not before
-// the other side asks for it.
+// Package retry repeats what failed for a moment: a bounded number of times, with growing and
+// jittered waits, and not before the other side asks for it.
 package retry
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// MaxAsked is the longest wait that the other side may ask for; for a longer one it is not worth keeping the turn open. Whoever asks then sees to it that the
-// next turn does not begin sooner.
+// MaxAsked is the longest wait that the other side may ask for; for a longer one it is not worth
+// keeping the turn open. Whoever asks then sees to it that the next turn does not begin sooner.
 const MaxAsked = time.Minute
 
 const (
@@ -26,10 +26,11 @@ type Outcome struct {
 	Again bool
 	// After is how long the other side asks to wait, 0 if it does not say.
 	After time.Duration
-	// Paced says that the other side refused the attempt because there are too many, and that the next one itself waits for as long as it
-	// has to. Such an attempt does not count.
+	// Paced says that the other side refused the attempt because there are too many, and that the
+	// next one itself waits for as long as it has to. Such an attempt does not count.
 	Paced bool
-	// Takes is how long the next attempt is expected to take. It is not made if ctx would end first.
+	// Takes is how long the next attempt is expected to take. It is not made if ctx would end
+	// first.
 	Takes time.Duration
 }
 
@@ -41,8 +42,8 @@ type Policy struct {
 	Jitter func() float64
 }
 
-// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would end before the next one
-// does. It returns the last attempt's error.
+// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would
+// end before the next one does. It returns the last attempt's error.
 func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
 	paced := 0
 	for n := 1; ; n++ {
@@ -74,7 +75,8 @@ func fits(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil && (!limited || time.Until(deadline) > d)
 }
 
-// wait returns the time before attempt n+1: what was asked for and up to a quarter more, or half to all of a time that doubles.
+// wait returns the time before attempt n+1: what was asked for and up to a quarter more, or half to
+// all of a time that doubles.
 func (p Policy) wait(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(p.Jitter()*float64(asked)/4)

@@ -21,8 +21,8 @@ const (
 	noDetails = "no details"
 )
 
-// noCredit are the codes and types with which providers say that an account has no credit left. Google's RESOURCE_EXHAUSTED is not among
-// them: it names quotas that come back by themselves.
+// noCredit are the codes and types with which providers say that an account has no credit left.
+// Google's RESOURCE_EXHAUSTED is not among them: it names quotas that come back by themselves.
 var noCredit = []string{
 	"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", // OpenAI
 	"billing_error",                                             // Anthropic
@@ -35,7 +35,8 @@ var noCredit = []string{
 }
 
 const (
-	// lowBalance is how Anthropic says so, in a status and a type that stand for all kinds of mistakes.
+	// lowBalance is how Anthropic says so, in a status and a type that stand for all kinds of
+	// mistakes.
 	lowBalance = "credit balance is too low"
 	// spentTeam is how xAI says so, with 429 or 403 and without a code.
 	spentTeam = "used all available credits or reached its monthly spending limit"
@@ -82,7 +83,8 @@ func readComplaint(raw []byte) complaint {
 	return said
 }
 
-// within returns the error of the first choice, where OpenRouter has what befell an answer that had begun; nil if there is none.
+// within returns the error of the first choice, where OpenRouter has what befell an answer that had
+// begun; nil if there is none.
 func within(choices json.RawMessage) json.RawMessage {
 	var list []struct {
 		Error json.RawMessage `json:"error"`
@@ -154,7 +156,8 @@ func (c *complaint) unpaid(status int) bool {
 		status == http.StatusBadRequest && strings.Contains(c.text, lowBalance) || strings.Contains(c.text, spentTeam)
 }
 
-// excerpt returns the beginning of a text on one line. The key goes before anything is cut, so that no part of it is left.
+// excerpt returns the beginning of a text on one line. The key goes before anything is cut, so that
+// no part of it is left.
 func excerpt(text, secret string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	text = string(Hide([]byte(text), secret))

@@ -65,7 +65,8 @@ func complaints() map[string]complained {
 	}
 }
 
-// TestComplaints tells accounts without credit from those that ask too often: only the latter are worth waiting for.
+// TestComplaints tells accounts without credit from those that ask too often: only the latter are
+// worth waiting for.
 func TestComplaints(t *testing.T) {
 	for name, test := range complaints() {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestConnections sends requests at once, of which none is answered before all that may come together have: over HTTP/1.1 those are as many as there may be connections, over
-// HTTP/2, with TLS or without, all.
+// TestConnections sends requests at once, of which none is answered before all that may come
+// together have: over HTTP/1.1 those are as many as there may be connections, over HTTP/2, with TLS
+// or without, all.
 func TestConnections(t *testing.T) {
 	const requests, bound = 20, 3
 	for _, test := range []struct {
@@ -79,7 +80,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestNoDescriptorLeft dials where no file may be opened any more: the failure names the limit, and nobody tries again.
+// TestNoDescriptorLeft dials where no file may be opened any more: the failure names the limit, and
+// nobody tries again.
 func TestNoDescriptorLeft(t *testing.T) {
 	client := NewClient(1<<10, 1)
 	client.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { //nolint:forcetypeassert // of newHTTP

@@ -19,8 +19,9 @@ import (
 // errWithheld is why the request of Reach is never sent.
 var errWithheld = errors.New("only the connection was wanted")
 
-// Reach connects to an address as Send does, over a proxy where the environment names one and with TLS for https, and sends no request: nobody is asked
-// and nothing is counted. Of http:// behind a proxy it reaches the proxy. The error says what failed.
+// Reach connects to an address as Send does, over a proxy where the environment names one and with
+// TLS for https, and sends no request: nobody is asked and nothing is counted. Of http:// behind a
+// proxy it reaches the proxy. The error says what failed.
 func (c *Client) Reach(ctx context.Context, address string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -12,12 +12,14 @@ import (
 const (
 	// hidden stands where a key was.
 	hidden = "[key]"
-	// leastSecret is the length of the shortest key that is hidden. Shorter ones are placeholders for local servers, and may be any word.
+	// leastSecret is the length of the shortest key that is hidden. Shorter ones are placeholders
+	// for local servers, and may be any word.
 	leastSecret = 8
 )
 
-// Hide takes a key out of a text, in the forms in which a server may say it again: as it is, escaped for JSON or for a URL, in hex, and in base64, where it may
-// stand within what else was encoded. The text itself is not changed.
+// Hide takes a key out of a text, in the forms in which a server may say it again: as it is,
+// escaped for JSON or for a URL, in hex, and in base64, where it may stand within what else was
+// encoded. The text itself is not changed.
 func Hide(text []byte, secret string) []byte {
 	if len(secret) < leastSecret || len(text) < len(secret) { // no form is shorter
 		return text
@@ -81,8 +83,8 @@ const (
 	pairs = 1 << 12
 )
 
-// search looks for all forms in one pass. Of a window it reads the last two bytes first, and moves on by as much as no form can have them further left (after Wu
-// and Manber).
+// search looks for all forms in one pass. Of a window it reads the last two bytes first, and moves
+// on by as much as no form can have them further left (after Wu and Manber).
 type search struct {
 	forms  []form
 	window int
@@ -107,7 +109,8 @@ func (s *search) prepare(forms []form) {
 
 func pair(a, b byte) int { return (int(a)<<5 ^ int(b)) % pairs }
 
-// next returns where the first form is that begins at or after an index, -1 if none does. Characters of base64 that hold some of its bits are a part of it.
+// next returns where the first form is that begins at or after an index, -1 if none does.
+// Characters of base64 that hold some of its bits are a part of it.
 func (s *search) next(text []byte, start int) (from, to int) {
 	last := s.window - 2
 	for from = start; from+last+1 < len(text); {
@@ -125,7 +128,8 @@ func (s *search) next(text []byte, start int) (from, to int) {
 	return -1, 0
 }
 
-// whole returns all that holds bits of a key whose form stands in a text; nothing before start belongs to it.
+// whole returns all that holds bits of a key whose form stands in a text; nothing before start
+// belongs to it.
 func (f form) whole(text []byte, start, at int) (from, to int) {
 	from, to = at, at+len(f.text)
 	if f.begins && from > start && encodes(text[from-1]) {

@@ -40,7 +40,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// TestHideEncoded encodes keys beside other things, as headers and tokens do: nothing of the key can be decoded from what is left.
+// TestHideEncoded encodes keys beside other things, as headers and tokens do: nothing of the key
+// can be decoded from what is left.
 func TestHideEncoded(t *testing.T) {
 	type encoding interface{ EncodeToString(raw []byte) string }
 	encodings := map[string]encoding{

@@ -17,8 +17,9 @@ const (
 	statusOverloaded = 529 // Anthropic's
 )
 
-// Unread returns why a body that came with a status of success is of no use; err says that it is no answer. If it holds an error, the
-// failure is that of the same error with the status that it names. Without one it may be tried again.
+// Unread returns why a body that came with a status of success is of no use; err says that it is no
+// answer. If it holds an error, the failure is that of the same error with the status that it
+// names. Without one it may be tried again.
 func Unread(body []byte, err error, secret string) *provider.Failure {
 	said := readComplaint(body)
 	if !said.stated {
@@ -33,8 +34,8 @@ func Unread(body []byte, err error, secret string) *provider.Failure {
 	return failure
 }
 
-// meaning returns the HTTP status that a code or a type of an error stands for, 0 if it is not known. The words are those of Anthropic,
-// OpenAI and Moonshot.
+// meaning returns the HTTP status that a code or a type of an error stands for, 0 if it is not
+// known. The words are those of Anthropic, OpenAI and Moonshot.
 func meaning(word string) int {
 	switch word {
 	case "invalid_request_error", "context_length_exceeded",

@@ -29,7 +29,8 @@ const (
 
 // Endpoint is where requests go and what proves that they may.
 type Endpoint struct {
-	// BaseURL is the address without a slash at its end. The scheme h2c:// stands for HTTP/2 without TLS.
+	// BaseURL is the address without a slash at its end. The scheme h2c:// stands for HTTP/2
+	// without TLS.
 	BaseURL string
 	// Header holds the key, if there is one.
 	Header http.Header
@@ -46,11 +47,13 @@ type Client struct {
 	maxBytes int64
 }
 
-// plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS. They cannot be told from others by asking.
+// plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS. They cannot be told from
+// others by asking.
 const plainHTTP2 = "h2c://"
 
-// NewClient returns a client that reads answers of up to maxBytes and has up to connections to each host. With a host that speaks HTTP/2 many requests share one;
-// with others each request has one for itself, and waits if there are too many.
+// NewClient returns a client that reads answers of up to maxBytes and has up to connections to each
+// host. With a host that speaks HTTP/2 many requests share one; with others each request has one
+// for itself, and waits if there are too many.
 func NewClient(maxBytes int64, connections int) *Client {
 	negotiated, plain := new(http.Protocols), new(http.Protocols)
 	negotiated.SetHTTP1(true)
@@ -83,7 +86,8 @@ func (c *Client) Close() {
 	c.h2c.CloseIdleConnections()
 }
 
-// Send sends a request once and returns the body of a successful answer. The error is a *provider.Failure, or that of ctx.
+// Send sends a request once and returns the body of a successful answer. The error is a
+// *provider.Failure, or that of ctx.
 func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, timeout time.Duration) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -173,8 +177,8 @@ func refused(response *http.Response, to Endpoint, r *provider.Request) *provide
 	return failure
 }
 
-// redirect says where an answer sends the request and what to do about it, "" if it sends it nowhere. A query may hold what nobody else may
-// know, and so may a user.
+// redirect says where an answer sends the request and what to do about it, "" if it sends it
+// nowhere. A query may hold what nobody else may know, and so may a user.
 func redirect(response *http.Response, to Endpoint, r *provider.Request) string {
 	if response.StatusCode >= http.StatusBadRequest {
 		return ""

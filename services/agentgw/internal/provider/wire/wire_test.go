@@ -101,7 +101,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRedirects shows that nobody follows a redirect, and what is said about it: where it goes, but no password, no query and no key.
+// TestRedirects shows that nobody follows a redirect, and what is said about it: where it goes, but
+// no password, no query and no key.
 func TestRedirects(t *testing.T) {
 	const address, at = "give this address as --base-url", "if the provider is there, give its address as --base-url"
 	tests := map[string]struct {
