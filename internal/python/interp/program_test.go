@@ -13,7 +13,6 @@ type writer struct {
 	depth int
 	names map[string][]string // variables by type
 	next  int
-	calls []string // functions of one int
 }
 
 func (w *writer) pick(options ...string) string { return options[w.r.IntN(len(options))] }
