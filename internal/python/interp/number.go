@@ -422,7 +422,7 @@ func floatPower(x, y float64) (any, error) {
 func rounded(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)
-	if y != math.Trunc(y) || math.Abs(y) > 1<<16 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
+	if y != math.Trunc(y) || math.Abs(y) > 1<<10 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
 		return result
 	}
 	power, base := new(big.Float).SetPrec(precision).SetInt64(1), new(big.Float).SetPrec(precision).SetFloat64(x)
