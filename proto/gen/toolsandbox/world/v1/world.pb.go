@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/world/v1/world.proto
 
-// The vocabulary every other package shares: roles, messages, tables and the turns of a script. Nothing here says how
-// a trajectory is scored.
+// The vocabulary every other package shares: roles, messages, tables and the turns of a script.
+// Nothing here says how a trajectory is scored.
 
 package worldv1
 
@@ -86,7 +86,8 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{0}
 }
 
-// TableName names one of the five tables of a session. The cells of a row stand in the column order given here.
+// TableName names one of the five tables of a session. The cells of a row stand in the column order
+// given here.
 type TableName int32
 
 const (
@@ -94,15 +95,16 @@ const (
 	TableName_TABLE_NAME_UNSPECIFIED TableName = 0
 	// The message log itself; its rows travel as Message, never as Row.
 	TableName_TABLE_NAME_SANDBOX TableName = 1
-	// device_id (text), cellular, wifi, location_service, low_battery_mode (boolean), latitude, longitude (number).
+	// device_id (text), cellular, wifi, location_service, low_battery_mode (boolean), latitude,
+	// longitude (number).
 	TableName_TABLE_NAME_SETTING TableName = 2
 	// person_id, name, phone_number, relationship (text), is_self (boolean).
 	TableName_TABLE_NAME_CONTACT TableName = 3
-	// message_id, sender_person_id, sender_phone_number, recipient_person_id, recipient_phone_number, content (text),
-	// creation_timestamp (number, POSIX seconds).
+	// message_id, sender_person_id, sender_phone_number, recipient_person_id, recipient_phone_number,
+	// content (text), creation_timestamp (number, POSIX seconds).
 	TableName_TABLE_NAME_MESSAGING TableName = 4
-	// reminder_id, content (text), creation_timestamp, reminder_timestamp (number, POSIX seconds), latitude, longitude
-	// (number, degrees).
+	// reminder_id, content (text), creation_timestamp, reminder_timestamp (number, POSIX seconds),
+	// latitude, longitude (number, degrees).
 	TableName_TABLE_NAME_REMINDER TableName = 5
 )
 
@@ -431,8 +433,8 @@ func (x *TableVersion) GetDigest() []byte {
 	return nil
 }
 
-// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that row, its source text included, follows from
-// the message.
+// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that
+// row, its source text included, follows from the message.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the rollout, from 0, without gaps.
@@ -450,7 +452,8 @@ type Message struct {
 	//	*Message_Result
 	//	*Message_Code
 	Body isMessage_Body `protobuf_oneof:"body"`
-	// Whether the conversation goes on after this message. Unset carries the previous message's value over.
+	// Whether the conversation goes on after this message. Unset carries the previous message's value
+	// over.
 	ConversationActive *bool `protobuf:"varint,8,opt,name=conversation_active,json=conversationActive,proto3,oneof" json:"conversation_active,omitempty"`
 	// The roles that may read the message. Empty means null: sender and recipient.
 	VisibleTo     []Role `protobuf:"varint,9,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
@@ -605,14 +608,17 @@ type ToolCall struct {
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// The tool's real name, also where the role sees a scrambled one.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count. An object; another value is answered with
-	// an error. A text that is itself an object in JSON or Python is run as that object. Empty is an empty object.
+	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count.
+	// An object; another value is answered with an error. A text that is itself an object in JSON or
+	// Python is run as that object. Empty is an empty object.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is not read, and the answer is an error.
+	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is
+	// not read, and the answer is an error.
 	ArgumentsText *string `protobuf:"bytes,4,opt,name=arguments_text,json=argumentsText,proto3,oneof" json:"arguments_text,omitempty"`
 	// The role's name of the tool. Unset is null.
 	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What the variables of the original's source are named after. Unset is the id, and None for a call without one.
+	// What the variables of the original's source are named after. Unset is the id, and None for a
+	// call without one.
 	Variable      *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -905,7 +911,8 @@ type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the role's counterpart. Not read if there are calls.
 	Say string `protobuf:"bytes,1,opt,name=say,proto3" json:"say,omitempty"`
-	// Calls for the execution environment, in order; more than one are executed as one parallel batch.
+	// Calls for the execution environment, in order; more than one are executed as one parallel
+	// batch.
 	Calls         []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
