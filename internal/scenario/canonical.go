@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // ErrFormat says that a file cannot be brought into its canonical form without loss.
@@ -28,7 +30,7 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	all := forms()
+	all := forms(world.Builtin())
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
 			arrange(root, fitting(root, all, "pack", "world", "scenario"), all)

@@ -185,7 +185,7 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 
 // Tables returns the versions that hold at a message of a session, in table order; no names means
 // all tables.
-func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []worldv1.TableName) ([]*worldv1.Table, error) {
+func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []string) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {
