@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,10 +32,13 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	all := forms(world.Builtin())
+	all, kinds := forms(world.Builtin()), []string{"pack", "world", "scenario"}
+	if path.Base(filepath.ToSlash(name)) == schemaFile {
+		kinds = []string{"schema"}
+	}
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
-			arrange(root, fitting(root, all, "pack", "world", "scenario"), all)
+			arrange(root, fitting(root, all, kinds...), all)
 		}
 	}
 	out, err := encodeNodes(nodes)

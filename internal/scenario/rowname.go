@@ -82,11 +82,17 @@ func givenRow(schema world.Table, row *value) namedRow {
 	return namedRow{rowName(about), contentID(about)}
 }
 
-// aboutColumn returns the column that says what a row is about, empty for a table without one.
+// aboutColumn returns the column that says what a row is about: its name, its content or else its
+// first text behind the id. It is empty for a table without one.
 func aboutColumn(schema world.Table) string {
 	for _, column := range []string{"name", "content"} {
 		if schema.Column(column) >= 0 {
 			return column
+		}
+	}
+	for _, column := range schema.Columns[1:] {
+		if column.Kind == world.KindText {
+			return column.Name
 		}
 	}
 	return ""

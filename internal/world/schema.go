@@ -16,6 +16,9 @@ import (
 // MaxTables is how many tables a schema may have.
 const MaxTables = 64
 
+// MaxColumns is how many columns a table may have.
+const MaxColumns = 64
+
 // DefaultMeasure is the measure of a column that declares none.
 const DefaultMeasure = "exact"
 
@@ -60,6 +63,9 @@ func newSchema(tables []Table) (*Schema, error) {
 		s.places[table.Name] = i
 		if len(table.Columns) == 0 || table.Columns[0].Kind != KindText {
 			return nil, fmt.Errorf("table %s: the first column is the id of a row, expected a text", table.Name)
+		}
+		if len(table.Columns) > MaxColumns {
+			return nil, fmt.Errorf("table %s: %d columns, at most %d are possible", table.Name, len(table.Columns), MaxColumns)
 		}
 		for j, column := range table.Columns {
 			if table.Column(column.Name) != j {

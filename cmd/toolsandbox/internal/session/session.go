@@ -129,7 +129,7 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	case 0:
 		return nil, unknown(name, known)
 	case 1:
-		return found[0], nil
+		return c.get(ctx, found[0].GetId()) // a list gives no schemas
 	default:
 		return nil, ambiguous(name, found)
 	}

@@ -61,8 +61,19 @@ func columnOf(name, column string) int {
 	return table.Column(column)
 }
 
+// declared raises KeyError for a table that the session does not have: its pack does not declare it.
+func declared(w *session.World, name string) error {
+	if len(w.Table(name).Columns) == 0 {
+		return raise("KeyError", python.Repr(python.Str(name)))
+	}
+	return nil
+}
+
 // addRow appends a row. It takes ownership of the row.
 func addRow(w *session.World, name string, row session.Row) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
 	if err := encodable(row...); err != nil {
 		return err
 	}
@@ -136,6 +147,9 @@ func surrogates(text string) string {
 // removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
 // value.
 func removeRows(w *session.World, name string, column, id, shown string) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
 	at := w.Table(name).Column(column)
 	old := w.Rows(name)
 	kept := make([]session.Row, 0, len(old))
@@ -158,6 +172,9 @@ func removeRows(w *session.World, name string, column, id, shown string) error {
 
 // modifyRow replaces cells of the one row with an id, by column, and moves the row to the end.
 func modifyRow(w *session.World, name string, column, id string, changes map[string]python.Value) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
 	at := w.Table(name).Column(column)
 	var found session.Row
 	old := w.Rows(name)

@@ -42,6 +42,9 @@ func (s search) run(w *session.World, args Args) (python.Value, error) {
 	if !s.anyGiven(args) {
 		return python.Value{}, raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
 	}
+	if err := declared(w, s.table); err != nil {
+		return python.Value{}, err
+	}
 	rows := w.Rows(s.table)
 	for _, f := range s.filters {
 		if !args.Given(f.param) {
