@@ -143,7 +143,7 @@ func rowCases() []rowCase {
 func TestExplainRows(t *testing.T) {
 	trajectory := chat("hello", "a", "b", "c")
 	for _, test := range rowCases() {
-		trajectory.Tables[world.Contact] = test.versions
+		store(trajectory, world.Contact, test.versions)
 		node, got := first(t, trajectory, test.constraint)
 		if node.Best != nil {
 			got = node.Best.Constraints[0]
@@ -168,7 +168,7 @@ func TestExplainRows(t *testing.T) {
 
 func TestExplainNoResult(t *testing.T) {
 	trajectory := chat("hello", "a")
-	trajectory.Tables[world.Contact] = []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}})
 	_, got := first(t, trajectory, stored(Snapshot, want(Cell{"phone_number", String("1")}, Cell{"name", String("Ann")})))
 	cells := got.Rows[0].Cells
 	if got.Similarity != 1 || cells[0].NoResult || !cells[1].NoResult || cells[1].Similarity != 0 {
@@ -213,8 +213,8 @@ func TestExplainGuardrails(t *testing.T) {
 	trajectory := chat("hello", "one", "two")
 	before, after := contact("1", "Ann", "1"), contact("1", "Ann", "2")
 	bob := contact("2", "Bob", "2")
-	trajectory.Tables[world.Contact] = []Version{{0, [][]Value{before}}, {2, [][]Value{after}}}
-	trajectory.Tables[world.Messaging] = []Version{{0, [][]Value{}}}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{before}}, {2, [][]Value{after}}})
+	store(trajectory, world.Messaging, []Version{{0, [][]Value{}}})
 	got := Explain(trajectory, compile(t, say("hello"), say("two")), nil).Milestones[1]
 	if got.Best == nil || got.Match.Similarity != 0 {
 		t.Fatalf("second node: got %+v, want similarity 0 and a nearest message", got)
@@ -227,7 +227,7 @@ func TestExplainGuardrails(t *testing.T) {
 	if diff := cmp.Diff(wanted, guard); got.Best.Index != 2 || diff != "" {
 		t.Errorf("guardrail at %d (-want +got):\n%s", got.Best.Index, diff)
 	}
-	trajectory.Tables[world.Contact] = []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
 	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: at(0)}
 	graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},

@@ -90,7 +90,7 @@ func (g generator) trajectory(length int) *Trajectory {
 		default:
 			rows = append(slices.Clone(rows), g.contact(g.IntN(4)))
 		}
-		t.Tables[world.Contact] = append(t.Tables[world.Contact], Version{Index: i, Rows: rows})
+		store(t, world.Contact, append(t.Tables[world.Contact], Version{Index: i, Rows: rows}))
 	}
 	return t
 }
@@ -180,4 +180,12 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 			t.Fatalf("trial %d: similarity %v, want %v", trial, result.Similarity, want)
 		}
 	}
+}
+
+// store sets the versions of a table.
+func store(t *Trajectory, table string, versions []Version) {
+	if t.Tables == nil {
+		t.Tables = make(map[string][]Version)
+	}
+	t.Tables[table] = versions
 }
