@@ -14,9 +14,16 @@ const declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
 
 var declaredExpression = regexp.MustCompile(declaredPattern)
 
-// cellTypes are the types of cells that a pack's tables may hold.
+// cellKinds are the types of cells that a pack's tables may hold.
+func cellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
+
+// cellTypes returns how authors write them.
 func cellTypes() []string {
-	return []string{world.KindText.String(), world.KindNumber.String(), world.KindBool.String()}
+	var types []string
+	for _, kind := range cellKinds() {
+		types = append(types, kind.String())
+	}
+	return types
 }
 
 // LoadSchema returns the tables that a pack declares; none without a schema.yaml. Its error is of
@@ -73,16 +80,14 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 	r.require(v, "name")
 	r.require(v, "type")
 	out := &worldv1.Column{Name: r.declaredName(v.get("name")), Description: r.text(v.get("description")), Measure: world.DefaultMeasure}
-	kind, given := v.get("type"), ""
-	if r.want(kind, shapeText) {
-		given = kind.text
-		for _, known := range []world.Kind{world.KindText, world.KindNumber, world.KindBool} {
-			if known.String() == given {
+	if kind := v.get("type"); r.want(kind, shapeText) {
+		for _, known := range cellKinds() {
+			if known.String() == kind.text {
 				out.Type = worldv1.CellType(known)
 			}
 		}
 		if out.GetType() == 0 {
-			r.fail(kind, "unknown type %q%s", given, hint(given, cellTypes()))
+			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
 		}
 	}
 	measure := v.get("measure")

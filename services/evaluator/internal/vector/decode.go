@@ -203,9 +203,7 @@ func (g *graph) decode(name string) (Graph, error) {
 			}
 			node.Constraints = append(node.Constraints, decoded)
 		}
-		for _, text := range source.GuardrailTables {
-			node.Guard.Tables = append(node.Guard.Tables, text)
-		}
+		node.Guard.Tables = append(node.Guard.Tables, source.GuardrailTables...)
 		for _, guard := range source.Guardrails {
 			result.Guardrails[i] = append(result.Guardrails[i],
 				score.AutomaticGuardrail{Table: guard.Table, Reference: guard.Reference})
