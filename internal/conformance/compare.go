@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -114,7 +115,7 @@ func (c *comparison) messages(want, got []*worldv1.Message) {
 
 // tableKey names a version.
 type tableKey struct {
-	name  worldv1.TableName
+	name  string
 	index int32
 }
 
@@ -124,10 +125,7 @@ func (c *comparison) versions(want, got []*worldv1.Table) {
 	all := maps.Clone(wanted)
 	maps.Copy(all, found)
 	keys := slices.SortedFunc(maps.Keys(all), func(a, b tableKey) int {
-		if a.name != b.name {
-			return int(a.name) - int(b.name)
-		}
-		return int(a.index) - int(b.index)
+		return cmp.Or(world.Builtin().Place(a.name)-world.Builtin().Place(b.name), int(a.index)-int(b.index))
 	})
 	for _, key := range keys {
 		w, g := versionText(wanted, key), versionText(found, key)

@@ -51,7 +51,7 @@ func TestCompareMessages(t *testing.T) {
 }
 
 func TestCompareVersions(t *testing.T) {
-	contact := worldv1.TableName_TABLE_NAME_CONTACT
+	contact := world.Contact
 	row := func(name *worldv1.Value) []*worldv1.Row {
 		return []*worldv1.Row{{Cells: []*worldv1.Value{name, world.Number(0.1)}}}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -209,6 +208,6 @@ func cellText(cell *worldv1.Value) string {
 }
 
 // tableAt names a table version for people.
-func tableAt(name worldv1.TableName, index int32) string {
-	return fmt.Sprintf("%s at %d", world.TableText(name), index)
+func tableAt(name string, index int32) string {
+	return fmt.Sprintf("%s at %d", name, index)
 }

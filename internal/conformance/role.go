@@ -292,20 +292,20 @@ func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 	return &setupv1.Setup{
 		Name: "role", MaxMessages: maxMessages, Clock: &setupv1.Clock{Now: now, TimeZone: defaultZone},
 		Tools: selection, Messages: c.rows, Tables: []*worldv1.Table{
-			roleTable(worldv1.TableName_TABLE_NAME_SETTING, []*worldv1.Value{
+			roleTable(world.Setting, []*worldv1.Value{
 				world.Text("device"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false),
 				world.Number(37.334606), world.Number(-122.009102),
 			}),
-			roleTable(worldv1.TableName_TABLE_NAME_CONTACT,
+			roleTable(world.Contact,
 				[]*worldv1.Value{world.Text("p-self"), world.Text("Tomás Ünal"), world.Text("+11234567890"), world.Text("self"), world.Bool(true)},
 				[]*worldv1.Value{world.Text("p-1"), world.Text("Jane “Q” Doe"), world.Text("+15550001111"), world.Text("friend"), world.Bool(false)}),
-			roleTable(worldv1.TableName_TABLE_NAME_MESSAGING),
-			roleTable(worldv1.TableName_TABLE_NAME_REMINDER),
+			roleTable(world.Messaging),
+			roleTable(world.Reminder),
 		},
 	}, nil
 }
 
-func roleTable(name worldv1.TableName, rows ...[]*worldv1.Value) *worldv1.Table {
+func roleTable(name string, rows ...[]*worldv1.Value) *worldv1.Table {
 	table := &worldv1.Table{Name: name}
 	for _, cells := range rows {
 		table.Rows = append(table.Rows, &worldv1.Row{Cells: cells})

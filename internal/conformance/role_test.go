@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // TestRoleVectors decodes every line of every kind and makes its world.

@@ -207,12 +207,12 @@ func (c *comparison) answer(at string, want answer, got *worldv1.Message) {
 
 // changed compares the versions that the calls stored.
 func (c *comparison) changed(want, got []*worldv1.Table) {
-	for _, schema := range world.Schemas() {
-		c.text("changed "+world.TableText(schema.Name), changedText(want, schema.Name), changedText(got, schema.Name))
+	for _, schema := range world.Builtin().Tables() {
+		c.text("changed "+schema.Name, changedText(want, schema.Name), changedText(got, schema.Name))
 	}
 }
 
-func changedText(tables []*worldv1.Table, name worldv1.TableName) string {
+func changedText(tables []*worldv1.Table, name string) string {
 	for _, table := range tables {
 		if table.GetName() == name {
 			return tableText(table.GetRows())

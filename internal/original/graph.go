@@ -80,7 +80,7 @@ func (r *reader) constraint(n *node) *evaluationv1.Constraint {
 		number := r.integer(reference, -1)
 		constraint.Reference = &number
 	}
-	schema, ok := world.SchemaOf(constraint.GetTable())
+	schema, ok := world.Builtin().Table(constraint.GetTable())
 	if !ok {
 		return constraint
 	}
@@ -96,7 +96,7 @@ func (r *reader) constraint(n *node) *evaluationv1.Constraint {
 	return constraint
 }
 
-func (r *reader) target(schema world.Schema, n *node) *evaluationv1.TargetRow {
+func (r *reader) target(schema world.Table, n *node) *evaluationv1.TargetRow {
 	row := &evaluationv1.TargetRow{}
 	if !r.want(n, shapeObject) {
 		return row
@@ -108,7 +108,7 @@ func (r *reader) target(schema world.Schema, n *node) *evaluationv1.TargetRow {
 }
 
 // targetCell reads a wanted cell. Lists of texts are given as text: roles by name, traces as JSON.
-func (r *reader) targetCell(schema world.Schema, n *node, name string) *worldv1.Value {
+func (r *reader) targetCell(schema world.Table, n *node, name string) *worldv1.Value {
 	position := r.column(schema, n, name)
 	if position < 0 {
 		return world.Null()

@@ -54,7 +54,7 @@ func TestSetup(t *testing.T) {
 	}
 	want := &setupv1.Setup{
 		Name: "off_scrambled", MaxMessages: 7, Clock: &setupv1.Clock{Now: 100.5, TimeZone: "UTC"}, Categories: []string{"TWO"},
-		Tables: []*worldv1.Table{{Name: worldv1.TableName_TABLE_NAME_SETTING, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
+		Tables: []*worldv1.Table{{Name: world.Setting, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
 			world.Text("d"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1.5), world.Number(2),
 		}}}}},
 		Messages: []*worldv1.Message{
@@ -86,9 +86,9 @@ func TestEvaluation(t *testing.T) {
 	want := &evaluationv1.Graph{
 		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}},
 		Nodes: []*evaluationv1.Node{{
-			GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_CONTACT}, RestrictGuardrails: true,
+			GuardrailTables: []string{world.Contact}, RestrictGuardrails: true,
 			Constraints: []*evaluationv1.Constraint{{
-				Table:     worldv1.TableName_TABLE_NAME_SETTING,
+				Table:     world.Setting,
 				Measure:   evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE,
 				Reference: proto.Int32(-1),
 				Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
@@ -103,7 +103,7 @@ func TestEvaluation(t *testing.T) {
 			}},
 		}, {
 			Constraints: []*evaluationv1.Constraint{{
-				Table:     worldv1.TableName_TABLE_NAME_SANDBOX,
+				Table:     world.Sandbox,
 				Measure:   evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT,
 				Reference: proto.Int32(0), FillTo: "content", Extractor: "days_extractor",
 				Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "sender", Value: world.Text("AGENT")}}}},
@@ -194,12 +194,12 @@ func TestTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []*worldv1.Table{
-		{Name: worldv1.TableName_TABLE_NAME_SETTING},
-		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
+		{Name: world.Setting},
+		{Name: world.Contact, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
 			world.Text("p"), world.Text("A"), world.Null(), world.Null(), world.Bool(true),
 		}}}},
-		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 3},
-		{Name: worldv1.TableName_TABLE_NAME_REMINDER, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
+		{Name: world.Contact, Index: 3},
+		{Name: world.Reminder, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
 			world.Null(), world.Text("NaN"), world.Null(), world.Null(), world.Number(math.NaN()), world.Number(math.Inf(-1)),
 		}}}},
 	}

@@ -176,12 +176,12 @@ func (r *reader) role(n *node) worldv1.Role {
 }
 
 // table returns the table of a name, which stands in n.
-func (r *reader) table(n *node, text string) worldv1.TableName {
-	name, ok := world.TableByText(text)
-	if !ok {
+func (r *reader) table(n *node, text string) string {
+	if _, ok := world.Builtin().Table(text); !ok {
 		r.fail(n, "unknown table %q%s", text, hint(text, tables()))
+		return ""
 	}
-	return name
+	return text
 }
 
 // choice returns what a text stands for.
@@ -227,8 +227,8 @@ func roles() []string {
 
 func tables() []string {
 	var names []string
-	for _, schema := range world.Schemas() {
-		names = append(names, world.TableText(schema.Name))
+	for _, schema := range world.Builtin().Tables() {
+		names = append(names, schema.Name)
 	}
 	return names
 }

@@ -130,8 +130,8 @@ func orNull(list []any) any {
 func printedTables(tables []*worldv1.Table) facts {
 	out := make(facts)
 	for _, table := range tables {
-		name := world.TableText(table.GetName())
-		schema, _ := world.SchemaOf(table.GetName())
+		name := table.GetName()
+		schema, _ := world.Builtin().Table(table.GetName())
 		versions, _ := out[name].([]any)
 		out[name] = append(versions, facts{
 			"index": float64(table.GetIndex()), "rows": each(table.GetRows(), func(row *worldv1.Row) any {
@@ -182,8 +182,8 @@ func printedGraph(graph *evaluationv1.Graph) facts {
 		"nodes": each(graph.GetNodes(), func(node *evaluationv1.Node) any {
 			return facts{
 				"constraints": each(node.GetConstraints(), printedConstraint),
-				"guardrail_tables": each(node.GetGuardrailTables(), func(name worldv1.TableName) any {
-					return world.TableText(name)
+				"guardrail_tables": each(node.GetGuardrailTables(), func(name string) any {
+					return name
 				}),
 			}
 		}),
@@ -195,7 +195,7 @@ func printedGraph(graph *evaluationv1.Graph) facts {
 
 func printedConstraint(c *evaluationv1.Constraint) any {
 	out := facts{
-		"table": world.TableText(c.GetTable()), "measure": nameOf(snapshotMeasures(), c.GetMeasure()),
+		"table": c.GetTable(), "measure": nameOf(snapshotMeasures(), c.GetMeasure()),
 		"target": each(c.GetTarget(), func(row *evaluationv1.TargetRow) any {
 			cells := make(facts)
 			for _, cell := range row.GetCells() {

@@ -1,7 +1,6 @@
 package original
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
@@ -89,20 +88,18 @@ func (r *reader) tables(n *node) []*worldv1.Table {
 			}
 		}
 	}
-	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
-		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
-	})
+	slices.SortStableFunc(tables, world.Builtin().Compare)
 	return tables
 }
 
 // rows reads the rows of a version; at is where a wrong name is reported.
 func (r *reader) rows(at, n *node, name string, index int32) *worldv1.Table {
 	table := &worldv1.Table{Name: r.table(at, name), Index: index}
-	if table.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
+	if table.GetName() == world.Sandbox {
 		r.fail(at, "table %s has no rows of its own: its rows are the messages", name)
 		return table
 	}
-	schema, ok := world.SchemaOf(table.GetName())
+	schema, ok := world.Builtin().Table(table.GetName())
 	if !ok {
 		return table
 	}
@@ -112,7 +109,7 @@ func (r *reader) rows(at, n *node, name string, index int32) *worldv1.Table {
 	return table
 }
 
-func (r *reader) row(schema world.Schema, n *node) *worldv1.Row {
+func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(schema.Columns))}
 	if r.want(n, shapeObject) {
 		for i, name := range n.names {
@@ -126,14 +123,14 @@ func (r *reader) row(schema world.Schema, n *node) *worldv1.Row {
 }
 
 // column returns the position of a column, or −1 and a mistake at n.
-func (r *reader) column(schema world.Schema, n *node, name string) int {
+func (r *reader) column(schema world.Table, n *node, name string) int {
 	position := schema.Column(name)
 	if position < 0 {
 		names := make([]string, len(schema.Columns))
 		for i := range schema.Columns {
 			names[i] = schema.Columns[i].Name
 		}
-		r.fail(n, "unknown column %q of %s%s", name, world.TableText(schema.Name), hint(name, names))
+		r.fail(n, "unknown column %q of %s%s", name, schema.Name, hint(name, names))
 	}
 	return position
 }

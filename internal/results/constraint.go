@@ -3,23 +3,12 @@ package results
 import (
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// The names of the original's column measures.
-const (
-	columnExact     = "column_exact_match_similarity"
-	columnClose     = "column_close_similarity"
-	columnOne       = "column_one_similarity"
-	columnContains  = "column_contains_similarity"
-	columnRougeL    = "column_rouge_l_similarity"
-	columnToolTrace = "column_tool_trace_exact_match_similarity"
-)
-
-// constraintText writes a constraint as the original does.
-func constraintText(c *evaluationv1.Constraint) object {
-	schema, _ := world.SchemaOf(c.GetTable())
+// constraint writes a constraint as the original does.
+func (g *graphText) constraint(c *evaluationv1.Constraint) object {
+	schema, _ := g.schema.Table(c.GetTable())
 	var target any
 	if len(c.GetTarget()) > 0 {
 		rows := []any{}
@@ -32,18 +21,18 @@ func constraintText(c *evaluationv1.Constraint) object {
 		}
 		target = rows
 	}
-	measures := object{{indexColumn, columnExact}}
+	measures := object{{indexColumn, columnMeasure("exact")}}
 	for _, column := range schema.Columns {
-		measure := defaultMeasure(column.Name)
+		measure := column.Measure
 		for _, override := range c.GetOverrides() {
 			if override.GetColumn() == column.Name {
-				measure = columnMeasure(override.GetMeasure())
+				measure = strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_"))
 			}
 		}
-		measures = append(measures, member{column.Name, measure})
+		measures = append(measures, member{column.Name, columnMeasure(measure)})
 	}
 	return object{
-		{"database_namespace", world.TableText(c.GetTable())},
+		{"database_namespace", c.GetTable()},
 		{"snapshot_constraint", snapshotMeasure(c.GetMeasure())},
 		{"reference_milestone_node_index", c.Reference},
 		{"target_dataframe", target},
@@ -56,35 +45,12 @@ func snapshotMeasure(m evaluationv1.SnapshotMeasure) string {
 	return strings.ToLower(strings.TrimPrefix(m.String(), "SNAPSHOT_MEASURE_")) + "_similarity"
 }
 
-// defaultMeasure names the measure of a column that no override changes.
-func defaultMeasure(column string) string {
-	switch column {
-	case "content", "relationship":
-		return columnRougeL
-	case "openai_tool_call_id", "openai_function_name", "tool_call_exception":
-		return columnOne
-	case "tool_trace":
-		return columnToolTrace
-	default:
-		return columnExact
+// columnMeasure names a measure as the original does.
+func columnMeasure(name string) string {
+	if name == "tool_trace" {
+		name = "tool_trace_exact_match"
+	} else if name == "exact" {
+		name = "exact_match"
 	}
-}
-
-func columnMeasure(m evaluationv1.ColumnMeasure) string {
-	switch m {
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE:
-		return columnClose
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
-		return columnOne
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS:
-		return columnContains
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L:
-		return columnRougeL
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
-		return columnToolTrace
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT, evaluationv1.ColumnMeasure_COLUMN_MEASURE_UNSPECIFIED:
-		return columnExact
-	default:
-		return columnExact
-	}
+	return "column_" + name + "_similarity"
 }

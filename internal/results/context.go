@@ -19,14 +19,14 @@ const indexColumn = "sandbox_message_index"
 // executionContext returns the content of execution_context.json.
 func executionContext(r Rollout) object {
 	tables := object{}
-	for _, schema := range world.Schemas() {
+	for _, schema := range world.SchemaOf(r.Scenario.GetSetup().GetSchema()).Tables() {
 		var rows []any
-		if schema.Name == worldv1.TableName_TABLE_NAME_SANDBOX {
+		if schema.Name == world.Sandbox {
 			rows = messageRows(schema, r.Messages)
 		} else {
 			rows = tableRows(schema, versionsOf(r.Tables, schema.Name))
 		}
-		tables = append(tables, member{world.TableText(schema.Name), rows})
+		tables = append(tables, member{schema.Name, rows})
 	}
 	tools := r.Scenario.GetSetup().GetTools()
 	return object{
@@ -59,7 +59,7 @@ func augmentations(tools *setupv1.ToolSelection) []string {
 }
 
 // versionsOf returns a table's versions by index.
-func versionsOf(tables []*worldv1.Table, name worldv1.TableName) []*worldv1.Table {
+func versionsOf(tables []*worldv1.Table, name string) []*worldv1.Table {
 	var out []*worldv1.Table
 	for _, t := range tables {
 		if t.GetName() == name {
@@ -71,7 +71,7 @@ func versionsOf(tables []*worldv1.Table, name worldv1.TableName) []*worldv1.Tabl
 }
 
 // blankRow is the row of nulls that the original writes where a version starts afresh.
-func blankRow(schema world.Schema, index int32) object {
+func blankRow(schema world.Table, index int32) object {
 	row := object{{indexColumn, index}}
 	for _, column := range schema.Columns {
 		row = append(row, member{column.Name, nil})
@@ -81,7 +81,7 @@ func blankRow(schema world.Schema, index int32) object {
 
 // tableRows returns the rows of all versions. A version that only adds rows to the one before has
 // no row of nulls.
-func tableRows(schema world.Schema, versions []*worldv1.Table) []any {
+func tableRows(schema world.Table, versions []*worldv1.Table) []any {
 	rows := []any{}
 	for i, version := range versions {
 		if i == 0 || !extends(versions[i-1], version) {
@@ -95,7 +95,7 @@ func tableRows(schema world.Schema, versions []*worldv1.Table) []any {
 }
 
 // rowObject returns a row by column.
-func rowObject(schema world.Schema, row *worldv1.Row) object {
+func rowObject(schema world.Table, row *worldv1.Row) object {
 	var out object
 	for j, column := range schema.Columns {
 		var cell any
@@ -116,7 +116,7 @@ func extends(before, after *worldv1.Table) bool {
 }
 
 // messageRows returns the messages as rows of SANDBOX.
-func messageRows(schema world.Schema, messages []*worldv1.Message) []any {
+func messageRows(schema world.Table, messages []*worldv1.Message) []any {
 	rows := []any{}
 	if len(messages) > 0 {
 		rows = append(rows, blankRow(schema, 0))

@@ -13,6 +13,7 @@ import (
 
 // transcript turns a rollout's messages into chat messages.
 type transcript struct {
+	schema *world.Schema
 	Rollout
 	milestones, minefields *graphText
 }
@@ -22,10 +23,12 @@ type transcript struct {
 // table versions and the matches of its index; what the user does with tools of its own, which the
 // agent cannot see, counts with what it says next.
 func conversation(r Rollout) []any {
+	schema := world.SchemaOf(r.Scenario.GetSetup().GetSchema())
 	t := transcript{
 		Rollout:    r,
-		milestones: newGraphText(r.Scenario.GetEvaluation().GetMilestones()),
-		minefields: newGraphText(r.Scenario.GetEvaluation().GetMinefields()),
+		schema:     schema,
+		milestones: newGraphText(schema, r.Scenario.GetEvaluation().GetMilestones()),
+		minefields: newGraphText(schema, r.Scenario.GetEvaluation().GetMinefields()),
 	}
 	out := []any{}
 	var done []*worldv1.Message // by the user, since it last spoke
@@ -124,7 +127,7 @@ func (t *transcript) withDetails(chat object, key string, messages ...*worldv1.M
 // update returns the table versions stored at the given indices.
 func (t *transcript) update(indices []int32) object {
 	var update object
-	for _, schema := range world.Schemas() {
+	for _, schema := range t.schema.Tables() {
 		for _, version := range versionsOf(t.Tables, schema.Name) {
 			if !slices.Contains(indices, version.GetIndex()) {
 				continue
@@ -133,7 +136,7 @@ func (t *transcript) update(indices []int32) object {
 			for _, row := range version.GetRows() {
 				rows = append(rows, rowObject(schema, row))
 			}
-			update = append(update, member{world.TableText(schema.Name), rows})
+			update = append(update, member{schema.Name, rows})
 		}
 	}
 	return update
@@ -157,12 +160,13 @@ func (t *transcript) matches(graph *graphText, word string, matches []*busv1.Mat
 
 // graphText writes the nodes of a graph.
 type graphText struct {
-	nodes []*evaluationv1.Node
-	edges []*evaluationv1.Edge
+	schema *world.Schema
+	nodes  []*evaluationv1.Node
+	edges  []*evaluationv1.Edge
 }
 
-func newGraphText(g *evaluationv1.Graph) *graphText {
-	return &graphText{nodes: g.GetNodes(), edges: g.GetEdges()}
+func newGraphText(schema *world.Schema, g *evaluationv1.Graph) *graphText {
+	return &graphText{schema: schema, nodes: g.GetNodes(), edges: g.GetEdges()}
 }
 
 // node returns a node with the guardrails that are added to it.
@@ -170,31 +174,23 @@ func (g *graphText) node(i int) object {
 	node := g.nodes[i]
 	constraints := []any{}
 	for _, c := range node.GetConstraints() {
-		constraints = append(constraints, constraintText(c))
+		constraints = append(constraints, g.constraint(c))
 	}
 	for _, c := range g.guardrails(i) {
-		constraints = append(constraints, constraintText(c))
-	}
-	var tables []string
-	for _, name := range guardable(node) {
-		tables = append(tables, world.TableText(name))
-	}
-	var excluded []string
-	for _, name := range node.GetUnguardedTables() {
-		excluded = append(excluded, world.TableText(name))
+		constraints = append(constraints, g.constraint(c))
 	}
 	return object{
 		{"snapshot_constraints", constraints},
-		{"guardrail_database_list", append([]string{}, tables...)},
-		{"guardrail_database_exclusion_list", orNull(excluded)},
+		{"guardrail_database_list", append([]string{}, g.guardable(node)...)},
+		{"guardrail_database_exclusion_list", orNull(node.GetUnguardedTables())},
 	}
 }
 
 // guardable returns the tables that may be guarded at a node, SANDBOX included as the original
 // lists it.
-func guardable(node *evaluationv1.Node) []worldv1.TableName {
-	var tables []worldv1.TableName
-	for _, schema := range world.Schemas() {
+func (g *graphText) guardable(node *evaluationv1.Node) []string {
+	var tables []string
+	for _, schema := range g.schema.Tables() {
 		if (!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), schema.Name)) &&
 			!slices.Contains(node.GetUnguardedTables(), schema.Name) {
 			tables = append(tables, schema.Name)
@@ -221,7 +217,7 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	}
 	slices.Sort(since)
 	since = slices.Compact(since)
-	named := map[worldv1.TableName]bool{worldv1.TableName_TABLE_NAME_SANDBOX: true}
+	named := map[string]bool{world.Sandbox: true}
 	for _, number := range append([]int32{int32(i)}, since...) {
 		if number < 0 {
 			number = int32(len(g.nodes) - 1)
@@ -233,10 +229,10 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 			named[c.GetTable()] = true
 		}
 	}
-	tables := guardable(g.nodes[i])
+	tables := g.guardable(g.nodes[i])
 	var out []*evaluationv1.Constraint
 	for _, reference := range since {
-		for _, table := range guardrailOrder() {
+		for _, table := range g.guardrailOrder() {
 			if slices.Contains(tables, table) && !named[table] {
 				out = append(out, &evaluationv1.Constraint{
 					Table: table, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL, Reference: &reference,
@@ -248,10 +244,13 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 }
 
 // guardrailOrder is the order in which guardrails are written. The original's follows from hashing
-// and varies; this is the one it has most often.
-func guardrailOrder() []worldv1.TableName {
-	return []worldv1.TableName{
-		worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_REMINDER,
-		worldv1.TableName_TABLE_NAME_MESSAGING, worldv1.TableName_TABLE_NAME_CONTACT,
+// and varies; this is the one it has most often. Tables of packs come last.
+func (g *graphText) guardrailOrder() []string {
+	order := []string{world.Setting, world.Reminder, world.Messaging, world.Contact}
+	for _, table := range g.schema.Stored() {
+		if !slices.Contains(order, table.Name) {
+			order = append(order, table.Name)
+		}
 	}
+	return order
 }

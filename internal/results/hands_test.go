@@ -6,6 +6,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -24,7 +25,7 @@ func TestUserTools(t *testing.T) {
 		Scenario: &scenariov1.Scenario{
 			Setup: &setupv1.Setup{Tools: &setupv1.ToolSelection{User: []string{"add_contact"}}},
 			Evaluation: &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Constraints: []*evaluationv1.Constraint{{
-				Table: worldv1.TableName_TABLE_NAME_CONTACT, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT,
+				Table: world.Contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT,
 			}}}}}},
 		},
 		Messages: []*worldv1.Message{
@@ -32,7 +33,7 @@ func TestUserTools(t *testing.T) {
 			message(3, environment, user, "hidden"), message(4, user, agent, "Saved."), message(5, agent, user, "Good."),
 		},
 		Tables: []*worldv1.Table{{
-			Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 3, Rows: []*worldv1.Row{contactRow("p-1", "Ann", "+14085550000", false)},
+			Name: world.Contact, Index: 3, Rows: []*worldv1.Row{contactRow("p-1", "Ann", "+14085550000", false)},
 		}},
 		Result: &busv1.Result{Milestones: []*busv1.Match{{Node: 0, Index: 3, Similarity: 1}}},
 	}

@@ -26,11 +26,11 @@ type Trajectory struct {
 type cells map[string]json.RawMessage
 
 // ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's
-// directory. Numbers that JSON lacks were written as null and stay null. digest is what
+// directory, with the tables of schema. Numbers that JSON lacks were written as null and stay null. digest is what
 // WriteTrajectory returned, or empty if that is not known. The error wraps fs.ErrNotExist if there
 // is no such rollout, ErrName if the name cannot be that of one, and ErrDamaged if the file is no
 // trajectory or has another digest.
-func ReadTrajectory(dir, name, digest string) (*Trajectory, error) {
+func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
 	}
@@ -43,17 +43,22 @@ func ReadTrajectory(dir, name, digest string) (*Trajectory, error) {
 	}
 	trajectory := &Trajectory{}
 	var err error
-	for _, schema := range world.Schemas() {
-		rows := context.Tables[world.TableText(schema.Name)]
-		if schema.Name == worldv1.TableName_TABLE_NAME_SANDBOX {
+	for name := range context.Tables {
+		if schema.Place(name) < 0 {
+			return nil, damaged(dir, file, fmt.Errorf("the scenario's pack has no table %q", name))
+		}
+	}
+	for _, table := range schema.Tables() {
+		rows := context.Tables[table.Name]
+		if table.Name == world.Sandbox {
 			trajectory.Messages, err = readMessages(rows)
 		} else {
 			var versions []*worldv1.Table
-			versions, err = readVersions(schema, rows)
+			versions, err = readVersions(table, rows)
 			trajectory.Tables = append(trajectory.Tables, versions...)
 		}
 		if err != nil {
-			return nil, damaged(dir, file, fmt.Errorf("%s: %w", world.TableText(schema.Name), err))
+			return nil, damaged(dir, file, fmt.Errorf("%s: %w", table.Name, err))
 		}
 	}
 	return trajectory, nil
@@ -160,7 +165,7 @@ func readRole(name string) (worldv1.Role, error) {
 
 // readVersions returns the versions of a table by index. Every version lists all its rows; an empty
 // one shows as a row of nulls only.
-func readVersions(schema world.Schema, rows []cells) ([]*worldv1.Table, error) {
+func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 	versions := map[int32]*worldv1.Table{}
 	for i, row := range rows {
 		index, err := row.index()

@@ -12,20 +12,21 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 func TestReadTrajectory(t *testing.T) {
 	dir, r := t.TempDir(), sampleRollout()
-	r.Tables = append(r.Tables, &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_MESSAGING, Index: 3})
+	r.Tables = append(r.Tables, &worldv1.Table{Name: world.Messaging, Index: 3})
 	digest, err := WriteTrajectory(dir, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadTrajectory(dir, r.Directory, strings.Repeat("0", 64)); !errors.Is(err, ErrDamaged) {
+	if _, err := ReadTrajectory(dir, r.Directory, strings.Repeat("0", 64), world.Builtin()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("with another digest: got %v, want %v", err, ErrDamaged)
 	}
-	got, err := ReadTrajectory(dir, r.Directory, digest)
+	got, err := ReadTrajectory(dir, r.Directory, digest, world.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestReadTrajectoryVectors(t *testing.T) {
 		r := loadVector(t, vector, scenarios)
 		dir := t.TempDir()
 		place(t, dir, folder.Name(), read(t, vector, ContextFile))
-		got, err := ReadTrajectory(dir, folder.Name(), "")
+		got, err := ReadTrajectory(dir, folder.Name(), "", world.Builtin())
 		if err != nil {
 			t.Error(err)
 			continue
@@ -76,7 +77,7 @@ func place(t *testing.T, dir, name, content string) {
 func TestReadTrajectoryErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]error{"nobody": fs.ErrNotExist, "": ErrName, "..": ErrName, "a/b": ErrName, `a\b`: ErrName} {
-		if _, err := ReadTrajectory(dir, name, ""); !errors.Is(err, want) {
+		if _, err := ReadTrajectory(dir, name, "", world.Builtin()); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, want %v", name, err, want)
 		}
 	}
@@ -92,7 +93,7 @@ func TestReadTrajectoryErrors(t *testing.T) {
 		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
 	} {
 		place(t, dir, "x", test.content)
-		if got, err := ReadTrajectory(dir, "x", ""); err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
 		}
 	}
@@ -104,7 +105,7 @@ func FuzzReadTrajectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
 		place(t, dir, "x", content)
-		if got, err := ReadTrajectory(dir, "x", ""); (got == nil) == (err == nil) {
+		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); (got == nil) == (err == nil) {
 			t.Errorf("%q: got %v and %v, want one of them", content, got, err)
 		}
 	})

@@ -64,7 +64,7 @@ func sampleRollout() Rollout {
 	}
 	node := func(tool string) *evaluationv1.Graph {
 		return &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Constraints: []*evaluationv1.Constraint{{
-			Table: worldv1.TableName_TABLE_NAME_CONTACT, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: proto.Int32(-1),
+			Table: world.Contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: proto.Int32(-1),
 			Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "name", Value: world.Text(tool)}}}},
 			Overrides: []*evaluationv1.ColumnOverride{
 				{Column: "name", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS},
@@ -85,10 +85,10 @@ func sampleRollout() Rollout {
 		},
 		Messages: messages,
 		Tables: []*worldv1.Table{
-			{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 6, Rows: []*worldv1.Row{
+			{Name: world.Contact, Index: 6, Rows: []*worldv1.Row{
 				contactRow("p-0", "Ada", "+493023125000", true), contactRow("p-1", "Jürgen <Ü>", "+493023125001", false),
 			}},
-			{Name: worldv1.TableName_TABLE_NAME_CONTACT, Rows: []*worldv1.Row{contactRow("p-0", "Ada", "+493023125000", true)}},
+			{Name: world.Contact, Rows: []*worldv1.Row{contactRow("p-0", "Ada", "+493023125000", true)}},
 		},
 		Directory: "save_someone_trial_1",
 	}

@@ -168,14 +168,14 @@ func TestGuardrailVectors(t *testing.T) {
 	count := 0
 	for name, s := range vectorEvaluations(t) {
 		for _, g := range []vectorGraph{s.Milestones, s.Minefields} {
-			text := newGraphText(g.proto())
+			text := newGraphText(world.Builtin(), g.proto())
 			for i, node := range g.Nodes {
 				var want, got []guardrail
 				for _, r := range node.Guardrails {
 					want = append(want, guardrail{r.Table, r.Reference})
 				}
 				for _, c := range text.guardrails(i) {
-					got = append(got, guardrail{world.TableText(c.GetTable()), c.GetReference()})
+					got = append(got, guardrail{c.GetTable(), c.GetReference()})
 				}
 				order := func(a, b guardrail) int {
 					return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.Table, b.Table))

@@ -128,8 +128,8 @@ func (g vectorGraph) proto() *evaluationv1.Graph {
 	}
 	for _, n := range g.Nodes {
 		node := &evaluationv1.Node{}
-		for _, schema := range world.Schemas() {
-			if !slices.Contains(n.GuardrailTables, world.TableText(schema.Name)) {
+		for _, schema := range world.Builtin().Tables() {
+			if !slices.Contains(n.GuardrailTables, schema.Name) {
 				node.UnguardedTables = append(node.UnguardedTables, schema.Name)
 			}
 		}
@@ -142,7 +142,7 @@ func (g vectorGraph) proto() *evaluationv1.Graph {
 }
 
 func (c vectorConstraint) proto() *evaluationv1.Constraint {
-	table, _ := world.TableByText(c.Table)
+	table := c.Table
 	measure := evaluationv1.SnapshotMeasure_value["SNAPSHOT_MEASURE_"+strings.ToUpper(strings.TrimSuffix(c.Measure, "_similarity"))]
 	out := &evaluationv1.Constraint{Table: table, Measure: evaluationv1.SnapshotMeasure(measure), Reference: c.Reference}
 	for _, row := range c.Target {
@@ -154,7 +154,7 @@ func (c vectorConstraint) proto() *evaluationv1.Constraint {
 	}
 	for column, override := range c.Columns {
 		for number := range evaluationv1.ColumnMeasure_name {
-			if m := evaluationv1.ColumnMeasure(number); m != 0 && columnMeasure(m) == override.Measure {
+			if m := evaluationv1.ColumnMeasure(number); m != 0 && columnMeasure(strings.ToLower(strings.TrimPrefix(m.String(), "COLUMN_MEASURE_"))) == override.Measure {
 				out.Overrides = append(out.Overrides, &evaluationv1.ColumnOverride{Column: column, Measure: m})
 			}
 		}
@@ -259,9 +259,9 @@ func vectorMessages(rows []map[string]any) []*worldv1.Message {
 
 func vectorTables(dbs map[string][]map[string]any) []*worldv1.Table {
 	var out []*worldv1.Table
-	for _, schema := range world.Schemas()[1:] {
+	for _, schema := range world.Builtin().Tables()[1:] {
 		versions := map[int32]*worldv1.Table{}
-		for _, cells := range dbs[world.TableText(schema.Name)] {
+		for _, cells := range dbs[schema.Name] {
 			index := int32(cells["sandbox_message_index"].(float64))
 			if versions[index] == nil {
 				versions[index] = &worldv1.Table{Name: schema.Name, Index: index}

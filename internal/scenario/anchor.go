@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -18,7 +19,7 @@ import (
 // holds both before and after it. Left out are tables that the author leaves unguarded, those that
 // the oracle or the user may change without a milestone that names them, and those of which it
 // depends on the order of the milestones when they change. solution is what both do.
-func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
+func anchor(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 	nodes := graph.GetNodes()
 	next := make([][]int, len(nodes))
 	for _, edge := range graph.GetEdges() {
@@ -37,8 +38,8 @@ func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 		}
 		var anchors []*evaluationv1.Constraint
 		loose := false
-		for _, schema := range schemas() {
-			table := schema.Name
+		for _, stored := range schema.Stored() {
+			table := stored.Name
 			if !guardable(node, table) || compares(node, table) || calls(node, table) {
 				continue
 			}
@@ -62,18 +63,18 @@ func anchor(graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 }
 
 // guardable says whether automatic guardrails of a node may guard a table.
-func guardable(node *evaluationv1.Node, table worldv1.TableName) bool {
-	return table != worldv1.TableName_TABLE_NAME_SANDBOX && !slices.Contains(node.GetUnguardedTables(), table) &&
+func guardable(node *evaluationv1.Node, table string) bool {
+	return table != world.Sandbox && !slices.Contains(node.GetUnguardedTables(), table) &&
 		(!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), table))
 }
 
 // compares says whether a constraint of a node looks at a table.
-func compares(node *evaluationv1.Node, table worldv1.TableName) bool {
+func compares(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == table })
 }
 
 // calls says whether a constraint of a node wants a call that changes a table.
-func calls(node *evaluationv1.Node, table worldv1.TableName) bool {
+func calls(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
 		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changed(tool) == table })
 	})
@@ -90,7 +91,7 @@ func hands(tools *setupv1.ToolSelection) []*worldv1.Turn {
 }
 
 // changes returns how many calls of a script may change a table.
-func changes(script []*worldv1.Turn, table worldv1.TableName) int {
+func changes(script []*worldv1.Turn, table string) int {
 	count := 0
 	for _, turn := range script {
 		for _, call := range turn.GetCalls() {
@@ -102,29 +103,24 @@ func changes(script []*worldv1.Turn, table worldv1.TableName) int {
 	return count
 }
 
-// changed returns the table that a tool changes, going by its name; the zero value if it changes
-// none.
-func changed(tool string) worldv1.TableName {
+// changed returns the table that a tool changes, going by its name: add_contact changes CONTACT.
+func changed(tool string) string {
 	switch verb, object, _ := strings.Cut(tool, "_"); {
 	case verb == "set":
-		return worldv1.TableName_TABLE_NAME_SETTING
+		return world.Setting
 	case verb == "send":
-		return worldv1.TableName_TABLE_NAME_MESSAGING
-	case verb != "add" && verb != "modify" && verb != "remove":
-		return worldv1.TableName_TABLE_NAME_UNSPECIFIED
-	case object == "contact":
-		return worldv1.TableName_TABLE_NAME_CONTACT
-	case object == "reminder":
-		return worldv1.TableName_TABLE_NAME_REMINDER
+		return world.Messaging
+	case verb == "add" || verb == "modify" || verb == "remove":
+		return world.Name(object)
 	default:
-		return worldv1.TableName_TABLE_NAME_UNSPECIFIED
+		return ""
 	}
 }
 
 // lastNaming returns the node that names a table and comes before node i and after all others that
 // name it, or the start if none does and nothing changes the table. Not ok means that it cannot be
 // told when the table changes last.
-func lastNaming(nodes []*evaluationv1.Node, comes [][]int, i int, table worldv1.TableName, changes int) (reference int, ok bool) {
+func lastNaming(nodes []*evaluationv1.Node, comes [][]int, i int, table string, changes int) (reference int, ok bool) {
 	var naming []int
 	for n := range nodes {
 		if n != i && (compares(nodes[n], table) || calls(nodes[n], table)) {

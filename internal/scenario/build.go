@@ -152,7 +152,7 @@ func (b *builder) markFields(v *value) {
 
 // start returns the world that the scenario starts in.
 func (b *builder) start(v *value) *startWorld {
-	start := emptyWorld()
+	start := emptyWorld(b.world())
 	if name := v.get("world"); b.want(name, shapeText) {
 		if base, ok := b.worlds[name.text]; ok {
 			start = base.clone()
@@ -274,6 +274,6 @@ func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup) 
 		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}
-	anchor(evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))
+	anchor(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))
 	return evaluation
 }

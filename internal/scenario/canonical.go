@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // ErrFormat says that a file cannot be brought into its canonical form without loss.
@@ -28,10 +32,13 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	all := forms()
+	all, kinds := forms(world.Builtin()), []string{"pack", "world", "scenario"}
+	if path.Base(filepath.ToSlash(name)) == schemaFile {
+		kinds = []string{"schema"}
+	}
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
-			arrange(root, fitting(root, all, "pack", "world", "scenario"), all)
+			arrange(root, fitting(root, all, kinds...), all)
 		}
 	}
 	out, err := encodeNodes(nodes)

@@ -15,7 +15,7 @@ type tableEdit struct {
 	*reader
 	*usage
 
-	schema   world.Schema
+	schema   world.Table
 	zone     *time.Location
 	relative relativeCells
 	// rows are those of the table by now, nil where one has been removed.
@@ -230,7 +230,7 @@ func (e *tableEdit) add(v *value) {
 
 // rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the
 // phone, in the URL namespace.
-func rowID(schema world.Schema, row *worldv1.Row) string {
+func rowID(schema world.Table, row *worldv1.Row) string {
 	if at := schema.Column(aboutColumn(schema)); at >= 0 {
 		return contentID(row.GetCells()[at].GetText())
 	}

@@ -60,19 +60,19 @@ func (f form) choices() []string {
 }
 
 // forms returns every form by its name.
-func forms() map[string]form {
+func forms(schema *world.Schema) map[string]form {
 	all := map[string]form{
 		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(), "pack": packForm(), "toolText": toolTextForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
 		"expression": expressionForm(),
 	}
-	for _, schema := range world.Schemas() {
-		name := tableText(schema.Name)
-		all[rowPrefix+name] = rowForm(schema)
-		if !isSandbox(schema) {
+	for _, table := range schema.Tables() {
+		name := tableText(table.Name)
+		all[rowPrefix+name] = rowForm(table)
+		if table.Name != world.Sandbox {
 			all[editPrefix+name] = editForm(name)
 			all[changePrefix+name] = changeForm(name)
 		}
@@ -268,20 +268,17 @@ const (
 	changePrefix = "change_"
 )
 
-func isSandbox(schema world.Schema) bool { return schema.Name == world.Sandbox().Name }
-
 // tablesForm holds rows, or changes to rows, by table.
-var tablesForm = sync.OnceValue(func() form {
+func tablesForm(schema *world.Schema) form {
 	f := form{former: formerValues("table")}
-	for _, schema := range world.Schemas() {
-		if name := tableText(schema.Name); !isSandbox(schema) {
-			f.fields = append(f.fields, formField{
-				name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
-			})
-		}
+	for _, table := range schema.Stored() {
+		name := tableText(table.Name)
+		f.fields = append(f.fields, formField{
+			name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
+		})
 	}
 	return f
-})
+}
 
 // editForm changes a table.
 func editForm(table string) form {
@@ -303,13 +300,13 @@ func changeForm(table string) form {
 }
 
 // rowForm is a row of a table; columns left out are null.
-func rowForm(schema world.Schema) form {
+func rowForm(table world.Table) form {
 	var f form
-	for _, column := range schema.Columns {
+	for _, column := range table.Columns {
 		holds := map[world.Kind]string{
 			world.KindText: "textCell", world.KindNumber: "numberCell", world.KindBool: "booleanCell", world.KindTexts: "anything",
 		}[column.Kind]
-		f.fields = append(f.fields, formField{column.Name, holds, "A " + column.Kind.String() + ".", false})
+		f.fields = append(f.fields, formField{column.Name, holds, cmp.Or(column.Description, "A "+column.Kind.String()+"."), false})
 	}
 	return f
 }
@@ -327,5 +324,31 @@ var toolTextForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"description", "text", "What agents are told that the tool does.", false},
 		{"arguments", "texts", "What agents are told about arguments, by name.", false},
+	}}
+})
+
+// schemaForm is the document of schema.yaml.
+var schemaForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones.", true},
+	}}
+})
+
+// declaredTableForm is a table of schema.yaml.
+var declaredTableForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"name", "declaredName", "What the table is called, in lower case.", true},
+		{"description", "text", "What a row is, in one sentence.", false},
+		{"columns", "[declaredColumn]", "The columns; the first is a row's id, a text.", true},
+	}}
+})
+
+// declaredColumnForm is a column of a table of schema.yaml.
+var declaredColumnForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"name", "declaredName", "What the column is called, in lower case.", true},
+		{"type", "cellType", "What its cells hold, unless they are null.", true},
+		{"measure", "columnMeasure", "How its cells are compared by default; exact if left out.", false},
+		{"description", "text", "What the cells mean, in one sentence.", false},
 	}}
 })

@@ -160,7 +160,7 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	call, says := v.get("call"), v.get("says")
 	if call != nil || says != nil {
 		g.exclusive(v, call, says)
-		c.Table = worldv1.TableName_TABLE_NAME_SANDBOX
+		c.Table = world.Sandbox
 	} else {
 		g.require(v, "table")
 		c.Table = g.table(v.get("table"))
@@ -303,7 +303,7 @@ func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
 }
 
 // target reads one wanted row or a list of them.
-func (g *graphBuilder) target(v *value, table worldv1.TableName, path string) []*evaluationv1.TargetRow {
+func (g *graphBuilder) target(v *value, table string, path string) []*evaluationv1.TargetRow {
 	if !g.want(v, shapeMapping, shapeList) {
 		return nil
 	}
@@ -330,8 +330,8 @@ func (g *graphBuilder) target(v *value, table worldv1.TableName, path string) []
 }
 
 // targetCell reads a wanted cell. Whether the column exists is left to Validate.
-func (g *graphBuilder) targetCell(f field, table worldv1.TableName) *worldv1.Value {
-	schema, _ := world.SchemaOf(table)
+func (g *graphBuilder) targetCell(f field, table string) *worldv1.Value {
+	schema, _ := g.world().Table(table)
 	at := schema.Column(f.key)
 	switch {
 	case f.key == "tool_trace" && (f.value.shape == shapeMapping || f.value.shape == shapeList):
@@ -386,16 +386,16 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 }
 
 // measure looks a measure up by its lower-case name.
-func (g *graphBuilder) measure(v *value, prefix string, numbers map[string]int32) int32 {
+func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int32 {
 	for name, number := range numbers {
 		if number != 0 && measureName(prefix, name) == v.text {
 			return number
 		}
 	}
 	if now, renamed := formerValues("measure")[v.text]; renamed {
-		g.renamed(v, v.text, now)
+		r.renamed(v, v.text, now)
 	} else {
-		g.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
+		r.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
 	}
 	return 0
 }

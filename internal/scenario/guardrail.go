@@ -8,13 +8,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Guardrail is one that the evaluator adds to a milestone or minefield by itself: the node counts
 // only at a message where the table is as it was at the reference.
 type Guardrail struct {
-	Table worldv1.TableName
+	Table string
 	// Reference is a node's number, or −1 for the first message of the user.
 	Reference int
 }
@@ -23,7 +22,7 @@ type Guardrail struct {
 // since each node that it refers to or that comes directly before it, each table that no constraint
 // of these names. A reference to the start takes the tables of the graph's last node out as well,
 // as in the original.
-func Guardrails(graph *evaluationv1.Graph, i int) []Guardrail {
+func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardrail {
 	nodes := graph.GetNodes()
 	var references, naming []int
 	for _, c := range nodes[i].GetConstraints() {
@@ -49,10 +48,10 @@ func Guardrails(graph *evaluationv1.Graph, i int) []Guardrail {
 	}
 	var out []Guardrail
 	for _, r := range references {
-		for _, schema := range schemas() {
-			named := slices.ContainsFunc(naming, func(n int) bool { return namesOutright(nodes[n], schema.Name) })
-			if guardable(nodes[i], schema.Name) && !named {
-				out = append(out, Guardrail{schema.Name, r})
+		for _, table := range schema.Stored() {
+			named := slices.ContainsFunc(naming, func(n int) bool { return namesOutright(nodes[n], table.Name) })
+			if guardable(nodes[i], table.Name) && !named {
+				out = append(out, Guardrail{table.Name, r})
 			}
 		}
 	}
@@ -60,7 +59,7 @@ func Guardrails(graph *evaluationv1.Graph, i int) []Guardrail {
 }
 
 // namesOutright says whether a constraint of a node that is no guardrail looks at a table.
-func namesOutright(node *evaluationv1.Node, table worldv1.TableName) bool {
+func namesOutright(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
 		return c.GetTable() == table && c.GetMeasure() != evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
 	})
@@ -74,9 +73,9 @@ func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
 	graph := s.GetEvaluation().GetMinefields()
 	node := graph.GetNodes()[minefield]
 	var out []string
-	var tables []worldv1.TableName
-	for _, guard := range Guardrails(graph, minefield) {
-		name := world.TableText(guard.Table)
+	var tables []string
+	for _, guard := range Guardrails(world.SchemaOf(s.GetSetup().GetSchema()), graph, minefield) {
+		name := guard.Table
 		switch {
 		case guard.Reference != startNode:
 			continue
@@ -109,7 +108,7 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 }
 
 // Unguard says what to write so that tables are not guarded.
-func Unguard(tables []worldv1.TableName) string {
+func Unguard(tables []string) string {
 	var names []string
 	for _, table := range tables {
 		names = append(names, tableText(table))

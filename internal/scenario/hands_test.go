@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -56,7 +57,7 @@ func TestUserTools(t *testing.T) {
 	for _, node := range loaded[0].Scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
 			if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL && c.GetReference() == startNode &&
-				c.GetTable() == worldv1.TableName_TABLE_NAME_SETTING {
+				c.GetTable() == world.Setting {
 				t.Errorf("node %q: got a guardrail of setting since the start, want none", node.GetName())
 			}
 		}

@@ -23,7 +23,8 @@ type packed struct {
 	Loaded // without the scenario, unless wire is nil
 
 	name string
-	// wire is the scenario without what it shares with others: its tables, and texts of tools.
+	// wire is the scenario without what it shares with others: its tables, their schema
+	// and texts of tools.
 	wire   []byte
 	tables []*worldv1.Table
 }
@@ -32,7 +33,8 @@ type packed struct {
 func pack(loaded Loaded) (packed, error) {
 	setup := loaded.Scenario.GetSetup()
 	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
-	setup.Tables, setup.Tools.Descriptions = nil, nil
+	setup.Tables, setup.Tools.Descriptions, setup.Schema = nil, nil, nil
+	loaded.Scenario.Evaluation.Schema = nil
 	var err error
 	out.wire, err = proto.Marshal(loaded.Scenario)
 	out.Scenario = nil
@@ -52,6 +54,7 @@ func (l *loader) unpack() ([]Loaded, error) {
 			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
 		}
 		s.Setup.Tables, s.Setup.Tools.Descriptions = l.loaded[i].tables, l.texts
+		s.Setup.Schema, s.Evaluation.Schema = l.declared, l.declared
 		out[i].Scenario, l.loaded[i] = s, packed{}
 	}
 	return out, nil
@@ -106,7 +109,7 @@ func (l *loader) loadBatch(batch []section) {
 // concurrently.
 func (l *loader) loadSection(part section) built {
 	out := built{usage: usage{limits: l.limits}}
-	r := &reader{file: part.file}
+	r := &reader{file: part.file, schema: l.schema}
 	for _, doc := range r.parse(part) {
 		before := len(r.errors)
 		b := &builder{
@@ -117,6 +120,7 @@ func (l *loader) loadSection(part section) built {
 			continue
 		}
 		made.Setup.Tools.Descriptions = l.texts
+		made.Setup.Schema, made.Evaluation.Schema = l.declared, l.declared
 		b.report(Validate(made, l.opts), doc, slices.Clone(r.errors[before:]))
 		kept, err := pack(Loaded{
 			Scenario: made, Position: Position{r.file, doc.line, doc.column}, World: b.text(doc.get("world")), Base: b.base,

@@ -43,10 +43,13 @@ const (
 // conversation collects starting messages.
 type conversation struct{ messages []*worldv1.Message }
 
-// say adds a text, or code for the execution environment.
+// say adds a text; to the execution environment it is code, and from there a result.
 func (c *conversation) say(from, to worldv1.Role, text string, visibleTo ...worldv1.Role) {
 	m := &worldv1.Message{Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
-	if to == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+	switch worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+	case from:
+		m.Body = &worldv1.Message_Result{Result: &worldv1.ToolResult{Text: &text}}
+	case to:
 		m.Body = &worldv1.Message_Code{Code: &worldv1.Code{Source: text}}
 	}
 	c.add(m, visibleTo...)

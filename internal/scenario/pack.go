@@ -11,14 +11,17 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // The files of a pack beside its scenarios.
 const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
+	schemaFile      = "schema.yaml"
 	catalogueWire   = "catalogue.binpb"
 	catalogueJSON   = "catalogue.json"
 	worldFolder     = "worlds"
@@ -35,8 +38,8 @@ type Pack struct {
 
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
 // worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
-// in their canonical form in catalogue.binpb or catalogue.json, texts of tools in tools.yaml, and
-// the pack's name in pack.yaml. Mistakes of all files are collected, up to a limit: the error then
+// in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
+// texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are collected, up to a limit: the error then
 // is of type Errors and nothing else is returned. Scenarios that start with the same rows share
 // them: rows must not be changed in place. LoadPack keeps no state and may run concurrently.
 func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
@@ -47,6 +50,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	opts.zones = &sync.Map{}
 	l := &loader{packFiles: packFiles{fsys, &usage{limits: limits}}, opts: opts}
 	pack := &Pack{}
+	l.loadSchema()
 	l.loadWorlds()
 	l.describe(pack)
 	l.loadTools()
@@ -67,7 +71,10 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 type loader struct {
 	packFiles
 
-	opts       Options
+	opts Options
+	// declared are the tables of the pack's schema, which schema holds beside the built-in ones.
+	declared   []*worldv1.TableSchema
+	schema     *world.Schema
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
 	texts      []*setupv1.ToolDescription
@@ -81,7 +88,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder)
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile {
+		if name != packFile && name != toolsFile && name != schemaFile {
 			l.file(name, read)
 		}
 	}
@@ -89,7 +96,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 
 // file calls read with a file, and keeps the mistakes that it records.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := &reader{file: name}
+	r := &reader{file: name, schema: l.schema}
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}

@@ -137,26 +137,24 @@ func (r *reader) texts(v *value) []string {
 }
 
 // table reads the name of a table.
-func (r *reader) table(v *value) worldv1.TableName {
+func (r *reader) table(v *value) string {
 	if !r.want(v, shapeText) {
-		return 0
+		return ""
 	}
 	return r.tableName(v, v.text)
 }
 
 // tableName looks a table up and records an unknown one at a place.
-func (r *reader) tableName(at *value, text string) worldv1.TableName {
-	for _, schema := range schemas() {
-		if tableText(schema.Name) == text {
-			return schema.Name
-		}
+func (r *reader) tableName(at *value, text string) string {
+	if table, ok := r.world().Table(world.Name(text)); ok && tableText(table.Name) == text {
+		return table.Name
 	}
 	if now, renamed := formerValues("table")[text]; renamed {
 		r.renamed(at, text, now)
 	} else {
-		r.fail(at, "unknown table %q%s", text, hint(text, tableNames()))
+		r.fail(at, "unknown table %q%s", text, hint(text, tableNames(r.world())))
 	}
-	return 0
+	return ""
 }
 
 // role reads the name of a role.
@@ -209,16 +207,16 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	return float64(at.UnixMilli()) / 1000, true
 }
 
-func tableNames() []string {
+func tableNames(schema *world.Schema) []string {
 	var names []string
-	for _, schema := range schemas() {
-		names = append(names, tableText(schema.Name))
+	for _, table := range schema.Tables() {
+		names = append(names, tableText(table.Name))
 	}
 	return names
 }
 
 // tableText returns how authors write the name of a table.
-func tableText(name worldv1.TableName) string { return strings.ToLower(world.TableText(name)) }
+func tableText(name string) string { return world.AuthorText(name) }
 
 func roleNames() []string {
 	return []string{

@@ -221,21 +221,19 @@ func (r *reader) move(w *startWorld, at *value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
-	for _, schema := range schemas() {
+	for _, schema := range w.schema.Stored() {
 		rows := slices.Clone(w.tables[schema.Name].GetRows())
 		for i, row := range rows {
 			if len(w.relative[row]) > 0 {
 				rows[i] = r.moveRow(w, schema, row, at)
 			}
 		}
-		if !isSandbox(schema) {
-			w.put(schema.Name, rows)
-		}
+		w.put(schema.Name, rows)
 	}
 }
 
 // moveRow returns a row by the world's clock.
-func (r *reader) moveRow(w *startWorld, schema world.Schema, row *worldv1.Row, at *value) *worldv1.Row {
+func (r *reader) moveRow(w *startWorld, schema world.Table, row *worldv1.Row, at *value) *worldv1.Row {
 	moved := copyRow(row)
 	w.relative.copyTo(row, moved)
 	for column := range schema.Columns {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // relativeScenario says everything that can be said relative to now.
@@ -86,7 +86,7 @@ func TestRelativeTimes(t *testing.T) {
 		}
 		var times []float64
 		for _, table := range setup.GetTables() {
-			if table.GetName() == worldv1.TableName_TABLE_NAME_REMINDER {
+			if table.GetName() == world.Reminder {
 				for _, row := range table.GetRows() {
 					times = append(times, row.GetCells()[3].GetNumber())
 				}

@@ -19,10 +19,10 @@ type rowNames struct {
 	*usage
 
 	// rows are those of each table, given those that are just being added to it.
-	rows  map[worldv1.TableName][]*worldv1.Row
-	given map[worldv1.TableName][]namedRow
+	rows  map[string][]*worldv1.Row
+	given map[string][]namedRow
 	// found holds the named rows of the tables that have been searched, by name.
-	found map[worldv1.TableName][]namedRow
+	found map[string][]namedRow
 }
 
 type namedRow struct{ name, id string }
@@ -31,10 +31,10 @@ type namedRow struct{ name, id string }
 // their place; tables may be nil.
 func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 	n := &rowNames{
-		reader: r, usage: u, rows: map[worldv1.TableName][]*worldv1.Row{}, given: map[worldv1.TableName][]namedRow{},
-		found: map[worldv1.TableName][]namedRow{},
+		reader: r, usage: u, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
+		found: map[string][]namedRow{},
 	}
-	for _, schema := range schemas() {
+	for _, schema := range r.world().Stored() {
 		n.rows[schema.Name] = w.tables[schema.Name].GetRows()
 		if tables == nil || tables.shape != shapeMapping {
 			continue
@@ -68,7 +68,7 @@ func (b *builder) resolveNames(v *value, start *startWorld) {
 }
 
 // givenRow returns the name and the id of a row that is written in a file.
-func givenRow(schema world.Schema, row *value) namedRow {
+func givenRow(schema world.Table, row *value) namedRow {
 	text := func(column string) string {
 		if v := row.get(column); v != nil && v.shape == shapeText {
 			return v.text
@@ -82,11 +82,17 @@ func givenRow(schema world.Schema, row *value) namedRow {
 	return namedRow{rowName(about), contentID(about)}
 }
 
-// aboutColumn returns the column that says what a row is about, empty for a table without one.
-func aboutColumn(schema world.Schema) string {
+// aboutColumn returns the column that says what a row is about: its name, its content or else its
+// first text behind the id. It is empty for a table without one.
+func aboutColumn(schema world.Table) string {
 	for _, column := range []string{"name", "content"} {
 		if schema.Column(column) >= 0 {
 			return column
+		}
+	}
+	for _, column := range schema.Columns[1:] {
+		if column.Kind == world.KindText {
+			return column.Name
 		}
 	}
 	return ""
@@ -101,13 +107,13 @@ func rowName(about string) string {
 
 // idTable returns the schema of the table whose ids a column or an argument holds, e.g. that of
 // contacts for sender_person_id.
-func idTable(name string) (world.Schema, bool) {
-	for _, schema := range schemas() {
-		if id := schema.Columns[0].Name; !isSandbox(schema) && (name == id || strings.HasSuffix(name, "_"+id)) {
+func (r *reader) idTable(name string) (world.Table, bool) {
+	for _, schema := range r.world().Stored() {
+		if id := schema.Columns[0].Name; name == id || strings.HasSuffix(name, "_"+id) {
 			return schema, true
 		}
 	}
-	return world.Schema{}, false
+	return world.Table{}, false
 }
 
 // resolve puts ids in the place of names, in all fields of a value that hold ids.
@@ -120,7 +126,7 @@ func (n *rowNames) resolve(v *value) {
 	}
 	for i := range v.fields {
 		held := v.fields[i].value
-		schema, holdsID := idTable(v.fields[i].key)
+		schema, holdsID := n.idTable(v.fields[i].key)
 		if name, named := strings.CutPrefix(held.text, rowMark); named && holdsID && held.shape == shapeText {
 			n.resolveName(held, schema, name)
 			continue
@@ -131,7 +137,7 @@ func (n *rowNames) resolve(v *value) {
 
 // resolveName turns a name into the id of the row that it means: the one with this name, or the
 // only one whose name begins with it.
-func (n *rowNames) resolveName(v *value, schema world.Schema, name string) {
+func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	rows := n.search(v, schema)
 	ids := idsOf(rows, func(row namedRow) bool { return row.name == name })
 	if begin := name + "_"; len(ids) == 0 && name != "" {
@@ -166,7 +172,7 @@ func idsOf(rows []namedRow, fits func(namedRow) bool) []string {
 }
 
 // search returns the rows of a table with their names. at is where one is looked for.
-func (n *rowNames) search(at *value, schema world.Schema) []namedRow {
+func (n *rowNames) search(at *value, schema world.Table) []namedRow {
 	found, searched := n.found[schema.Name]
 	if !n.look(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
 		return found

@@ -16,16 +16,16 @@ import (
 // object is a JSON object of the schema.
 type object map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors. A
-// scenario or a world fits the whole; pack.yaml, tools.yaml and recordings/*.yaml fit the
-// definitions pack, tools and recordings. The text is always the same, indented, and ends with a
+// JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors, with
+// the tables of a pack. A scenario or a world fits the whole; pack.yaml, schema.yaml, tools.yaml and
+// recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text is always the same, indented, and ends with a
 // newline.
-func Schema() ([]byte, error) {
-	definitions := primitives()
-	for name, f := range forms() {
+func JSONSchema(schema *world.Schema) ([]byte, error) {
+	definitions := primitives(schema)
+	for name, f := range forms(schema) {
 		definitions[name] = f.schema()
 	}
-	definitions["row"] = anyOf(rowFormNames())
+	definitions["row"] = anyOf(rowFormNames(schema))
 	for name, members := range unions() {
 		definitions[name] = anyOf(members)
 	}
@@ -100,16 +100,16 @@ func (f form) schema() object {
 	return out
 }
 
-func rowFormNames() []string {
+func rowFormNames(schema *world.Schema) []string {
 	var names []string
-	for _, name := range tableNames() {
+	for _, name := range tableNames(schema) {
 		names = append(names, rowPrefix+name)
 	}
 	return names
 }
 
 // primitives returns the definitions that are no mappings with named fields.
-func primitives() map[string]object {
+func primitives(schema *world.Schema) map[string]object {
 	const localTime = `^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$`
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
@@ -120,12 +120,13 @@ func primitives() map[string]object {
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},
 		"time":  {"anyOf": time}, "yes": {"const": true}, "object": {"type": "object"}, "anything": {},
 		"textCell": {"type": []string{"string", "null"}}, "booleanCell": {"type": []string{"boolean", "null"}},
-		"numberCell": {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": nowText}, reference("expression"))},
-		"tolerances": {"type": "object", "additionalProperties": amount},
-		"texts":      {"type": "object", "additionalProperties": object{"type": "string"}},
-		"overrides":  {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
-		"category":   {"enum": AuthorCategories()}, "augmentation": {"enum": augmentationNames()},
-		"role": {"enum": roleNames()}, "table": {"enum": tableNames()},
+		"numberCell":   {"anyOf": append(slices.Clone(time), object{"type": "null"}, object{"const": nowText}, reference("expression"))},
+		"tolerances":   {"type": "object", "additionalProperties": amount},
+		"texts":        {"type": "object", "additionalProperties": object{"type": "string"}},
+		"overrides":    {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
+		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()},
+		"category": {"enum": AuthorCategories()}, "augmentation": {"enum": augmentationNames()},
+		"role": {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
 		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
 		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
 		"into":          {"enum": []string{"content", "tool_trace"}},
@@ -157,8 +158,8 @@ func formerValues(primitive string) map[string]string {
 		return map[string]string{"tool_trace_dependant": "derived"}
 	case "table":
 		former := make(map[string]string)
-		for _, schema := range schemas() {
-			former[world.TableText(schema.Name)] = tableText(schema.Name)
+		for _, schema := range world.Builtin().Tables() {
+			former[schema.Name] = tableText(schema.Name)
 		}
 		return former
 	default:

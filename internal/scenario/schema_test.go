@@ -13,11 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 func schemaText(t *testing.T) []byte {
 	t.Helper()
-	text, err := Schema()
+	text, err := JSONSchema(world.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestSchemaFields(t *testing.T) {
 	if err := json.Unmarshal(schemaText(t), &file); err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range forms() {
+	for name, f := range forms(world.Builtin()) {
 		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), sorted(f.names())
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-reader +schema):\n%s", name, diff)

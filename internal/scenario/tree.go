@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // shape is what a node of a document holds.
@@ -93,9 +95,14 @@ func (v *value) get(key string) *value {
 
 // reader turns one file into values and collects its mistakes.
 type reader struct {
-	file   string
+	file string
+	// schema is that of the pack's tables; nil is the built-in one.
+	schema *world.Schema
 	errors Errors
 }
+
+// world returns the schema of the pack's tables.
+func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()) }
 
 // full says whether a file has more mistakes than are reported.
 func (r *reader) full() bool { return len(r.errors) > maxMistakes }

@@ -3,8 +3,9 @@ package scenario
 import (
 	"strconv"
 
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"google.golang.org/protobuf/proto"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Turns reads a file that holds nothing but a list of turns, written as in a scenario's script.

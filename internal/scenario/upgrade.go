@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // Upgrade returns the canonical form of a file of a pack that is written in an earlier version of
@@ -21,7 +23,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	u := upgrade{forms: forms()}
+	u := upgrade{forms: forms(world.Builtin())}
 	for _, node := range nodes {
 		u.value(node.Content[0], "pack|world|scenario")
 		plainTimes(node.Content[0])

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -31,6 +33,7 @@ var nameExpression = regexp.MustCompile(namePattern)
 // checker collects the problems of one scenario.
 type checker struct {
 	opts     Options
+	world    *world.Schema
 	problems []Problem
 }
 
@@ -42,8 +45,9 @@ func (c *checker) fail(path, format string, args ...any) {
 // the order of the scenario's parts; none if it can be played and scored. The scenario is not
 // changed.
 func Validate(s *scenariov1.Scenario, opts Options) []Problem {
-	c := &checker{opts: opts}
 	setup := s.GetSetup()
+	c := &checker{opts: opts}
+	c.schema(s)
 	if !nameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
@@ -72,6 +76,18 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.graph(minefieldsPath, s.GetEvaluation().GetMinefields(), setup.GetTools())
 	c.proof(s)
 	return c.problems
+}
+
+// schema checks the declared tables, which setup and evaluation both have.
+func (c *checker) schema(s *scenariov1.Scenario) {
+	declared := s.GetSetup().GetSchema()
+	if _, err := world.NewSchema(declared); err != nil {
+		c.fail("setup.schema", "%v", err)
+	}
+	if !slices.EqualFunc(declared, s.GetEvaluation().GetSchema(), func(a, b *worldv1.TableSchema) bool { return proto.Equal(a, b) }) {
+		c.fail("evaluation.schema", "differs from setup.schema")
+	}
+	c.world = world.SchemaOf(declared)
 }
 
 // userTools checks which tools the user has of its own.
@@ -151,11 +167,11 @@ func (c *checker) clock(clock *setupv1.Clock) {
 // tables checks that every table has a version from the first message on, and every row the columns
 // of its table.
 func (c *checker) tables(tables []*worldv1.Table) {
-	seen := map[worldv1.TableName]int32{}
+	seen := map[string]int32{}
 	for i, table := range tables {
 		path := fmt.Sprintf("setup.tables[%d]", i)
-		schema, ok := world.SchemaOf(table.GetName())
-		if !ok || table.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
+		schema, ok := c.world.Table(table.GetName())
+		if !ok || table.GetName() == world.Sandbox {
 			c.fail(path, "is a version of %s, expected one of the other tables", tableText(table.GetName()))
 			continue
 		}
@@ -166,16 +182,16 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
-	for _, schema := range schemas() {
-		if _, ok := seen[schema.Name]; !ok && schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
+	for _, schema := range c.world.Stored() {
+		if _, ok := seen[schema.Name]; !ok {
 			c.fail("setup.tables", "%s has no version", tableText(schema.Name))
 		}
 	}
 }
 
-func (c *checker) rows(path string, schema world.Schema, rows []*worldv1.Row) {
+func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 	name := tableText(schema.Name)
-	if schema.Name == worldv1.TableName_TABLE_NAME_SETTING && len(rows) != 1 {
+	if schema.Name == world.Setting && len(rows) != 1 {
 		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
 	}
 	for i, row := range rows {

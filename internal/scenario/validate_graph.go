@@ -32,7 +32,7 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.T
 			}
 		}
 		for _, name := range append(slices.Clone(node.GetGuardrailTables()), node.GetUnguardedTables()...) {
-			if _, ok := world.SchemaOf(name); !ok {
+			if _, ok := c.world.Table(name); !ok {
 				c.fail(at, "guardrails name an unknown table")
 			}
 		}
@@ -204,7 +204,7 @@ func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []ma
 
 // constraint checks one constraint by itself.
 func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
-	schema, ok := world.SchemaOf(constraint.GetTable())
+	schema, ok := c.world.Table(constraint.GetTable())
 	if !ok {
 		c.fail(path+".table", "names no table")
 		return
@@ -236,21 +236,9 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 // override checks that a measure fits a column, and its tolerances the measure.
 func (c *checker) override(path string, column world.Column, override *evaluationv1.ColumnOverride) {
 	measure := override.GetMeasure()
-	name := strings.ToLower(strings.TrimPrefix(measure.String(), columnPrefix))
-	switch measure {
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT, evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
-		evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L:
-		if column.Kind != world.KindText {
-			c.fail(path, "%s compares texts, and %s is a %s", name, column.Name, column.Kind)
-		}
-	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
-		if column.Name != toolTraceColumn {
-			c.fail(path, "%s compares the column %s, not %s", name, toolTraceColumn, column.Name)
-		}
-	default:
-		c.fail(path, "has no measure")
-		return
+	name := measureName(columnPrefix, measure.String())
+	if reason := unsuited(measure, column); reason != "" {
+		c.fail(path, "%s", reason)
 	}
 	for _, tolerance := range override.GetTolerances() {
 		switch {
@@ -265,6 +253,26 @@ func (c *checker) override(path string, column world.Column, override *evaluatio
 	}
 }
 
+// unsuited says why a measure cannot compare the cells of a column; empty if it can.
+func unsuited(measure evaluationv1.ColumnMeasure, column world.Column) string {
+	name := measureName(columnPrefix, measure.String())
+	switch measure {
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT, evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
+		evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L:
+		if column.Kind != world.KindText {
+			return fmt.Sprintf("%s compares texts, and %s is a %s", name, column.Name, column.Kind)
+		}
+	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE:
+		if column.Name != toolTraceColumn || column.Kind != world.KindTexts {
+			return fmt.Sprintf("%s compares the column %s, not %s", name, toolTraceColumn, column.Name)
+		}
+	default:
+		return "has no measure"
+	}
+	return ""
+}
+
 func sameColumn(a, b *evaluationv1.TargetCell) bool { return a.GetColumn() == b.GetColumn() }
 
 // measure checks what a measure needs beside its table.
@@ -275,11 +283,11 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 		needsReference = false
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
-		if constraint.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX {
+		if constraint.GetTable() == world.Sandbox {
 			c.fail(path+".measure", "is %s, which compares stored tables; messages are in sandbox", measureText(constraint.GetMeasure()))
 		}
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
-		if constraint.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX {
+		if constraint.GetTable() != world.Sandbox {
 			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", tableText(constraint.GetTable()))
 		}
 		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
@@ -301,7 +309,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	if needsTarget && len(constraint.GetTarget()) == 0 {
 		c.fail(path, "says nothing to expect: give expect, call or says")
 	}
-	if rows := len(constraint.GetTarget()); rows > 1 && constraint.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX {
+	if rows := len(constraint.GetTarget()); rows > 1 && constraint.GetTable() == world.Sandbox {
 		c.fail(path+".target[1]", "is a second row, but one message is compared at a time")
 	}
 	if !needsTarget && len(constraint.GetTarget()) > 0 {
@@ -314,7 +322,7 @@ func measureText(m evaluationv1.SnapshotMeasure) string {
 }
 
 // targetRow checks the cells of a wanted row.
-func (c *checker) targetRow(path string, schema world.Schema, row *evaluationv1.TargetRow) {
+func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.TargetRow) {
 	for j, cell := range row.GetCells() {
 		at := fmt.Sprintf("%s.cells[%d]", path, j)
 		column := c.column(at+".column", schema, cell.GetColumn())
@@ -339,7 +347,7 @@ func (c *checker) targetRow(path string, schema world.Schema, row *evaluationv1.
 }
 
 // column returns the position of a column, or -1 after recording that there is none.
-func (c *checker) column(path string, schema world.Schema, name string) int {
+func (c *checker) column(path string, schema world.Table, name string) int {
 	at := schema.Column(name)
 	if at < 0 {
 		names := make([]string, len(schema.Columns))

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // withGraphs is testScenario with other milestones and minefields, which begin on line 11.
@@ -139,7 +138,7 @@ func TestBadTolerancesOfTheCanonicalForm(t *testing.T) {
 		if got := Validate(s, testOptions()); len(got) != 1 || got[0] != want {
 			t.Errorf("Validate: got %v, want %v", got, want)
 		}
-		s.GetEvaluation().GetMilestones().GetNodes()[0].GetConstraints()[0].Table = worldv1.TableName(77)
+		s.GetEvaluation().GetMilestones().GetNodes()[0].GetConstraints()[0].Table = "NOTE"
 		if got := Validate(s, testOptions()); len(got) == 0 || !strings.Contains(got[0].Reason, "names no table") {
 			t.Errorf("Validate of an unknown table: got %v, want a problem", got)
 		}

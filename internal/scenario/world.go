@@ -3,7 +3,6 @@ package scenario
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,7 +16,8 @@ import (
 // which nobody changes: a change makes new ones.
 type startWorld struct {
 	clock  *setupv1.Clock
-	tables map[worldv1.TableName]*worldv1.Table
+	tables map[string]*worldv1.Table
+	schema *world.Schema
 	// relative are the cells that move with the clock.
 	relative relativeCells
 	broken   bool // has mistakes, which are reported at the world's own file
@@ -26,33 +26,29 @@ type startWorld struct {
 // clone returns a copy that may be changed.
 func (w *startWorld) clone() *startWorld {
 	return &startWorld{
-		clock: proto.CloneOf(w.clock), tables: maps.Clone(w.tables), relative: maps.Clone(w.relative), broken: w.broken,
+		clock: proto.CloneOf(w.clock), tables: maps.Clone(w.tables), schema: w.schema, relative: maps.Clone(w.relative), broken: w.broken,
 	}
 }
 
 // emptyWorld returns a world without rows and without a time.
-func emptyWorld() *startWorld {
-	w := &startWorld{clock: &setupv1.Clock{}, tables: map[worldv1.TableName]*worldv1.Table{}, relative: relativeCells{}}
-	for _, schema := range schemas() {
-		if !isSandbox(schema) {
-			w.put(schema.Name, nil)
-		}
+func emptyWorld(schema *world.Schema) *startWorld {
+	w := &startWorld{clock: &setupv1.Clock{}, tables: map[string]*worldv1.Table{}, schema: schema, relative: relativeCells{}}
+	for _, table := range schema.Stored() {
+		w.put(table.Name, nil)
 	}
 	return w
 }
 
 // put replaces the rows of a table.
-func (w *startWorld) put(name worldv1.TableName, rows []*worldv1.Row) {
+func (w *startWorld) put(name string, rows []*worldv1.Row) {
 	w.tables[name] = &worldv1.Table{Name: name, Rows: rows}
 }
 
 // versions returns the starting tables: one version each, from the first message on.
 func (w *startWorld) versions() []*worldv1.Table {
 	out := make([]*worldv1.Table, 0, len(w.tables))
-	for _, schema := range schemas() {
-		if !isSandbox(schema) {
-			out = append(out, w.tables[schema.Name])
-		}
+	for _, table := range w.schema.Stored() {
+		out = append(out, w.tables[table.Name])
 	}
 	return out
 }
@@ -83,7 +79,7 @@ func (l *loader) loadWorlds() {
 	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
 	names, mistakes := l.list(worldFolder)
 	for _, file := range names {
-		r := &reader{file: file}
+		r := &reader{file: file, schema: l.schema}
 		w.readers[worldName(file)] = r
 		if data, ok := l.read(r); ok {
 			w.files[worldName(file)] = data
@@ -101,7 +97,8 @@ func (w *worldReader) build(name string) *startWorld {
 	if built, ok := w.built[name]; ok {
 		return built
 	}
-	r, out := w.readers[name], emptyWorld()
+	r := w.readers[name]
+	out := emptyWorld(r.world())
 	w.building = append(w.building, name)
 	if doc := r.object(w.document(name), worldForm()); doc != nil {
 		if base := doc.get("extends"); r.want(base, shapeText) {
@@ -144,7 +141,7 @@ func (w *worldReader) extend(r *reader, base *value) *startWorld {
 	default:
 		return w.build(base.text).clone()
 	}
-	return emptyWorld()
+	return emptyWorld(r.world())
 }
 
 // clock reads the fields of a clock over the ones that are there.
@@ -180,11 +177,11 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	r.names(u, into, v).resolve(v)
 	for i := range v.fields {
 		name := r.tableName(v.fields[i].place, v.fields[i].key)
-		schema, ok := world.SchemaOf(name)
+		schema, ok := r.world().Table(name)
 		if !ok {
 			continue
 		}
-		if name == worldv1.TableName_TABLE_NAME_SANDBOX {
+		if name == world.Sandbox {
 			r.fail(v.fields[i].place, "sandbox holds the messages, which are not given as rows")
 			continue
 		}
@@ -194,6 +191,3 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 		into.put(name, edit.apply(v.fields[i].value))
 	}
 }
-
-// schemas are those of all tables, which nobody changes.
-var schemas = sync.OnceValue(world.Schemas)

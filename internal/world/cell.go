@@ -6,21 +6,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-const (
-	tablePrefix = "TABLE_NAME_"
-	rolePrefix  = "ROLE_"
-)
-
-// TableText returns a table's name as the original writes it, e.g. CONTACT.
-func TableText(name worldv1.TableName) string {
-	return strings.TrimPrefix(name.String(), tablePrefix)
-}
-
-// TableByText is the inverse of TableText; ok is false for an unknown name.
-func TableByText(text string) (name worldv1.TableName, ok bool) {
-	number, ok := worldv1.TableName_value[tablePrefix+text]
-	return worldv1.TableName(number), ok && number != 0
-}
+const rolePrefix = "ROLE_"
 
 // RoleText returns a role's name as the original writes it, e.g. EXECUTION_ENVIRONMENT.
 func RoleText(role worldv1.Role) string {

@@ -14,7 +14,7 @@ import (
 func Digest(table *worldv1.Table) ([]byte, error) {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(table)
 	if err != nil {
-		return nil, fmt.Errorf("digest of table %s: %w", TableText(table.GetName()), err)
+		return nil, fmt.Errorf("digest of table %s: %w", table.GetName(), err)
 	}
 	sum := sha256.Sum256(raw)
 	return sum[:], nil

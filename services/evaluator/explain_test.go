@@ -19,8 +19,8 @@ import (
 // unchanged are automatic guardrails that hold, for all tables but CONTACT.
 func unchanged(reference, index int32) []*evaluatorv1.ConstraintExplanation {
 	var guards []*evaluatorv1.ConstraintExplanation
-	for _, table := range []worldv1.TableName{
-		worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_MESSAGING, worldv1.TableName_TABLE_NAME_REMINDER,
+	for _, table := range []string{
+		world.Setting, world.Messaging, world.Reminder,
 	} {
 		guards = append(guards, &evaluatorv1.ConstraintExplanation{
 			Table: table, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL,
@@ -70,7 +70,7 @@ func TestExplainTrajectory(t *testing.T) {
 			{Node: 1, Match: &evaluatorv1.NodeAt{
 				Index: 3, Similarity: similarity, Guardrails: unchanged(0, 2),
 				Constraints: []*evaluatorv1.ConstraintExplanation{{
-					Table: worldv1.TableName_TABLE_NAME_SANDBOX, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT, Similarity: similarity,
+					Table: world.Sandbox, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT, Similarity: similarity,
 					Rows: []*evaluatorv1.RowExplanation{{Wanted: proto.Int32(0), Similarity: similarity, Cells: []*evaluatorv1.CellExplanation{{
 						Column: "content", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L,
 						Wanted: world.Text("All done"), Found: world.Text("done"), Similarity: similarity,

@@ -92,7 +92,7 @@ func badGraphs() []badGraph {
 	named := chain(says("a"), says("b"))
 	named.GetNodes()[0].Name, named.GetNodes()[1].Name = "x", "x"
 	guarded := chain(says("a"))
-	guarded.GetNodes()[0].UnguardedTables = []worldv1.TableName{77}
+	guarded.GetNodes()[0].UnguardedTables = []string{"NOTE"}
 	many := chain(slices.Repeat([]*evaluationv1.Node{says("a")}, 65)...)
 	fork := chain(says("a"), adds("b"), adds("c"))
 	fork.GetEdges()[1].Before = 0
@@ -106,7 +106,7 @@ func badGraphs() []badGraph {
 		{"own reference", chain(says("a"), refers(adds("b"), 1)), "milestones[1].constraints[0].reference: node 1 refers to itself"},
 		{"parallel references", fork, "milestones[1].constraints[0].reference: nodes [1 2] wait for each other"},
 		{"duplicate name", named, `milestones[1].name: "x" is the name of node 0 too`},
-		{"unknown guarded table", guarded, "milestones[0].guard.tables: unknown table 77"},
+		{"unknown guarded table", guarded, "milestones[0].guard.tables: unknown table \"NOTE\""},
 		{"too many nodes", many, "milestones: 65 nodes, at most 64 are allowed"},
 		{"too tangled", tangled(), "too many references cross each other"},
 	}, badConstraints()...)
@@ -118,7 +118,7 @@ func badConstraints() []badGraph {
 	addition := evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
 	closely, rouge := evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	return []badGraph{
-		{"unknown table", change(adds("a"), func(c *evaluationv1.Constraint) { c.Table = 77 }), "constraints[0].table"},
+		{"unknown table", change(adds("a"), func(c *evaluationv1.Constraint) { c.Table = "" }), "constraints[0].table"},
 		{"unknown measure", change(adds("a"), func(c *evaluationv1.Constraint) { c.Measure = 77 }), "constraints[0].measure"},
 		{"unknown column", change(adds("a"), wants("nam", world.Text("a"))), at + `target[0].nam: CONTACT has no column "nam"`},
 		{"text for a boolean", change(adds("a"), wants("is_self", world.Text("a"))), at + "target[0].is_self: is a text, must be a boolean"},

@@ -184,7 +184,7 @@ func (j *judge) evaluation(ctx context.Context, digest string) (*translate.Evalu
 }
 
 func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tables []*worldv1.Table) (score.Result, error) {
-	trajectory, err := translate.Trajectory(messages, tables)
+	trajectory, err := evaluation.Trajectory(messages, tables)
 	if err != nil {
 		return score.Result{}, fmt.Errorf("%w: %w", errInput, err)
 	}
@@ -201,7 +201,7 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 	if err != nil {
 		return nil, err
 	}
-	trajectory, err := translate.Trajectory(req.GetMessages(), req.GetTables())
+	trajectory, err := evaluation.Trajectory(req.GetMessages(), req.GetTables())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInput, err)
 	}

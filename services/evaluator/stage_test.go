@@ -27,7 +27,7 @@ const (
 	agent = worldv1.Role_ROLE_AGENT
 	env   = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 
-	contact = worldv1.TableName_TABLE_NAME_CONTACT
+	contact = world.Contact
 
 	// patience bounds every wait for something that must happen.
 	patience = time.Minute
@@ -36,7 +36,7 @@ const (
 // says wants a message with a text.
 func says(text string) *evaluationv1.Node {
 	return &evaluationv1.Node{Constraints: []*evaluationv1.Constraint{{
-		Table:   worldv1.TableName_TABLE_NAME_SANDBOX,
+		Table:   world.Sandbox,
 		Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT,
 		Target:  []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "content", Value: world.Text(text)}}}},
 	}}}

@@ -127,7 +127,7 @@ func spec(scenarios ...string) *orchestratorv1.SweepSpec {
 			Setup: &setupv1.Setup{
 				Name: name, MaxMessages: 2, Clock: &setupv1.Clock{TimeZone: "UTC"},
 				Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "hello"}}},
-				Tables:   []*worldv1.Table{{Name: worldv1.TableName_TABLE_NAME_CONTACT}, {Name: worldv1.TableName_TABLE_NAME_REMINDER}},
+				Tables:   []*worldv1.Table{{Name: world.Contact}, {Name: world.Reminder}},
 			},
 			EvaluationDigest: strings.Repeat("0", 64),
 		})
@@ -418,7 +418,7 @@ func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entr
 	if err != nil {
 		t.Fatal(err)
 	}
-	const contact = worldv1.TableName_TABLE_NAME_CONTACT
+	const contact = world.Contact
 	rollout := &busv1.Rollout{Id: "s.0", SweepId: "s", SetupDigest: sweep.GetScenarios()[0].GetSetupDigest()}
 	digest, err := world.Digest(&worldv1.Table{Name: contact, Index: 2, Rows: []*worldv1.Row{{}}})
 	if err != nil {
@@ -476,7 +476,7 @@ func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entr
 	messages[1].ConversationActive = proto.Bool(false)
 	want := &orchestratorv1.GetTrajectoryResponse{
 		Rollout: rollout, Messages: messages, StartingMessages: 1, End: entries[3].GetEnd(),
-		Tables: []*worldv1.Table{{Name: contact}, {Name: contact, Index: 2, Rows: []*worldv1.Row{{}}}, {Name: worldv1.TableName_TABLE_NAME_REMINDER}},
+		Tables: []*worldv1.Table{{Name: contact}, {Name: contact, Index: 2, Rows: []*worldv1.Row{{}}}, {Name: world.Reminder}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("GetTrajectory (-want +got):\n%s", diff)

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -49,10 +49,10 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 	if err != nil {
 		return nil, err
 	}
-	tables, missing := versions(log.Entries, setup.GetTables(), snapshots)
+	tables, missing := versions(log.Entries, setup, snapshots)
 	if missing != nil {
 		return nil, fmt.Errorf("%w: rollout %s, stream %s: table %s as it is at message %d is missing or not what the log says",
-			bus.ErrDamaged, id, s.bus.SnapshotStream(id), world.TableText(missing.GetName()), missing.GetIndex())
+			bus.ErrDamaged, id, s.bus.SnapshotStream(id), missing.GetName(), missing.GetIndex())
 	}
 	return &orchestratorv1.GetTrajectoryResponse{
 		Rollout:          state.Rollout(),
@@ -78,8 +78,8 @@ type stored struct {
 // versions returns the distinct versions of a session's tables, by table, then index: those that
 // the setup holds and those that the log names. missing is the first of the latter that is nowhere.
 // Others are of an execution whose answers are not in the log.
-func versions(log []*busv1.LogEntry, starting []*worldv1.Table, snapshots []*busv1.Snapshot) (tables []*worldv1.Table, missing *worldv1.TableVersion) {
-	have := make(map[worldv1.TableName]map[int32][]stored)
+func versions(log []*busv1.LogEntry, setup *setupv1.Setup, snapshots []*busv1.Snapshot) (tables []*worldv1.Table, missing *worldv1.TableVersion) {
+	have := make(map[string]map[int32][]stored)
 	add := func(list []*worldv1.Table) {
 		for _, table := range list {
 			digest, err := world.Digest(table)
@@ -92,11 +92,11 @@ func versions(log []*busv1.LogEntry, starting []*worldv1.Table, snapshots []*bus
 			have[table.GetName()][table.GetIndex()] = append(have[table.GetName()][table.GetIndex()], stored{table, digest})
 		}
 	}
-	add(starting)
+	add(setup.GetTables())
 	for _, snapshot := range snapshots {
 		add(snapshot.GetTables())
 	}
-	tables = slices.Clone(starting)
+	tables = slices.Clone(setup.GetTables())
 	for _, version := range named(log) {
 		candidates := have[version.GetName()][version.GetIndex()]
 		at := slices.IndexFunc(candidates, func(s stored) bool { return bytes.Equal(s.digest, version.GetDigest()) })
@@ -105,9 +105,7 @@ func versions(log []*busv1.LogEntry, starting []*worldv1.Table, snapshots []*bus
 		}
 		tables = append(tables, candidates[at].Table)
 	}
-	slices.SortStableFunc(tables, func(a, b *worldv1.Table) int {
-		return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
-	})
+	slices.SortStableFunc(tables, world.SchemaOf(setup.GetSchema()).Compare)
 	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
 		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
 	}), nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -39,7 +40,7 @@ func TestUserTools(t *testing.T) {
 	if diff := cmp.Diff(want, answer, protocmp.Transform()); diff != "" || len(answer.GetResult().GetTraces()) != 1 {
 		t.Errorf("answer: got %d traces, want 1 (-want +got):\n%s", len(answer.GetResult().GetTraces()), diff)
 	}
-	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING}, {Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 3}}
+	versions := []*worldv1.TableVersion{{Name: world.Setting}, {Name: world.Contact, Index: 3}}
 	if diff := cmp.Diff(versions, answered.GetVersions(), protocmp.Transform(), protocmp.IgnoreFields(&worldv1.TableVersion{}, "digest")); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}

@@ -41,8 +41,9 @@ func TestNeeds(t *testing.T) {
 		name := info.GetTool().GetName()
 		for _, service := range slices.Sorted(maps.Keys(refusals())) {
 			setup := smallSetup("small")
+			settings, _ := world.Builtin().Table(world.Setting)
 			setting := setup.GetTables()[0].GetRows()[0]
-			setting.Cells[world.Setting().Column(service)] = world.Bool(false)
+			setting.Cells[settings.Column(service)] = world.Bool(false)
 			id := fmt.Sprintf("need.%d.%s", number, service)
 			create(t, client, id, setup)
 			before := versions(t, client, id)

@@ -41,9 +41,9 @@ func smallSetup(name string) *setupv1.Setup {
 		MaxMessages: 30,
 		Clock:       &setupv1.Clock{Now: 1716399000, TimeZone: "America/Los_Angeles"},
 		Tables: []*worldv1.Table{
-			{Name: worldv1.TableName_TABLE_NAME_SETTING, Rows: []*worldv1.Row{setting}},
-			{Name: worldv1.TableName_TABLE_NAME_CONTACT},
-			{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1, Rows: []*worldv1.Row{contact}},
+			{Name: world.Setting, Rows: []*worldv1.Row{setting}},
+			{Name: world.Contact},
+			{Name: world.Contact, Index: 1, Rows: []*worldv1.Row{contact}},
 		},
 		Messages: []*worldv1.Message{
 			{Index: 0, Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "Help."}},
@@ -87,7 +87,7 @@ func run(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, inde
 func names(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, index int32) []string {
 	tb.Helper()
 	response, err := client.ReadTables(tb.Context(), &toolhostv1.ReadTablesRequest{
-		SessionId: id, Index: index, Tables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_CONTACT},
+		SessionId: id, Index: index, Tables: []string{world.Contact},
 	})
 	if err != nil {
 		tb.Fatalf("read tables of %s: %v", id, err)
@@ -115,7 +115,7 @@ func versions(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string)
 			tb.Fatalf("list versions of %s: %v", id, err)
 		}
 		table := response.GetTable()
-		listed = append(listed, fmt.Sprintf("%s@%d:%d", world.TableText(table.GetName()), table.GetIndex(), len(table.GetRows())))
+		listed = append(listed, fmt.Sprintf("%s@%d:%d", table.GetName(), table.GetIndex(), len(table.GetRows())))
 	}
 }
 
@@ -132,7 +132,7 @@ func TestExecuteOnce(t *testing.T) {
 	client := serve(t, file, bus, ownsAll).client
 	create(t, client, "s.1", smallSetup("small"))
 	first := run(t, client, "s.1", 3, addContact(2, "Bob"))
-	want := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING}, {Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 3}}
+	want := []*worldv1.TableVersion{{Name: world.Setting}, {Name: world.Contact, Index: 3}}
 	if diff := cmp.Diff(want, first.GetVersions(), protocmp.Transform(), protocmp.IgnoreFields(&worldv1.TableVersion{}, "digest")); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
@@ -354,7 +354,7 @@ func TestCreateSession(t *testing.T) {
 		{"wrong cell", func(s *setupv1.Setup) { s.Tables[2].Rows[0].Cells[4] = world.Text("yes") }},
 		{"version after the last message", func(s *setupv1.Setup) { s.Tables[2].Index = 2 }},
 		{"version twice", func(s *setupv1.Setup) { s.Tables[2].Index = 0 }},
-		{"messages as a table", func(s *setupv1.Setup) { s.Tables[0].Name = worldv1.TableName_TABLE_NAME_SANDBOX }},
+		{"messages as a table", func(s *setupv1.Setup) { s.Tables[0].Name = world.Sandbox }},
 	}
 	for _, test := range tests {
 		setup := smallSetup("bad")

@@ -15,7 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenarios"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -227,6 +229,23 @@ func (c *catalogue) packs() ([]*scenario.Pack, error) {
 		return nil, mistakes
 	}
 	return packs, nil
+}
+
+// schema returns the tables of all sources.
+func (c *catalogue) schema() (*world.Schema, error) {
+	sources, err := c.sources()
+	if err != nil {
+		return nil, err
+	}
+	var declared []*worldv1.TableSchema
+	for _, from := range sources {
+		tables, err := scenario.LoadSchema(from.files)
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", from.path, err)
+		}
+		declared = append(declared, tables...)
+	}
+	return world.NewSchema(declared)
 }
 
 // from says where scenarios come from.

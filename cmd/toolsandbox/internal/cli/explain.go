@@ -14,6 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -62,7 +63,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return launch.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.from(), played(entry.Name, scenarios))
 	}
-	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name])
+	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return advised(dir, err)
 	}

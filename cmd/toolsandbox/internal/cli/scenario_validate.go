@@ -104,15 +104,20 @@ func writeNew(name string, content []byte) (err error) {
 }
 
 func newScenarioSchema() *cobra.Command {
-	return &cobra.Command{
+	var from catalogue
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenarios and worlds, for editors",
 		Long: `schema prints the JSON Schema (draft 2020-12) of scenario and world files. An editor with a YAML language server uses it after
-the first line # yaml-language-server: $schema=schema.json`,
-		Example: "  toolsandbox scenario schema > schema.json",
+the first line # yaml-language-server: $schema=schema.json. With --pack it knows the tables that the pack declares.`,
+		Example: "  toolsandbox scenario schema > schema.json\n  toolsandbox scenario schema --pack mine > mine/schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := scenario.Schema()
+			schema, err := from.schema()
+			if err != nil {
+				return err
+			}
+			text, err := scenario.JSONSchema(schema)
 			if err != nil {
 				return err
 			}
@@ -120,4 +125,6 @@ the first line # yaml-language-server: $schema=schema.json`,
 			return err
 		},
 	}
+	from.registerSources(cmd.Flags())
+	return cmd
 }

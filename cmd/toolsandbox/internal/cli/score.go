@@ -16,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -153,7 +154,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name])
+	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil

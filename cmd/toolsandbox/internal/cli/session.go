@@ -17,7 +17,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // toolHostDirectory is where the engine keeps the sessions, below its directory.
@@ -158,22 +157,16 @@ func messageOf(name, text string, last int) (int, error) {
 }
 
 // tablesOf returns the table that a flag names, all if it names none.
-func tablesOf(text string) ([]worldv1.TableName, error) {
-	var all []worldv1.TableName
-	var known []string
-	for _, schema := range world.Schemas() {
-		if schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
-			all = append(all, schema.Name)
-			known = append(known, world.TableText(schema.Name))
-		}
-	}
+func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	if text == "" {
-		return all, nil
+		return schema.Stored(), nil
 	}
-	for i, name := range known {
-		if strings.EqualFold(text, name) {
-			return all[i : i+1], nil
+	var known []string
+	for i, table := range schema.Stored() {
+		if strings.EqualFold(text, table.Name) {
+			return schema.Stored()[i : i+1], nil
 		}
+		known = append(known, table.Name)
 	}
 	return nil, launch.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }

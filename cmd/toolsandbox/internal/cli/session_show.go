@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -68,14 +69,18 @@ func newSessionShow(from *place) *cobra.Command {
 		Example: "  toolsandbox session show turn_off_wifi --out out\n  toolsandbox session show turn_off_wifi --out out --at 3 --table SETTING",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := tablesOf(table)
-			if err != nil {
-				return err
-			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := verified(ctx, client, args[0])
 				if err != nil {
 					return err
+				}
+				tables, err := tablesOf(world.SchemaOf(found.GetSchema()), table)
+				if err != nil {
+					return err
+				}
+				var names []string
+				for _, t := range tables {
+					names = append(names, t.Name)
 				}
 				view := &session.View{Session: found, At: int(found.GetLastIndex())}
 				if cmd.Flags().Changed("at") {
@@ -96,7 +101,7 @@ func newSessionShow(from *place) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&at, "at", 0, "number of the message (default: the last one)")
-	cmd.Flags().StringVar(&table, "table", "", "only this table: SETTING, CONTACT, MESSAGING or REMINDER")
+	cmd.Flags().StringVar(&table, "table", "", "only this table, e.g. CONTACT")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -112,12 +117,8 @@ changed, cell by cell. Rows are matched by the column that names them.`,
 		Example: "  toolsandbox session diff turn_off_wifi 0 4 --out out\n  toolsandbox session diff which_mateo 0 6 --table CONTACT --json --out out",
 		Args:    positional("ID", "FROM", "TO"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := tablesOf(table)
-			if err != nil {
-				return err
-			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
-				changes, err := compare(ctx, client, args, names)
+				changes, err := compare(ctx, client, args, table)
 				if err != nil {
 					return err
 				}
@@ -125,14 +126,18 @@ changed, cell by cell. Rows are matched by the column that names them.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&table, "table", "", "only this table: SETTING, CONTACT, MESSAGING or REMINDER")
+	cmd.Flags().StringVar(&table, "table", "", "only this table, e.g. CONTACT")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 // compare reads the tables at both messages; args are ID, FROM and TO.
-func compare(ctx context.Context, client *session.Client, args []string, names []worldv1.TableName) (*session.Changes, error) {
+func compare(ctx context.Context, client *session.Client, args []string, table string) (*session.Changes, error) {
 	found, err := verified(ctx, client, args[0])
+	if err != nil {
+		return nil, err
+	}
+	tables, err := tablesOf(world.SchemaOf(found.GetSchema()), table)
 	if err != nil {
 		return nil, err
 	}
@@ -144,22 +149,22 @@ func compare(ctx context.Context, client *session.Client, args []string, names [
 	if changes.To, err = messageOf("TO", args[2], last); err != nil {
 		return nil, err
 	}
-	before, err := client.Tables(ctx, found, changes.From, names)
+	before, err := client.Tables(ctx, found, changes.From, nil)
 	if err != nil {
 		return nil, err
 	}
-	after, err := client.Tables(ctx, found, changes.To, names)
+	after, err := client.Tables(ctx, found, changes.To, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		changes.Tables = append(changes.Tables, session.Compare(name, named(before, name), named(after, name)))
+	for _, t := range tables {
+		changes.Tables = append(changes.Tables, session.Compare(t, named(before, t.Name), named(after, t.Name)))
 	}
 	return changes, nil
 }
 
 // named returns the table of this name, nil if there is none.
-func named(tables []*worldv1.Table, name worldv1.TableName) *worldv1.Table {
+func named(tables []*worldv1.Table, name string) *worldv1.Table {
 	for _, table := range tables {
 		if table.GetName() == name {
 			return table

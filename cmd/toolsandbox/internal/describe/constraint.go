@@ -49,7 +49,7 @@ func reference(graph *evaluationv1.Graph, node int) string {
 
 // constraint says what one constraint wants; the two common ones are said as authors write them.
 func (p *printer) constraint(c *evaluationv1.Constraint) string {
-	table := world.TableText(c.GetTable())
+	table := c.GetTable()
 	rows := p.rows(c)
 	switch c.GetMeasure() {
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT:
@@ -78,7 +78,7 @@ func (p *printer) constraint(c *evaluationv1.Constraint) string {
 
 // message says a call or something said; ok is false for any other row of SANDBOX.
 func (p *printer) message(c *evaluationv1.Constraint) (text string, ok bool) {
-	if c.GetTable() != worldv1.TableName_TABLE_NAME_SANDBOX || len(c.GetTarget()) != 1 || len(c.GetTarget()[0].GetCells()) != 3 {
+	if c.GetTable() != world.Sandbox || len(c.GetTarget()) != 1 || len(c.GetTarget()[0].GetCells()) != 3 {
 		return "", false
 	}
 	cells := make(map[string]string)
@@ -96,12 +96,11 @@ func (p *printer) message(c *evaluationv1.Constraint) (text string, ok bool) {
 
 // rows writes wanted rows.
 func (p *printer) rows(c *evaluationv1.Constraint) string {
-	schema, _ := world.SchemaOf(c.GetTable())
 	var rows []string
 	for _, row := range c.GetTarget() {
 		var cells []string
 		for _, cell := range row.GetCells() {
-			cells = append(cells, cell.GetColumn()+": "+p.cell(schema, cell.GetColumn(), cell.GetValue()))
+			cells = append(cells, cell.GetColumn()+": "+p.cell(cell.GetColumn(), cell.GetValue()))
 		}
 		rows = append(rows, "{"+strings.Join(cells, ", ")+"}")
 	}
@@ -109,12 +108,12 @@ func (p *printer) rows(c *evaluationv1.Constraint) string {
 }
 
 // cell writes a cell; times are local.
-func (p *printer) cell(schema world.Schema, column string, v *worldv1.Value) string {
+func (p *printer) cell(column string, v *worldv1.Value) string {
 	switch kind := v.GetKind().(type) {
 	case *worldv1.Value_Boolean:
 		return strconv.FormatBool(kind.Boolean)
 	case *worldv1.Value_Number:
-		if schema.Column(column) >= 0 && strings.HasSuffix(column, "_timestamp") {
+		if strings.HasSuffix(column, "_timestamp") {
 			return p.time(kind.Number)
 		}
 		return number(kind.Number)

@@ -33,7 +33,7 @@ type Subject struct {
 // Write writes the description. The error is that of w.
 func Write(w io.Writer, subject Subject) error {
 	setup := subject.Scenario.GetSetup()
-	p := &printer{zone: zone(setup)}
+	p := &printer{zone: zone(setup), schema: world.SchemaOf(setup.GetSchema())}
 	p.line("%s", setup.GetName())
 	p.pair("written at", subject.Place)
 	p.pair("categories", strings.Join(setup.GetCategories(), " "))
@@ -58,8 +58,9 @@ func Write(w io.Writer, subject Subject) error {
 
 // printer collects lines.
 type printer struct {
-	out  strings.Builder
-	zone *time.Location
+	out    strings.Builder
+	zone   *time.Location
+	schema *world.Schema
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
@@ -166,9 +167,9 @@ func (p *printer) turns(indent string, turns []*worldv1.Turn) {
 // on.
 func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	graph := s.GetEvaluation().GetMinefields()
-	since := make(map[string][]worldv1.TableName)
+	since := make(map[string][]string)
 	var order []string
-	for _, guard := range scenario.Guardrails(graph, i) {
+	for _, guard := range scenario.Guardrails(p.schema, graph, i) {
 		when := guard.Since(graph)
 		if since[when] == nil {
 			order = append(order, when)
@@ -176,7 +177,7 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 		since[when] = append(since[when], guard.Table)
 	}
 	for _, when := range order {
-		p.line("      counts only while these have not changed since %s: %s (automatic guardrails)", when, tableList(since[when]))
+		p.line("      counts only while these have not changed since %s: %s (automatic guardrails)", when, strings.Join(since[when], ", "))
 	}
 	for _, line := range scenario.SwitchedOff(s, i) {
 		p.line("      %s", line)
@@ -187,14 +188,6 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 			p.turns("        ", trip.GetTurns())
 		}
 	}
-}
-
-func tableList(tables []worldv1.TableName) string {
-	var out []string
-	for _, name := range tables {
-		out = append(out, world.TableText(name))
-	}
-	return strings.Join(out, ", ")
 }
 
 // graph writes the nodes with what comes before each, and what more there is to say about each.
@@ -228,10 +221,10 @@ func (p *printer) guardrails(node *evaluationv1.Node) {
 	case node.GetRestrictGuardrails() && len(node.GetGuardrailTables()) == 0:
 		p.line("      guards no table")
 	case node.GetRestrictGuardrails():
-		p.line("      guards only %s", tableList(node.GetGuardrailTables()))
+		p.line("      guards only %s", strings.Join(node.GetGuardrailTables(), ", "))
 	}
 	if len(node.GetUnguardedTables()) > 0 {
-		p.line("      does not guard %s", tableList(node.GetUnguardedTables()))
+		p.line("      does not guard %s", strings.Join(node.GetUnguardedTables(), ", "))
 	}
 }
 

@@ -17,7 +17,7 @@ func (p *printer) world(subject Subject) {
 	}
 	for _, table := range subject.Scenario.GetSetup().GetTables() {
 		if table.GetIndex() > 0 {
-			p.heading("Later version of " + world.TableText(table.GetName()))
+			p.heading("Later version of " + table.GetName())
 			p.table(table, nil)
 			continue
 		}
@@ -30,14 +30,14 @@ func (p *printer) world(subject Subject) {
 		if proto.Equal(base, table) && base != nil {
 			continue
 		}
-		p.heading("World: " + world.TableText(table.GetName()))
+		p.heading("World: " + table.GetName())
 		p.table(table, base)
 	}
 }
 
 // table writes rows that came (+), went (-) and changed (~), by their ids.
 func (p *printer) table(table, base *worldv1.Table) {
-	schema, ok := world.SchemaOf(table.GetName())
+	schema, ok := p.schema.Table(table.GetName())
 	if !ok {
 		return
 	}
@@ -74,12 +74,12 @@ func rowID(row *worldv1.Row) string {
 }
 
 // row writes the cells that differ from those of another row, or that are not null.
-func (p *printer) row(schema world.Schema, row, other *worldv1.Row) string {
+func (p *printer) row(schema world.Table, row, other *worldv1.Row) string {
 	var cells []string
 	for i, cell := range row.GetCells() {
 		same := cell.GetKind() == nil && other == nil || other != nil && proto.Equal(cell, other.GetCells()[i])
 		if !same && i < len(schema.Columns) {
-			cells = append(cells, schema.Columns[i].Name+": "+p.cell(schema, schema.Columns[i].Name, cell))
+			cells = append(cells, schema.Columns[i].Name+": "+p.cell(schema.Columns[i].Name, cell))
 		}
 	}
 	return "{" + strings.Join(cells, ", ") + "}"

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	messages = worldv1.TableName_TABLE_NAME_SANDBOX
-	contact  = worldv1.TableName_TABLE_NAME_CONTACT
+	messages = world.Sandbox
+	contact  = world.Contact
 	snapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT
 	addition = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
 	guard    = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
@@ -87,8 +87,8 @@ func report() *Report {
 						{Found: row1("3", "Eve", "3")},
 					},
 				}}, Guardrails: []*evaluatorv1.ConstraintExplanation{
-					{Table: worldv1.TableName_TABLE_NAME_SETTING, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1},
-					{Table: worldv1.TableName_TABLE_NAME_REMINDER, Measure: guard, Reference: proto.Int32(2), ReferenceIndex: proto.Int32(0), Problem: "the same rows stand in another order"},
+					{Table: world.Setting, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1},
+					{Table: world.Reminder, Measure: guard, Reference: proto.Int32(2), ReferenceIndex: proto.Int32(0), Problem: "the same rows stand in another order"},
 				}}},
 				{Node: 1, Name: "told", Match: &evaluatorv1.NodeAt{Index: 1}, Best: &evaluatorv1.NodeAt{
 					Index: 0, Similarity: 0.8, Constraints: []*evaluatorv1.ConstraintExplanation{text()},
@@ -255,10 +255,10 @@ func TestMarshalJSON(t *testing.T) {
 func TestGuardedMinefield(t *testing.T) {
 	constraint := &evaluatorv1.ConstraintExplanation{Table: contact, Measure: addition, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1}
 	broken := &evaluatorv1.ConstraintExplanation{
-		Table: worldv1.TableName_TABLE_NAME_SETTING, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0),
+		Table: world.Setting, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0),
 	}
 	held := proto.CloneOf(broken)
-	held.Table, held.Similarity = worldv1.TableName_TABLE_NAME_REMINDER, 1
+	held.Table, held.Similarity = world.Reminder, 1
 	const off = "minefield 0 told: 0, not stepped on\n"
 	for _, c := range []struct {
 		name string

@@ -6,7 +6,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Guarded returns the automatic guardrails that alone keep a node from counting at a message where
@@ -28,7 +27,7 @@ func isZero(c *evaluatorv1.ConstraintExplanation) bool { return c.GetSimilarity(
 
 // Unguard says what to write so that the tables of broken guardrails are not guarded.
 func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
-	var tables []worldv1.TableName
+	var tables []string
 	for _, guard := range broken {
 		if !slices.Contains(tables, guard.GetTable()) {
 			tables = append(tables, guard.GetTable())

@@ -13,7 +13,7 @@ import (
 
 // changes prints what changed since the reference.
 func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
-	schema, _ := world.SchemaOf(c.GetTable())
+	schema, _ := p.schema.Table(c.GetTable())
 	for _, change := range c.GetChanges() {
 		switch {
 		case change.GetBefore() == nil && change.GetAfter() == nil:
@@ -34,7 +34,7 @@ func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
 }
 
 // row is a row as column=value, without nulls.
-func row(schema world.Schema, r *worldv1.Row) string {
+func row(schema world.Table, r *worldv1.Row) string {
 	var cells []string
 	for _, column := range schema.Columns {
 		if text := cell(schema, r, column.Name); text != "null" {
@@ -44,7 +44,7 @@ func row(schema world.Schema, r *worldv1.Row) string {
 	return strings.Join(cells, " ")
 }
 
-func cell(schema world.Schema, r *worldv1.Row, name string) string {
+func cell(schema world.Table, r *worldv1.Row, name string) string {
 	if i := schema.Column(name); i >= 0 && i < len(r.GetCells()) {
 		return value(r.GetCells()[i])
 	}
@@ -67,8 +67,8 @@ func value(v *worldv1.Value) string {
 
 // rows prints the pairs of rows; a single one needs no headline.
 func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
-	schema, _ := world.SchemaOf(c.GetTable())
-	message := c.GetTable() == worldv1.TableName_TABLE_NAME_SANDBOX
+	schema, _ := p.schema.Table(c.GetTable())
+	message := c.GetTable() == world.Sandbox
 	for _, pair := range c.GetRows() {
 		switch {
 		case pair.Wanted == nil:

@@ -22,7 +22,7 @@ const longestExcerpt = 90
 
 // WriteText writes the explanation for a person, with the colours of a terminal if colour is true.
 func (r *Report) WriteText(w io.Writer, colour bool) error {
-	p := &printer{report: r, colour: colour}
+	p := &printer{report: r, schema: world.SchemaOf(r.Evaluation.GetSchema()), colour: colour}
 	result := r.Explanation.GetResult()
 	p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
 		p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
@@ -42,6 +42,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 
 // printer collects the lines of one report.
 type printer struct {
+	schema *world.Schema
 	report *Report
 	colour bool
 	indent int
@@ -120,7 +121,7 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
 		if guard.GetSimilarity() < 1 {
 			p.constraint(graph, guard)
 		} else {
-			held = append(held, fmt.Sprintf("%s since %d", world.TableText(guard.GetTable()), guard.GetReferenceIndex()))
+			held = append(held, fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()))
 		}
 	}
 	if len(held) > 0 {
@@ -134,7 +135,7 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 	if c.Reference != nil {
 		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), reference(graph, c.GetReference()))
 	}
-	p.line("%s %s %s%s", p.score(c.GetSimilarity()), world.TableText(c.GetTable()), measure, since)
+	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), measure, since)
 	p.inside(func() {
 		if c.GetProblem() != "" {
 			p.line("%s", c.GetProblem())

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-const tableSandbox = worldv1.TableName_TABLE_NAME_SANDBOX
+const tableSandbox = world.Sandbox
 
 // nodeText names a milestone or minefield for people.
 func nodeText(node *evaluationv1.Node, number int) string {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	tableSetting   = worldv1.TableName_TABLE_NAME_SETTING
-	tableContact   = worldv1.TableName_TABLE_NAME_CONTACT
-	tableMessaging = worldv1.TableName_TABLE_NAME_MESSAGING
-	tableReminder  = worldv1.TableName_TABLE_NAME_REMINDER
+	tableSetting   = world.Setting
+	tableContact   = world.Contact
+	tableMessaging = world.Messaging
+	tableReminder  = world.Reminder
 
 	// strangeName, strangeNumber and strangeContent are in nobody's world.
 	strangeName    = "Quill Xanthe"
@@ -29,7 +29,7 @@ const (
 // extra is a change of the world that nobody asked for.
 type extra struct {
 	name  string
-	table worldv1.TableName
+	table string
 	call  *worldv1.ToolCall
 }
 
@@ -62,7 +62,7 @@ func (s *subject) planExtras() {
 		e := s.addFault(&experiment{
 			name: x.name, rule: ruleMutant, kind: lower, same: sameWorld,
 			fault:  fmt.Sprintf("a change that nobody asked for makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
-			remedy: fmt.Sprintf("let a milestone look at all that matters in %s, or leave the table out of the guardrails", world.TableText(x.table)),
+			remedy: fmt.Sprintf("let a milestone look at all that matters in %s, or leave the table out of the guardrails", x.table),
 		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
 		if e != nil {
 			permit(e, x.call.GetTool())
@@ -83,7 +83,7 @@ func permit(e *experiment, tool string) {
 }
 
 // unguarded says whether a milestone's author lets a table change on purpose.
-func (s *subject) unguarded(table worldv1.TableName) bool {
+func (s *subject) unguarded(table string) bool {
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		if node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table) {
 			return true
@@ -112,6 +112,23 @@ func (s *subject) extras(index int) []extra {
 	if s.setting("cellular", index) {
 		out = append(out, extra{"a message sent", tableMessaging,
 			callOf("send_message_with_phone_number", text("phone_number", strangeNumber), text("content", strangeContent))})
+	}
+	return append(out, s.extraRows(index)...)
+}
+
+// extraRows returns changes of the tables that the scenario's pack declares, by tools that are named
+// after them: add_note and remove_note for NOTE.
+func (s *subject) extraRows(index int) []extra {
+	var out []extra
+	for _, declared := range s.scenario.GetSetup().GetSchema() {
+		table, _ := s.oracle.schema.Table(declared.GetName())
+		name, id := world.AuthorText(table.Name), table.Columns[0].Name
+		if calls := s.filled("add_"+name, nil); len(calls) > 0 {
+			out = append(out, extra{"a row of " + name + " added", table.Name, calls[0]})
+		}
+		if row := s.bystander(table.Name, id, index); row != "" && s.tools["remove_"+name] != nil {
+			out = append(out, extra{"a row of " + name + " removed", table.Name, callOf("remove_"+name, text(id, row))})
+		}
 	}
 	return out
 }
@@ -159,7 +176,7 @@ func (s *subject) touched(column string) bool {
 }
 
 // bystander returns the id of a row that the oracle has nothing to do with; empty if there is none.
-func (s *subject) bystander(table worldv1.TableName, column string, index int) string {
+func (s *subject) bystander(table string, column string, index int) string {
 	for _, r := range s.oracle.records(table, index-1) {
 		id := r.text(column)
 		if id == "" || r["is_self"].GetBoolean() {

@@ -60,12 +60,13 @@ const mostValues = 3
 // values returns values for an argument that fit the world in which the scenario starts.
 func (s *subject) values(tool string, p parameter) []string {
 	creates := strings.HasPrefix(tool, "add_") || strings.HasPrefix(tool, "modify_")
+	for _, table := range s.oracle.schema.Stored() {
+		if p.name == table.Columns[0].Name {
+			return s.column(table.Name, p.name)
+		}
+	}
 	switch {
-	case p.name == "person_id" || p.name == "phone_number" && !creates:
-		return s.column(tableContact, p.name)
-	case p.name == "reminder_id":
-		return s.column(tableReminder, p.name)
-	case p.name == "name" && !creates:
+	case p.name == "phone_number" && !creates, p.name == "name" && !creates:
 		return s.column(tableContact, p.name)
 	case p.name == "content" && tool == "search_messages":
 		return s.column(tableMessaging, p.name)
@@ -94,7 +95,7 @@ func (s *subject) values(tool string, p parameter) []string {
 }
 
 // column returns some of a table's cells at the start, as JSON; the phone's owner comes last.
-func (s *subject) column(table worldv1.TableName, name string) []string {
+func (s *subject) column(table string, name string) []string {
 	var others, self []string
 	for _, r := range s.oracle.records(table, 0) {
 		switch value := quote(r.text(name)); {

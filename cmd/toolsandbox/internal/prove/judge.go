@@ -197,7 +197,7 @@ func (s *subject) guarded(ctx context.Context, p *player, minefield int) (string
 		var parts []string
 		for _, guard := range broken {
 			found := scenario.Guardrail{Table: guard.GetTable(), Reference: int(guard.GetReference())}
-			parts = append(parts, fmt.Sprintf("%s changes, which an automatic guardrail forbids since %s", world.TableText(found.Table), found.Since(graph)))
+			parts = append(parts, fmt.Sprintf("%s changes, which an automatic guardrail forbids since %s", found.Table, found.Since(graph)))
 		}
 		return strings.Join(append(parts, explain.Unguard(broken)), "; "), nil
 	}

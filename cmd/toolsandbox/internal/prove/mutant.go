@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -116,16 +117,12 @@ func (s *subject) others(a argument, index int) []argument {
 	if !ok {
 		return nil
 	}
-	for _, key := range []struct {
-		table  worldv1.TableName
-		column string
-		name   string
-	}{
-		{worldv1.TableName_TABLE_NAME_CONTACT, "person_id", "another person"},
-		{worldv1.TableName_TABLE_NAME_CONTACT, "phone_number", "another person's number"},
-		{worldv1.TableName_TABLE_NAME_REMINDER, "reminder_id", "another reminder"},
-		{worldv1.TableName_TABLE_NAME_MESSAGING, "message_id", "another message"},
-	} {
+	type key struct{ table, column, name string }
+	keys := []key{{world.Contact, "phone_number", "another person's number"}}
+	for _, table := range s.oracle.schema.Stored() {
+		keys = append(keys, key{table.Name, table.Columns[0].Name, "another row of " + world.AuthorText(table.Name)})
+	}
+	for _, key := range keys {
 		records := s.oracle.records(key.table, index-1)
 		if !slices.ContainsFunc(records, func(r record) bool { return r.text(key.column) == text }) {
 			continue
@@ -166,7 +163,7 @@ func (s *subject) wrongTexts(st *step) []argument {
 	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {
 		out = append(out, argument{name: "other numbers", value: text})
 	}
-	contacts := s.oracle.records(worldv1.TableName_TABLE_NAME_CONTACT, 0)
+	contacts := s.oracle.records(world.Contact, 0)
 	for i, r := range contacts {
 		name := r.text("name")
 		if name == "" || !s.wants(st, func(wanted string) bool { return strings.Contains(wanted, name) }) {

@@ -16,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -151,7 +152,7 @@ func TestGuardrails(t *testing.T) {
 				for _, guard := range node.GetMatch().GetGuardrails() {
 					want = append(want, scenario.Guardrail{Table: guard.GetTable(), Reference: int(guard.GetReference())})
 				}
-				if diff := cmp.Diff(want, scenario.Guardrails(graph.graph, i)); diff != "" {
+				if diff := cmp.Diff(want, scenario.Guardrails(world.Builtin(), graph.graph, i)); diff != "" {
 					t.Errorf("%s: node %d (-evaluator +scenario):\n%s", s.GetSetup().GetName(), i, diff)
 				}
 				compared += len(want)

@@ -39,11 +39,13 @@ type run struct {
 	tables   []*worldv1.Table
 	steps    []*step
 	matched  map[int]int // message by milestone
+	schema   *world.Schema
 }
 
 // newRun reads what happened when the oracle played a scenario to its end.
 func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, result *busv1.Result, tools map[string]*toolInfo) (*run, error) {
 	r := &run{messages: t.GetMessages(), starting: int(t.GetStartingMessages()), tables: t.GetTables(), matched: map[int]int{}}
+	r.schema = world.SchemaOf(s.GetSetup().GetSchema())
 	for i, turn := range s.GetSetup().GetOracleScript() {
 		if len(turn.GetCalls()) == 0 {
 			r.steps = append(r.steps, &step{turn: i, number: -1, say: turn.GetSay()})
@@ -146,7 +148,7 @@ func (r *run) heard(index int) string {
 }
 
 // rows returns the rows of a table at a message.
-func rows(tables []*worldv1.Table, name worldv1.TableName, index int) []*worldv1.Row {
+func rows(tables []*worldv1.Table, name string, index int) []*worldv1.Row {
 	var found *worldv1.Table
 	for _, version := range tables {
 		if version.GetName() == name && (found == nil || int(version.GetIndex()) <= index && version.GetIndex() >= found.GetIndex()) {
@@ -157,8 +159,8 @@ func rows(tables []*worldv1.Table, name worldv1.TableName, index int) []*worldv1
 }
 
 // records returns the rows of a table at a message, by column.
-func (r *run) records(name worldv1.TableName, index int) []record {
-	schema, _ := world.SchemaOf(name)
+func (r *run) records(name string, index int) []record {
+	schema, _ := r.schema.Table(name)
 	var out []record
 	for _, row := range rows(r.tables, name, index) {
 		rec := make(record, len(schema.Columns))
@@ -178,21 +180,10 @@ func (r record) text(column string) string { return r[column].GetText() }
 // last returns the index of the last message.
 func (r *run) last() int { return len(r.messages) - 1 }
 
-// stored returns the tables that tools write to.
-func stored() []worldv1.TableName {
-	var names []worldv1.TableName
-	for _, schema := range world.Schemas() {
-		if schema.Name != worldv1.TableName_TABLE_NAME_SANDBOX {
-			names = append(names, schema.Name)
-		}
-	}
-	return names
-}
-
 // sameWorldAs says whether two conversations ended with equal tables.
 func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
-	for _, name := range stored() {
-		ours, theirs := rows(r.tables, name, r.last()), rows(t.GetTables(), name, len(t.GetMessages()))
+	for _, table := range r.schema.Stored() {
+		ours, theirs := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
 		if !slices.EqualFunc(ours, theirs, func(a, b *worldv1.Row) bool { return proto.Equal(a, b) }) {
 			return false
 		}

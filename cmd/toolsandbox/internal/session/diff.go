@@ -27,7 +27,7 @@ type RowChange struct {
 
 // Diff is what makes two versions of one table differ.
 type Diff struct {
-	Table worldv1.TableName
+	Table world.Table
 	// From and To are the messages from which on the versions hold, -1 where there is none.
 	From, To int
 	// Added and Removed stand in row order of their version.
@@ -45,9 +45,8 @@ func (d Diff) Empty() bool {
 
 // Compare tells two versions of a table apart; nil stands for a table without one. Rows are matched
 // by the column that names them; rows without a name of their own are matched if they are equal.
-func Compare(name worldv1.TableName, from, to *worldv1.Table) Diff {
-	schema, _ := world.SchemaOf(name)
-	diff := Diff{Table: name, From: versionOf(from), To: versionOf(to)}
+func Compare(schema world.Table, from, to *worldv1.Table) Diff {
+	diff := Diff{Table: schema, From: versionOf(from), To: versionOf(to)}
 	before, after := from.GetRows(), to.GetRows()
 	partner := match(schema, before, after)
 	taken := make([]bool, len(after))
@@ -82,7 +81,7 @@ func versionOf(table *worldv1.Table) int {
 }
 
 // match returns for each row before the number of its row after, -1 for none.
-func match(schema world.Schema, before, after []*worldv1.Row) []int {
+func match(schema world.Table, before, after []*worldv1.Row) []int {
 	partner := make([]int, len(before))
 	old, young := names(schema, before), names(schema, after)
 	named := make([]bool, len(after))
@@ -108,7 +107,7 @@ func match(schema world.Schema, before, after []*worldv1.Row) []int {
 }
 
 // names returns the number of the row that has a name, -1 for a name that several have.
-func names(schema world.Schema, rows []*worldv1.Row) map[string]int {
+func names(schema world.Table, rows []*worldv1.Row) map[string]int {
 	index := make(map[string]int, len(rows))
 	for i, row := range rows {
 		key, ok := keyOf(schema, row)
@@ -124,7 +123,7 @@ func names(schema world.Schema, rows []*worldv1.Row) map[string]int {
 }
 
 // keyOf returns what names a row; ok is false if nothing does.
-func keyOf(schema world.Schema, row *worldv1.Row) (key string, ok bool) {
+func keyOf(schema world.Table, row *worldv1.Row) (key string, ok bool) {
 	if len(schema.Columns) == 0 || !strings.HasSuffix(schema.Columns[0].Name, idSuffix) || len(row.GetCells()) == 0 {
 		return "", false
 	}
@@ -136,7 +135,7 @@ func keyOf(schema world.Schema, row *worldv1.Row) (key string, ok bool) {
 }
 
 // compareCells returns the cells of a row that changed, in column order.
-func compareCells(schema world.Schema, from, to *worldv1.Row) []Cell {
+func compareCells(schema world.Table, from, to *worldv1.Row) []Cell {
 	var cells []Cell
 	for i, column := range schema.Columns {
 		if a, b := cellOf(from, i), cellOf(to, i); !equalCells(a, b) {

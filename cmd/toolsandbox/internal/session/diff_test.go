@@ -14,7 +14,7 @@ import (
 
 // reminders makes a version of REMINDER; each row is an id ("" for null), a text and a time.
 func reminders(index int32, rows ...[]any) *worldv1.Table {
-	table := &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_REMINDER, Index: index}
+	table := &worldv1.Table{Name: world.Reminder, Index: index}
 	for _, row := range rows {
 		id := world.Null()
 		if text := row[0].(string); text != "" {
@@ -92,14 +92,14 @@ func TestCompare(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			diff := Compare(worldv1.TableName_TABLE_NAME_REMINDER, test.from, test.to)
+			diff := Compare(reminderTable, test.from, test.to)
 			if got := printed(t, diff); got != test.want {
 				t.Errorf("Compare:\ngot  %s\nwant %s", got, test.want)
 			}
 			if got, want := diff.Empty(), strings.HasPrefix(test.want, "no change"); got != want {
 				t.Errorf("Empty: got %v, want %v", got, want)
 			}
-			back := Compare(worldv1.TableName_TABLE_NAME_REMINDER, test.to, test.from)
+			back := Compare(reminderTable, test.to, test.from)
 			if len(back.Added) != len(diff.Removed) || len(back.Removed) != len(diff.Added) || len(back.Changed) != len(diff.Changed) || back.Reordered != diff.Reordered {
 				t.Errorf("the other way round: got %+v, want the reverse of %+v", back, diff)
 			}
@@ -108,7 +108,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestCompareVersionNumbers(t *testing.T) {
-	diff := Compare(worldv1.TableName_TABLE_NAME_REMINDER, nil, reminders(7))
+	diff := Compare(reminderTable, nil, reminders(7))
 	if diff.From != -1 || diff.To != 7 {
 		t.Errorf("versions: got %d and %d, want -1 and 7", diff.From, diff.To)
 	}
@@ -119,7 +119,7 @@ func TestChangesJSON(t *testing.T) {
 	to := reminders(3, []any{"m", "oats", math.Inf(1)}, []any{"c", "cake", 1e21})
 	changes := &Changes{
 		Session: &toolhostv1.Session{Id: "f", SetupName: "shopping", LastIndex: 8, ParentId: "s.0", ForkedAt: 5},
-		From:    0, To: 4, Tables: []Diff{Compare(worldv1.TableName_TABLE_NAME_REMINDER, from, to)},
+		From:    0, To: 4, Tables: []Diff{Compare(reminderTable, from, to)},
 	}
 	got, err := encode(changes)
 	if err != nil {
@@ -135,3 +135,5 @@ func TestChangesJSON(t *testing.T) {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 }
+
+var reminderTable, _ = world.Builtin().Table(world.Reminder)

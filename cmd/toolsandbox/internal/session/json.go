@@ -35,7 +35,7 @@ type versionJSON struct {
 
 // rowJSON is a row as an object with its columns in their order.
 type rowJSON struct {
-	table worldv1.TableName
+	table world.Table
 	row   *worldv1.Row
 }
 
@@ -81,13 +81,15 @@ func describe(s *toolhostv1.Session) sessionJSON {
 
 // MarshalJSON implements json.Marshaler.
 func (v *View) MarshalJSON() ([]byte, error) {
+	schema := world.SchemaOf(v.Session.GetSchema())
 	tables := make([]tableJSON, len(v.Tables))
 	for i, version := range v.Tables {
-		tables[i] = tableJSON{Table: world.TableText(version.GetName()), Version: version.GetIndex(), Rows: rowsJSON(version.GetName(), version.GetRows())}
+		table, _ := schema.Table(version.GetName())
+		tables[i] = tableJSON{Table: version.GetName(), Version: version.GetIndex(), Rows: rowsJSON(table, version.GetRows())}
 	}
 	var versions []versionJSON
 	for _, version := range v.Versions {
-		versions = append(versions, versionJSON{Table: world.TableText(version.GetName()), Version: version.GetIndex(), Rows: len(version.GetRows())})
+		versions = append(versions, versionJSON{Table: version.GetName(), Version: version.GetIndex(), Rows: len(version.GetRows())})
 	}
 	return encode(struct {
 		Session  sessionJSON   `json:"session"`
@@ -110,7 +112,7 @@ func (c *Changes) MarshalJSON() ([]byte, error) {
 			}
 		}
 		tables[i] = diffJSON{
-			Table:       world.TableText(diff.Table),
+			Table:       diff.Table.Name,
 			FromVersion: versionPointer(diff.From),
 			ToVersion:   versionPointer(diff.To),
 			Added:       rowsJSON(diff.Table, diff.Added),
@@ -135,19 +137,18 @@ func versionPointer(version int) *int {
 	return &version
 }
 
-func rowsJSON(name worldv1.TableName, rows []*worldv1.Row) []rowJSON {
+func rowsJSON(table world.Table, rows []*worldv1.Row) []rowJSON {
 	list := make([]rowJSON, len(rows))
 	for i, row := range rows {
-		list[i] = rowJSON{table: name, row: row}
+		list[i] = rowJSON{table: table, row: row}
 	}
 	return list
 }
 
 // MarshalJSON implements json.Marshaler.
 func (r rowJSON) MarshalJSON() ([]byte, error) {
-	schema, _ := world.SchemaOf(r.table)
 	raw := []byte{'{'}
-	for i, column := range schema.Columns {
+	for i, column := range r.table.Columns {
 		if i > 0 {
 			raw = append(raw, ',')
 		}

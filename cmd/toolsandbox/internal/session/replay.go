@@ -82,7 +82,7 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	if err != nil {
 		return replayed, err
 	}
-	replayed.Versions, err = compareVersions(stored, made, recorded.starting, recorded.to)
+	replayed.Versions, err = compareVersions(world.SchemaOf(session.GetSchema()), stored, made, recorded.starting, recorded.to)
 	return replayed, err
 }
 
@@ -224,11 +224,11 @@ func compareFields(index int32, within string, was, is protoreflect.Message) err
 
 // compareVersions compares table versions up to a message and returns how many of them calls have
 // made.
-func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
+func compareVersions(schema *world.Schema, stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
 	later := func(table *worldv1.Table) bool { return int(table.GetIndex()) > to }
 	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
 	for i := range max(len(stored), len(made)) {
-		if order := orderAt(stored, made, i); order < 0 {
+		if order := orderAt(schema, stored, made, i); order < 0 {
 			return compared, fmt.Errorf("%w: %s: stored, but not by the replay", ErrDiffers, versionText(stored[i]))
 		} else if order > 0 {
 			return compared, fmt.Errorf("%w: %s: stored by the replay alone", ErrDiffers, versionText(made[i]))
@@ -238,7 +238,7 @@ func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared 
 			return compared, err
 		}
 		if !same {
-			return compared, fmt.Errorf("%w: %s: %s", ErrDiffers, versionText(stored[i]), firstDifference(stored[i], made[i]))
+			return compared, fmt.Errorf("%w: %s: %s", ErrDiffers, versionText(stored[i]), firstDifference(schema, stored[i], made[i]))
 		}
 		if int(stored[i].GetIndex()) >= starting {
 			compared++
@@ -249,26 +249,25 @@ func compareVersions(stored, made []*worldv1.Table, starting, to int) (compared 
 
 // orderAt says which of two lists has a version that the other lacks at a position: below 0 the
 // first, above 0 the second.
-func orderAt(a, b []*worldv1.Table, i int) int {
+func orderAt(schema *world.Schema, a, b []*worldv1.Table, i int) int {
 	switch {
 	case i >= len(b):
 		return -1
 	case i >= len(a):
 		return 1
-	case a[i].GetName() != b[i].GetName():
-		return int(a[i].GetName()) - int(b[i].GetName())
 	default:
-		return int(a[i].GetIndex()) - int(b[i].GetIndex())
+		return schema.Compare(a[i], b[i])
 	}
 }
 
 func versionText(table *worldv1.Table) string {
-	return fmt.Sprintf("%s at message %d", world.TableText(table.GetName()), table.GetIndex())
+	return fmt.Sprintf("%s at message %d", table.GetName(), table.GetIndex())
 }
 
 // firstDifference says in words where two versions differ.
-func firstDifference(stored, replayed *worldv1.Table) string {
-	diff := Compare(stored.GetName(), stored, replayed)
+func firstDifference(schema *world.Schema, stored, replayed *worldv1.Table) string {
+	table, _ := schema.Table(stored.GetName())
+	diff := Compare(table, stored, replayed)
 	switch {
 	case len(diff.Changed) > 0:
 		row := diff.Changed[0]

@@ -129,7 +129,7 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	case 0:
 		return nil, unknown(name, known)
 	case 1:
-		return found[0], nil
+		return c.get(ctx, found[0].GetId()) // a list gives no schemas
 	default:
 		return nil, ambiguous(name, found)
 	}
@@ -185,7 +185,7 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 
 // Tables returns the versions that hold at a message of a session, in table order; no names means
 // all tables.
-func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []worldv1.TableName) ([]*worldv1.Table, error) {
+func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []string) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {

@@ -69,10 +69,10 @@ func setup(name string) *setupv1.Setup {
 	return &setupv1.Setup{
 		Name: name, MaxMessages: 20, Clock: &setupv1.Clock{Now: 1000, TimeZone: "UTC"},
 		Tables: []*worldv1.Table{
-			{Name: worldv1.TableName_TABLE_NAME_SETTING, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
+			{Name: world.Setting, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
 				world.Text("d"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1), world.Number(2),
 			}}}},
-			{Name: worldv1.TableName_TABLE_NAME_CONTACT},
+			{Name: world.Contact},
 		},
 		Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: agent, Body: &worldv1.Message_Text{Text: "go"}}},
 	}
@@ -292,7 +292,7 @@ func TestCompareVersions(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			compared, err := compareVersions(test.stored, test.made, 1, 8)
+			compared, err := compareVersions(world.Builtin(), test.stored, test.made, 1, 8)
 			if test.want == "" {
 				if want := len(test.made) / 2; err != nil || compared != want {
 					t.Errorf("compareVersions: got %d, %v, want %d, nil", compared, err, want)
@@ -343,7 +343,7 @@ func TestView(t *testing.T) {
 	s := newStage(t)
 	s.play(t, "s.0", unchanged, turns()...)
 	found := s.session(t, "s.0")
-	tables, err := s.Tables(s.ctx, found, 3, []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING, worldv1.TableName_TABLE_NAME_CONTACT})
+	tables, err := s.Tables(s.ctx, found, 3, []string{world.Setting, world.Contact})
 	if err != nil {
 		t.Fatal(err)
 	}

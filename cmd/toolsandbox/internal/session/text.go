@@ -52,19 +52,20 @@ type View struct {
 
 // WriteText prints a view for people.
 func (v *View) WriteText(w io.Writer) error {
+	schema := world.SchemaOf(v.Session.GetSchema())
 	lines := []string{fmt.Sprintf("%s: message %d of 0 to %d", title(v.Session), v.At, v.Session.GetLastIndex())}
 	for _, version := range v.Tables {
-		lines = append(lines, "", fmt.Sprintf("%s, %s, stored at message %d", world.TableText(version.GetName()),
+		lines = append(lines, "", fmt.Sprintf("%s, %s, stored at message %d", version.GetName(),
 			count(len(version.GetRows()), "row"), version.GetIndex()))
 		if len(version.GetRows()) > 0 {
-			lines = append(lines, rowsTable(version).Render())
+			lines = append(lines, rowsTable(schema, version).Render())
 		}
 	}
 	if v.Versions != nil {
 		t := newTable("version of", "message", "rows")
 		t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
 		for _, version := range v.Versions {
-			t.AppendRow(table.Row{world.TableText(version.GetName()), version.GetIndex(), len(version.GetRows())})
+			t.AppendRow(table.Row{version.GetName(), version.GetIndex(), len(version.GetRows())})
 		}
 		lines = append(lines, "", t.Render())
 	}
@@ -79,11 +80,11 @@ func title(s *toolhostv1.Session) string {
 	return text
 }
 
-func rowsTable(version *worldv1.Table) table.Writer {
-	schema, _ := world.SchemaOf(version.GetName())
+func rowsTable(schema *world.Schema, version *worldv1.Table) table.Writer {
+	shape, _ := schema.Table(version.GetName())
 	var header []string
 	var columns []table.ColumnConfig
-	for i, column := range schema.Columns {
+	for i, column := range shape.Columns {
 		header = append(header, column.Name)
 		config := table.ColumnConfig{Number: i + 1, WidthMax: widestCell}
 		if column.Kind == world.KindNumber {
@@ -95,7 +96,7 @@ func rowsTable(version *worldv1.Table) table.Writer {
 	t.SetColumnConfigs(columns)
 	for _, row := range version.GetRows() {
 		var cells table.Row
-		for i := range schema.Columns {
+		for i := range shape.Columns {
 			cells = append(cells, cellText(cellOf(row, i)))
 		}
 		t.AppendRow(cells)
@@ -116,10 +117,10 @@ func (c *Changes) WriteText(w io.Writer) error {
 	var same []string
 	for _, diff := range c.Tables {
 		if diff.Empty() {
-			same = append(same, world.TableText(diff.Table))
+			same = append(same, diff.Table.Name)
 			continue
 		}
-		lines = append(lines, "", world.TableText(diff.Table)+": "+summary(diff))
+		lines = append(lines, "", diff.Table.Name+": "+summary(diff))
 		for _, row := range diff.Removed {
 			lines = append(lines, rowLines("-", diff.Table, row)...)
 		}
@@ -156,16 +157,14 @@ func summary(diff Diff) string {
 	return strings.Join(parts, ", ")
 }
 
-func keyText(name worldv1.TableName, key string) string {
-	schema, _ := world.SchemaOf(name)
-	return schema.Columns[0].Name + ": " + strconv.Quote(key)
+func keyText(table world.Table, key string) string {
+	return table.Columns[0].Name + ": " + strconv.Quote(key)
 }
 
 // rowLines prints a row under a sign, one line a cell.
-func rowLines(sign string, name worldv1.TableName, row *worldv1.Row) []string {
-	schema, _ := world.SchemaOf(name)
+func rowLines(sign string, table world.Table, row *worldv1.Row) []string {
 	var lines []string
-	for i, column := range schema.Columns {
+	for i, column := range table.Columns {
 		margin := "    "
 		if i == 0 {
 			margin = "  " + sign + " "
@@ -178,10 +177,9 @@ func rowLines(sign string, name worldv1.TableName, row *worldv1.Row) []string {
 }
 
 // rowText prints a row in one line.
-func rowText(name worldv1.TableName, row *worldv1.Row) string {
-	schema, _ := world.SchemaOf(name)
+func rowText(table world.Table, row *worldv1.Row) string {
 	var cells []string
-	for i, column := range schema.Columns {
+	for i, column := range table.Columns {
 		cells = append(cells, column.Name+": "+exactText(cellOf(row, i)))
 	}
 	return strings.Join(cells, ", ")

@@ -66,41 +66,46 @@ func (k *keeping) ask() {
 
 // keep makes reports from a goroutine until it is idle or the governor is closed.
 func (g *Governor) keep(k kept) {
-	wake := k.state().wake
 	g.keeper.Go(func() {
-		timer := time.NewTimer(0)
-		defer timer.Stop()
+		defer g.part(k)
 		failures := 0
 		var due time.Time
-		for {
-			select {
-			case <-g.ctx.Done():
-				g.part(k)
-				return
-			case <-wake:
-				if wait := g.early(k, due); wait > 0 {
-					timer.Reset(wait)
-					continue
-				}
-			case <-timer.C:
-			}
+		for g.await(k, due) {
 			if err := g.tell(g.ctx, k, false); err != nil {
 				if failures++; failures == 1 && g.ctx.Err() == nil {
 					g.logger.Warn("shared budget not reached, trying again", "document", k.state().document, "error", err)
 				}
 				rest(g.ctx, backoff(failures-1, troubleFirst, troubleMax, g.cfg.Jitter()))
-				timer.Reset(0)
+				due = time.Time{}
 				continue
 			}
 			failures = 0
 			var idle bool
 			if due, idle = g.plan(k); idle {
-				g.part(k)
 				return
 			}
-			timer.Reset(time.Until(due))
 		}
 	})
+}
+
+// await waits until a report is due or, if one is asked for meanwhile, until it is of use. It
+// returns false if the governor is closed first.
+func (g *Governor) await(k kept, due time.Time) bool {
+	for wait := time.Until(due); wait > 0; {
+		timer := time.NewTimer(wait)
+		select {
+		case <-g.ctx.Done():
+		case <-k.state().wake:
+			wait = g.early(k, due)
+		case <-timer.C:
+			wait = 0
+		}
+		timer.Stop()
+		if g.ctx.Err() != nil {
+			return false
+		}
+	}
+	return g.ctx.Err() == nil
 }
 
 // early returns how long a report that was asked for has to wait to be of use.
@@ -188,8 +193,12 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// rest waits; false if ctx ends first.
+// rest waits; false if ctx ends first. It makes no timer that is due at once: several of those at
+// the same time crash the race detector in synctest bubbles (golang/go#78156).
 func rest(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

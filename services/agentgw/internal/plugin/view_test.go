@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -84,5 +85,38 @@ func TestAttachedFailures(t *testing.T) {
 		if own := got.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL; own != test.own {
 			t.Errorf("%v: got class %s, want the agent's own: %t", test.err, got.GetFailure().GetClass(), test.own)
 		}
+	}
+}
+
+// TestValues checks which results have a value: those of calls that succeeded, in JSON that every parser takes.
+func TestValues(t *testing.T) {
+	const self, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+	call := func(id string) *worldv1.Message {
+		return &worldv1.Message{Sender: self, Recipient: environment, Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: &id, Tool: "f"}}}
+	}
+	code := func(id string) *worldv1.Message {
+		return &worldv1.Message{Sender: self, Recipient: environment, Body: &worldv1.Message_Code{Code: &worldv1.Code{Id: &id, Source: "f()"}}}
+	}
+	result := func(id, value string, exception *string) *worldv1.Message {
+		return &worldv1.Message{Sender: environment, Recipient: self, Body: &worldv1.Message_Result{Result: &worldv1.ToolResult{
+			Id: &id, Text: &value, Exception: exception, Traces: []*worldv1.ToolTrace{{Tool: "f", ArgumentsJson: "{}", ResultJson: value}},
+		}}}
+	}
+	failed := "E: x"
+	shown := messages(self, []*worldv1.Message{
+		call("a"), call("b"), call("c"), result("a", `{"x": 1.0}`, nil), result("b", `[NaN, -Infinity]`, nil), result("c", "1", &failed),
+		code("d"), result("d", "1", nil),
+	})
+	var got []string
+	for _, m := range shown {
+		if m.GetSpeaker() == agentv1.Speaker_SPEAKER_TOOL {
+			got = append(got, m.GetValueJson())
+		}
+	}
+	if want := []string{`{"x": 1.0}`, `["NaN", -1e999]`, "", ""}; !slices.Equal(got, want) {
+		t.Errorf("values: got %q, want %q", got, want)
+	}
+	if code := shown[len(shown)-2]; code.GetCode() != "f()" || len(code.GetCalls()) != 0 {
+		t.Errorf("code: got %v, want f() and no call", code)
 	}
 }

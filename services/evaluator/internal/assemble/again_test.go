@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -18,7 +19,7 @@ import (
 // neither makes the evaluator forget anything.
 func TestWhileItIsReadAgain(t *testing.T) {
 	const id = "s.0"
-	versions := []*worldv1.TableVersion{version(worldv1.TableName_TABLE_NAME_CONTACT, 1)}
+	versions := []*worldv1.TableVersion{version(world.Contact, 1)}
 	log := chain([]*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: id}, Messages: []*worldv1.Message{{}}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}},
 		{Claim: &busv1.Claim{Round: 1}},
@@ -36,7 +37,7 @@ func TestWhileItIsReadAgain(t *testing.T) {
 			if _, err := a.Log(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrAgain) {
 				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrAgain)
 			}
-			a.Snapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, 1)}})
+			a.Snapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, 1)}})
 			if known == "pending" {
 				a.Done(id, 0)
 			}

@@ -62,7 +62,7 @@ type Trajectory struct {
 
 // key names a table version: its content is part of its name.
 type key struct {
-	table  worldv1.TableName
+	table  string
 	index  int32
 	digest string
 }

@@ -33,12 +33,12 @@ type recording struct {
 	want      *assemble.Trajectory
 }
 
-func table(name worldv1.TableName, index int32) *worldv1.Table {
+func table(name string, index int32) *worldv1.Table {
 	return &worldv1.Table{Name: name, Index: index, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Number{Number: float64(index)}}}}}}
 }
 
 // version names a table that table made.
-func version(name worldv1.TableName, index int32) *worldv1.TableVersion {
+func version(name string, index int32) *worldv1.TableVersion {
 	digest, err := world.Digest(table(name, index))
 	if err != nil {
 		panic(err) // there is no text in it
@@ -80,23 +80,24 @@ func record(random *rand.Rand, id string) *recording {
 		r.want.Messages = append(r.want.Messages, m)
 		return m
 	}
-	current := make(map[worldv1.TableName]int32)
+	storedTables := []string{world.Contact, world.Messaging, world.Reminder, world.Setting} // in the order of results
+	current := make(map[string]int32)
 	versions := func() []*worldv1.TableVersion {
 		var list []*worldv1.TableVersion
-		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
+		for _, name := range storedTables {
 			list = append(list, version(name, current[name]))
 		}
 		return list
 	}
 	add(&busv1.LogEntry{Start: &busv1.Start{Rollout: r.want.Rollout, Messages: []*worldv1.Message{message(), message()}, Versions: versions(), MaxMessages: 30}})
-	stored := make(map[worldv1.TableName][]*worldv1.Table)
+	storedVersions := make(map[string][]*worldv1.Table)
 	for range random.IntN(6) {
 		snapshot := &busv1.Snapshot{SessionId: id}
-		for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
+		for _, name := range storedTables {
 			if random.IntN(3) == 0 {
 				changed := table(name, int32(len(r.want.Messages)))
 				current[name] = changed.GetIndex()
-				stored[name] = append(stored[name], changed)
+				storedVersions[name] = append(storedVersions[name], changed)
 				snapshot.Tables = append(snapshot.Tables, changed)
 			}
 		}
@@ -115,10 +116,10 @@ func record(random *rand.Rand, id string) *recording {
 	ended := proto.CloneOf(r.want.Messages[1])
 	ended.ConversationActive = proto.Bool(false)
 	r.want.Messages[1] = ended
-	for name := worldv1.TableName_TABLE_NAME_SETTING; name <= worldv1.TableName_TABLE_NAME_REMINDER; name++ {
-		r.want.Tables = append(r.want.Tables, stored[name]...)
+	for _, name := range storedTables {
+		r.want.Tables = append(r.want.Tables, storedVersions[name]...)
 	}
-	leftover := &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, int32(len(r.want.Messages)))}}
+	leftover := &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, int32(len(r.want.Messages)))}}
 	r.snapshots = append(r.snapshots, event{snapshot: leftover})
 	return r
 }
@@ -242,7 +243,7 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 
 // A trajectory waits for a version that its log names.
 func TestIncomplete(t *testing.T) {
-	versions := []*worldv1.TableVersion{version(worldv1.TableName_TABLE_NAME_CONTACT, 1)}
+	versions := []*worldv1.TableVersion{version(world.Contact, 1)}
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
 	turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
@@ -252,11 +253,11 @@ func TestIncomplete(t *testing.T) {
 			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
 		}
 	}
-	other := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_REMINDER, 1)}}
+	other := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(world.Reminder, 1)}}
 	if got := a.Snapshot(other); got != nil {
 		t.Errorf("Snapshot of another table: got %v, want nil", got)
 	}
-	wanted := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(worldv1.TableName_TABLE_NAME_CONTACT, 1)}}
+	wanted := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(world.Contact, 1)}}
 	if got := a.Snapshot(wanted); got == nil || len(got.Tables) != 1 {
 		t.Errorf("Snapshot of the wanted version: got %v, want a trajectory with its table alone", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -78,7 +79,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	versions := func(a *assemble.Assembler) error {
 		for index := range int32(5) {
 			a.Snapshot(&busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{
-				{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: index + 1, Rows: rows},
+				{Name: world.Contact, Index: index + 1, Rows: rows},
 			}})
 		}
 		return nil

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -72,7 +71,7 @@ func Whole(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajec
 
 // lost is the error that a version is in no snapshot.
 func (k *key) lost(rolloutID string) error {
-	return fmt.Errorf("rollout %s: table %s as it is at message %d is missing", rolloutID, world.TableText(k.table), k.index)
+	return fmt.Errorf("rollout %s: table %s as it is at message %d is missing", rolloutID, k.table, k.index)
 }
 
 // Len returns the number of messages, of a long trajectory too.

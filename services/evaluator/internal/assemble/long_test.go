@@ -24,7 +24,7 @@ func TestLongRolloutsStayOnTheBus(t *testing.T) {
 	message := func(index int32) *worldv1.Message {
 		return &worldv1.Message{Index: index, Body: &worldv1.Message_Text{Text: text}}
 	}
-	stored := &worldv1.Table{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: 2, Rows: []*worldv1.Row{{}}}
+	stored := &worldv1.Table{Name: world.Setting, Index: 2, Rows: []*worldv1.Row{{}}}
 	digest, err := world.Digest(stored)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // adversary makes cases that nothing fits well, so that bounds cut little: every text is a little
@@ -34,7 +36,8 @@ func (a adversary) trajectory(length int) *Trajectory {
 		}
 	}
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent
-	for table := Setting; table < tableEnd; table++ {
+	t.Tables = make(map[string][]Version)
+	for _, table := range world.Builtin().Stored() {
 		var rows [][]Value
 		for i := range length {
 			if i > 0 && a.IntN(2) == 0 {
@@ -45,19 +48,19 @@ func (a adversary) trajectory(length int) *Trajectory {
 				rows = rows[1:]
 			}
 			rows = append(rows, a.row(table))
-			t.Tables[table] = append(t.Tables[table], Version{Index: i, Rows: rows})
+			t.Tables[table.Name] = append(t.Tables[table.Name], Version{Index: i, Rows: rows})
 		}
 	}
 	return t
 }
 
-func (a adversary) row(table Table) []Value {
-	row := make([]Value, len(tableColumns[table]))
-	for j, column := range tableColumns[table] {
+func (a adversary) row(table world.Table) []Value {
+	row := make([]Value, len(table.Columns))
+	for j, column := range table.Columns {
 		switch column.Kind { //nolint:exhaustive // stored tables hold no other
-		case KindString:
+		case world.KindText:
 			row[j] = String(a.words(4))
-		case KindBool:
+		case world.KindBool:
 			row[j] = Bool(a.IntN(2) == 0)
 		default:
 			row[j] = Number(float64(a.IntN(3)))
@@ -67,26 +70,26 @@ func (a adversary) row(table Table) []Value {
 }
 
 func (a adversary) constraint(reference int) Constraint {
-	table, measure := Contact, Addition
+	table, measure := world.Contact, Addition
 	switch a.IntN(5) {
 	case 0:
 	case 1:
-		table = Messaging
+		table = world.Messaging
 	case 2:
-		table, measure = Reminder, Update
+		table, measure = world.Reminder, Update
 	case 3:
 		return Constraint{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace", Extractor: "result_to_timestamp0_extractor",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace", Extractor: "result_to_timestamp0_extractor",
 			Target: [][]Cell{{{"content", String(a.words(6))}, {"tool_trace", String(`{"tool_name": "t", "arguments": {}}`)}}},
 		}
 	case 4:
 		return Constraint{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
 			Target: [][]Cell{{{"content", String(a.words(4) + "{timestamp_0} " + a.words(3))}}},
 		}
 	}
 	column := "content"
-	if table == Contact {
+	if table == world.Contact {
 		column = "relationship"
 	}
 	return Constraint{Table: table, Measure: measure, Reference: &reference, Target: [][]Cell{{{column, String(a.words(4))}}}}
@@ -219,7 +222,7 @@ func benchmarkShape(b *testing.B, s *shape, messages int) {
 // work returns how much matching looks at.
 func work(t *testing.T, trajectory *Trajectory, graph *Graph) int {
 	t.Helper()
-	m := newMatcher(newWorld(trajectory), graph)
+	m := newMatcher(prepare(trajectory), graph)
 	if _, err := m.match(); err != nil {
 		t.Fatalf("match: %v", err)
 	}
@@ -257,7 +260,7 @@ func TestWorkOnEqualMessages(t *testing.T) {
 	for i := range trajectory.Messages[1:] {
 		trajectory.Messages[i+1] = trajectory.Messages[1]
 	}
-	trajectory.Tables = [tableEnd][]Version{}
+	trajectory.Tables = nil
 	for i := range shapes {
 		graph := newAdversary(4).compile(t, &shapes[i])
 		if got, want := work(t, trajectory, graph), 40*shapes[i].nodes*120*120; got > want {
@@ -288,7 +291,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range 4 {
 		reference := max(i-1, FirstUserMessage)
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "content", Extractor: "result_to_timestamp0_extractor",
 			Target: [][]Cell{{{"content", String(a.words(4) + "{timestamp_0}")}}},
 		}}})
 		if i > 0 {
@@ -299,7 +302,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMatcher(newWorld(trajectory), graph)
+	m := newMatcher(prepare(trajectory), graph)
 	if _, err := m.match(); !errors.Is(err, ErrWork) {
 		t.Errorf("match: got error %v, want %v", err, ErrWork)
 	}
@@ -325,7 +328,7 @@ func TestTangledGraphsAreRefused(t *testing.T) {
 			d.Edges = append(d.Edges, Edge{i - 16, i})
 			for _, reference := range []int{i - 16, (i*5 + 3) % 16, (i*7 + 1) % 16, (i*3 + 5) % 16} {
 				node.Constraints = append(node.Constraints, Constraint{
-					Table: Contact, Measure: Addition, Reference: &reference, Target: [][]Cell{{{"name", String("x")}}},
+					Table: world.Contact, Measure: Addition, Reference: &reference, Target: [][]Cell{{{"name", String("x")}}},
 				})
 			}
 		}

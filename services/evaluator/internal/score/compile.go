@@ -1,12 +1,13 @@
 package score
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
-	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
@@ -16,28 +17,26 @@ const maxNodes = tangle.MaxNodes
 // noReference marks a constraint without a reference.
 const noReference = -2
 
-// tableSet is a set of tables, one bit each.
-type tableSet uint8
+// tableSet is a set of places in a schema, one bit each.
+type tableSet uint64
 
-func (s tableSet) has(t Table) bool          { return s&(1<<t) != 0 }
-func (s tableSet) with(t Table) tableSet     { return s | 1<<t }
+func (s tableSet) has(place int) bool        { return s&(1<<place) != 0 }
+func (s tableSet) with(place int) tableSet   { return s | 1<<place }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
-
-// guardedTables are the tables that guardrails can guard.
-const guardedTables = tableSet(1<<Setting | 1<<Contact | 1<<Messaging | 1<<Reminder)
 
 // AutomaticGuardrail is added to a node by Compile: the table must be at the match as it is at the
 // reference.
 type AutomaticGuardrail struct {
-	// Table is what must be equal.
-	Table Table
+	// Table names what must be equal.
+	Table string
 	// Reference is a node number or FirstUserMessage.
 	Reference int
 }
 
 // Graph is a compiled Definition. It is immutable and safe for concurrent use.
 type Graph struct {
-	nodes []node
+	schema *world.Schema
+	nodes  []node
 	// matched are the nodes that take part in matching.
 	matched uint64
 	// sorted are the nodes that take part, each behind all that must be matched before it.
@@ -52,7 +51,7 @@ type Graph struct {
 // node is one compiled node.
 type node struct {
 	constraints []constraint
-	guards      []AutomaticGuardrail
+	guards      []guardrail
 	// scored is the number of constraints that are no guardrails: the degree of the root.
 	scored int
 	// before are the nodes that must be matched earlier, for an edge or for a reference.
@@ -71,9 +70,12 @@ type need struct {
 	compared, tables tableSet
 }
 
+// guardrail is an AutomaticGuardrail with the place of its table.
+type guardrail struct{ table, reference int }
+
 // constraint is one compiled constraint.
 type constraint struct {
-	table     Table
+	table     int // place in the schema
 	measure   SnapshotMeasure
 	reference int
 	slot      int
@@ -106,14 +108,18 @@ func (g *Graph) Len() int { return len(g.nodes) }
 // Guardrails returns what was added automatically to a node, by reference and table. The result is
 // the caller's.
 func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
-	return slices.Clone(g.nodes[node].guards)
+	var guards []AutomaticGuardrail
+	for _, guard := range g.nodes[node].guards {
+		guards = append(guards, AutomaticGuardrail{Table: g.schema.Tables()[guard.table].Name, Reference: guard.reference})
+	}
+	return guards
 }
 
 // Compile checks a definition, derives the automatic guardrails and prepares everything that does
 // not depend on a trajectory. Its error joins one *DefinitionError per mistake.
 func Compile(definition Definition) (*Graph, error) {
 	check := &checker{name: definition.Name}
-	graph := &Graph{nodes: make([]node, len(definition.Nodes))}
+	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), nodes: make([]node, len(definition.Nodes))}
 	if len(definition.Nodes) > maxNodes {
 		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(definition.Nodes), maxNodes)
 		return nil, errors.Join(check.errors...)
@@ -124,12 +130,12 @@ func Compile(definition Definition) (*Graph, error) {
 			check.add(i, -1, "constraints", "empty")
 		}
 		for _, table := range definition.Nodes[i].Guard.Tables {
-			if !table.valid() {
-				check.add(i, -1, "guard.tables", "unknown table %d", table)
+			if graph.schema.Place(table) < 0 {
+				check.add(i, -1, "guard.tables", "unknown table %q", table)
 			}
 		}
 		for j := range definition.Nodes[i].Constraints {
-			c := constraintCompiler{check: check, node: i, at: j, nodes: len(definition.Nodes)}
+			c := constraintCompiler{check: check, schema: graph.schema, node: i, at: j, nodes: len(definition.Nodes)}
 			result := c.compile(&definition.Nodes[i].Constraints[j])
 			result.slot = graph.slots
 			graph.slots++

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // at returns a reference.
@@ -13,7 +15,7 @@ func at(node int) *int { return &node }
 
 // say wants a message with a text.
 func say(text string) Constraint {
-	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{{{"content", String(text)}}}}
+	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{{{"content", String(text)}}}}
 }
 
 // with returns say("x") with changes.
@@ -32,19 +34,19 @@ type compileError struct {
 // compileErrors are constraints of node 1 of 3 and what is wrong with each.
 func compileErrors() []compileError {
 	set := func(cells ...Cell) Constraint {
-		return Constraint{Table: Setting, Measure: Snapshot, Target: [][]Cell{cells}}
+		return Constraint{Table: world.Setting, Measure: Snapshot, Target: [][]Cell{cells}}
 	}
 	return []compileError{
 		{"unknown column", set(Cell{"wify", Bool(true)}), DefinitionError{Field: "target[0].wify", Problem: `SETTING has no column "wify"`}},
 		{"wrong type", set(Cell{"wifi", Number(1)}), DefinitionError{Field: "target[0].wifi", Problem: "is a number, must be a boolean"}},
 		{"column twice", set(Cell{"wifi", Bool(true)}, Cell{"wifi", Bool(true)}), DefinitionError{Field: "target[0].wifi", Problem: "given twice"}},
-		{"unknown table", Constraint{Table: 9, Measure: Snapshot}, DefinitionError{Field: "table", Problem: "unknown table 9"}},
-		{"unknown measure", Constraint{Table: Setting}, DefinitionError{Field: "measure", Problem: "unknown measure 0"}},
+		{"unknown table", Constraint{Table: "NOTE", Measure: Snapshot}, DefinitionError{Field: "table", Problem: `unknown table "NOTE"`}},
+		{"unknown measure", Constraint{Table: world.Setting}, DefinitionError{Field: "measure", Problem: "unknown measure 0"}},
 		{"unknown role", with(func(c *Constraint) { c.Target = [][]Cell{{{"sender", String("BOSS")}}} }), DefinitionError{Field: "target[0].sender", Problem: `unknown role "BOSS"`}},
 		{"bad trace", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`{"tool_name"`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "invalid JSON"}},
 		{"trace without arguments", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`[{"tool_name": "f"}]`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "trace 0 has no object arguments"}},
 		{"unknown reference", with(func(c *Constraint) { c.Reference = at(3) }), DefinitionError{Field: "reference", Problem: "unknown node 3"}},
-		{"no reference", Constraint{Table: Contact, Measure: Addition}, DefinitionError{Field: "reference", Problem: "addition needs a reference"}},
+		{"no reference", Constraint{Table: world.Contact, Measure: Addition}, DefinitionError{Field: "reference", Problem: "addition needs a reference"}},
 		{"own reference", with(func(c *Constraint) { c.Reference = at(1) }), DefinitionError{Field: "reference", Problem: "node 1 refers to itself"}},
 		{"later reference", with(func(c *Constraint) { c.Reference = at(2) }), DefinitionError{Field: "reference", Problem: "node 2 is only matched after node 1"}},
 		{"addition of messages", with(func(c *Constraint) { c.Measure, c.Reference = Addition, at(0) }), DefinitionError{Field: "table", Problem: "addition compares stored tables, not SANDBOX"}},
@@ -64,13 +66,13 @@ func compileErrors() []compileError {
 			DefinitionError{Field: "target", Problem: "has 2 rows, must be one message"}},
 		{"guardrail with a target", with(func(c *Constraint) { c.Measure, c.Reference = Guardrail, at(0) }),
 			DefinitionError{Field: "target", Problem: "guardrail takes none"}},
-		{"tolerance of another column", Constraint{Table: Setting, Measure: Snapshot, Overrides: []Override{
+		{"tolerance of another column", Constraint{Table: world.Setting, Measure: Snapshot, Overrides: []Override{
 			{Column: "latitude", Measure: Close, Tolerances: []Tolerance{{"longitude", 1}}},
 		}}, DefinitionError{Field: "columns.latitude", Problem: `tolerance of "longitude", must be of "latitude"`}},
-		{"tolerance of an exact measure", Constraint{Table: Setting, Measure: Snapshot, Overrides: []Override{
+		{"tolerance of an exact measure", Constraint{Table: world.Setting, Measure: Snapshot, Overrides: []Override{
 			{Column: "latitude", Measure: Exact, Tolerances: []Tolerance{{"latitude", 1}}},
 		}}, DefinitionError{Field: "columns.latitude", Problem: `measure "exact" takes no tolerance`}},
-		{"other columns", Constraint{Table: Contact, Measure: Snapshot, Target: [][]Cell{
+		{"other columns", Constraint{Table: world.Contact, Measure: Snapshot, Target: [][]Cell{
 			{{"name", String("a")}}, {{"relationship", String("b")}},
 		}}, DefinitionError{Field: "target[1]", Problem: "the columns differ from those of target[0]"}},
 	}
@@ -119,8 +121,8 @@ func TestCompileGraphErrors(t *testing.T) {
 		}, "minefields[0].constraints[0].reference: nodes [0 1 2] wait for each other\n" +
 			"minefields[1].constraints[0].reference: nodes [0 1 2] wait for each other"},
 		{"too many", Definition{Nodes: make([]Node, 65)}, "minefields: 65 nodes, at most 64 are allowed"},
-		{"unknown guarded table", Definition{Nodes: []Node{{Constraints: plain, Guard: Guard{Mode: GuardOnly, Tables: []Table{0}}}}},
-			"minefields[0].guard.tables: unknown table 0"},
+		{"unknown guarded table", Definition{Nodes: []Node{{Constraints: plain, Guard: Guard{Mode: GuardOnly, Tables: []string{""}}}}},
+			`minefields[0].guard.tables: unknown table ""`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,13 +137,13 @@ func TestCompileGraphErrors(t *testing.T) {
 
 func TestGuardModes(t *testing.T) {
 	for mode, want := range map[GuardMode][]AutomaticGuardrail{
-		GuardAll:    {{Setting, 0}, {Contact, 0}, {Messaging, 0}, {Reminder, 0}},
-		GuardOnly:   {{Contact, 0}},
-		GuardExcept: {{Setting, 0}, {Messaging, 0}, {Reminder, 0}},
+		GuardAll:    {{world.Setting, 0}, {world.Contact, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
+		GuardOnly:   {{world.Contact, 0}},
+		GuardExcept: {{world.Setting, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
 	} {
 		graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
 			{Constraints: []Constraint{say("a")}},
-			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []Table{Sandbox, Contact}}},
+			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []string{world.Sandbox, world.Contact}}},
 		}})
 		if err != nil {
 			t.Fatal(err)

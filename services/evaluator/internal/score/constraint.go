@@ -5,12 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // constraintCompiler compiles one constraint and notes its mistakes.
 type constraintCompiler struct {
 	check    *checker
+	schema   *world.Schema
+	table    world.Table
 	node, at int
 	nodes    int
 }
@@ -22,22 +25,23 @@ func (k *constraintCompiler) fail(field, format string, arguments ...any) {
 
 // compile checks and prepares a constraint. Its result is only of use if no mistake was noted.
 func (k *constraintCompiler) compile(source *Constraint) constraint {
-	result := constraint{table: source.Table, measure: source.Measure, reference: noReference, fill: -1}
+	result := constraint{table: k.schema.Place(source.Table), measure: source.Measure, reference: noReference, fill: -1}
 	if source.Measure == 0 || source.Measure >= snapshotMeasureEnd {
 		k.fail("measure", "unknown measure %d", source.Measure)
 	}
 	k.reference(source, &result)
-	if !source.Table.valid() {
-		k.fail("table", "unknown table %d", source.Table)
+	if result.table < 0 {
+		k.fail("table", "unknown table %q", source.Table)
 		return result
 	}
+	k.table = k.schema.Tables()[result.table]
 	switch source.Measure {
 	case Addition, Removal, Update:
-		if source.Table == Sandbox {
+		if result.table == sandbox {
 			k.fail("table", "%v compares stored tables, not SANDBOX", source.Measure)
 		}
 	case ToolTraceDependant:
-		if source.Table != Sandbox {
+		if result.table != sandbox {
 			k.fail("table", "%v compares SANDBOX only", source.Measure)
 			return result
 		}
@@ -46,7 +50,7 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 	switch {
 	case source.Measure == Guardrail && len(source.Target) > 0:
 		k.fail("target", "%v takes none", source.Measure)
-	case source.Measure != Guardrail && source.Table == Sandbox && len(source.Target) != 1:
+	case source.Measure != Guardrail && result.table == sandbox && len(source.Target) != 1:
 		k.fail("target", "has %d rows, must be one message", len(source.Target))
 	}
 	overrides := k.overrides(source)
@@ -61,7 +65,7 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 		}
 	}
 	result.senders, result.recipients = math.MaxUint8, math.MaxUint8
-	if source.Table == Sandbox && len(result.target) == 1 {
+	if result.table == sandbox && len(result.target) == 1 {
 		for _, c := range result.target[0] {
 			k.prefilter(&result, &c)
 		}
@@ -96,7 +100,7 @@ func (k *constraintCompiler) dependant(source *Constraint, result *constraint) {
 		k.fail("fill_to", "%q is neither tool_trace nor content", source.FillTo)
 		return
 	}
-	result.fill = Sandbox.columnAt(source.FillTo)
+	result.fill = k.table.Column(source.FillTo)
 }
 
 // overrides returns the overrides by column.
@@ -105,13 +109,13 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 	for i := range source.Overrides {
 		override := &source.Overrides[i]
 		field := "columns." + override.Column
-		column := source.Table.columnAt(override.Column)
+		column := k.table.Column(override.Column)
 		if column < 0 {
-			k.fail(field, "%v has no column %q", source.Table, override.Column)
+			k.fail(field, "%s has no column %q", source.Table, override.Column)
 			continue
 		}
-		if !suits(override.Measure, tableColumns[source.Table][column].Kind) {
-			k.fail(field, "measure %q does not compare a %v", override.Measure, tableColumns[source.Table][column].Kind)
+		if !suits(override.Measure, k.table.Columns[column].Kind) {
+			k.fail(field, "measure %q does not compare a %v", override.Measure, k.table.Columns[column].Kind)
 			continue
 		}
 		for _, tolerance := range override.Tolerances {
@@ -131,14 +135,14 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 }
 
 // suits reports whether a measure can compare cells of a kind.
-func suits(measure ColumnMeasure, kind Kind) bool {
+func suits(measure ColumnMeasure, kind world.Kind) bool {
 	switch measure {
 	case Exact, Close, One:
 		return true
 	case Contains, RougeL:
-		return kind == KindString
+		return kind == world.KindText
 	case ToolTrace:
-		return kind == KindList
+		return kind == world.KindTexts
 	}
 	return false
 }
@@ -151,9 +155,9 @@ func (k *constraintCompiler) row(
 	var seen uint64
 	for i := range row {
 		field := target(at, row[i].Column)
-		column := source.Table.columnAt(row[i].Column)
+		column := k.table.Column(row[i].Column)
 		if column < 0 {
-			k.fail(field, "%v has no column %q", source.Table, row[i].Column)
+			k.fail(field, "%s has no column %q", source.Table, row[i].Column)
 			continue
 		}
 		if seen&(1<<column) != 0 {
@@ -199,8 +203,8 @@ func cost(measure ColumnMeasure) int {
 func (k *constraintCompiler) cell(
 	source *Constraint, result *constraint, override *Override, field string, column int, value Value,
 ) cell {
-	spec := tableColumns[source.Table][column]
-	c := cell{column: column, measure: spec.Measure, value: value, tolerance: -1}
+	spec := k.table.Columns[column]
+	c := cell{column: column, measure: measureOf(spec.Measure), value: value, tolerance: -1}
 	var tolerances map[string]float64
 	if override != nil {
 		c.measure = override.Measure
@@ -243,8 +247,8 @@ func (k *constraintCompiler) cell(
 }
 
 // checkKind notes a value of the wrong type.
-func (k *constraintCompiler) checkKind(field string, spec Column, c *cell) bool {
-	want := spec.Kind
+func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell) bool {
+	want := kindOf(spec.Kind)
 	if c.measure == ToolTrace {
 		want = KindString
 	}

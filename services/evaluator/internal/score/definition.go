@@ -3,6 +3,8 @@ package score
 import (
 	"fmt"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // ColumnMeasure compares one cell with its target.
@@ -31,6 +33,16 @@ func (m ColumnMeasure) String() string {
 		return [...]string{"", "exact", "close", "one", "contains", "rouge_l", "tool_trace"}[m]
 	}
 	return ""
+}
+
+// measureOf returns the column measure of a name; the zero value is none.
+func measureOf(name string) ColumnMeasure {
+	for m := Exact; m < columnMeasureEnd; m++ {
+		if m.String() == name {
+			return m
+		}
+	}
+	return 0
 }
 
 // SnapshotMeasure compares a table version with target rows.
@@ -94,8 +106,8 @@ type Override struct {
 
 // Constraint is one comparison at the matched message.
 type Constraint struct {
-	// Table is what is compared.
-	Table Table
+	// Table names what is compared.
+	Table string
 	// Measure is how it is compared.
 	Measure SnapshotMeasure
 	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if
@@ -131,8 +143,8 @@ const (
 type Guard struct {
 	// Mode says how Tables is meant.
 	Mode GuardMode
-	// Tables are the listed tables. SANDBOX may be listed and has no effect.
-	Tables []Table
+	// Tables are the names of the listed tables. SANDBOX may be listed and has no effect.
+	Tables []string
 }
 
 // Node is one milestone or minefield.
@@ -153,6 +165,8 @@ type Edge struct {
 type Definition struct {
 	// Name begins the paths in errors, e.g. milestones.
 	Name string
+	// Schema is that of the tables; nil is the built-in one.
+	Schema *world.Schema
 	// Nodes are the nodes; their position is their number.
 	Nodes []Node
 	// Edges are the order. Nodes of a larger graph that no edge mentions are never matched.

@@ -7,7 +7,7 @@ import "fmt"
 // arguments and is safe for concurrent use.
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
 	result := Score(trajectory, milestones, minefields)
-	w := newWorld(trajectory)
+	w := prepare(trajectory)
 	return Explanation{
 		Result:     result,
 		Milestones: w.explain(milestones, result.Milestones),
@@ -16,13 +16,13 @@ func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation 
 }
 
 // explain explains the nodes of one graph.
-func (w *world) explain(g *Graph, result GraphResult) []NodeExplanation {
+func (w *prepared) explain(g *Graph, result GraphResult) []NodeExplanation {
 	nodes := make([]NodeExplanation, len(result.Matches))
 	if w.first < 0 || len(nodes) == 0 {
 		return nodes
 	}
 	x := &explainer{matcher: &matcher{
-		world: w, graph: g, count: len(w.trajectory.Messages) - w.first, similar: make([][]float64, g.slots),
+		prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first, similar: make([][]float64, g.slots),
 	}}
 	for i, match := range result.Matches {
 		if match.Matched {
@@ -58,7 +58,7 @@ func (x *explainer) node(i, index int) *NodeAt {
 		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
 	}
 	for _, guard := range n.guards {
-		at.Guardrails = append(at.Guardrails, x.guardrail(guard.Table, guard.Reference, index))
+		at.Guardrails = append(at.Guardrails, x.guardrail(guard.table, guard.reference, index))
 	}
 	return at
 }
@@ -107,7 +107,7 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 		from = max(from, x.at[c.reference])
 	}
 	for _, guard := range x.graph.nodes[i].guards {
-		if guard.Reference >= 0 && x.placed&(1<<guard.Reference) == 0 {
+		if guard.reference >= 0 && x.placed&(1<<guard.reference) == 0 {
 			return 0, false
 		}
 	}
@@ -169,9 +169,9 @@ func (e *TraceExplanation) nearness() float64 {
 }
 
 // guardrail explains a guardrail.
-func (x *explainer) guardrail(t Table, reference, index int) ConstraintExplanation {
+func (x *explainer) guardrail(t int, reference, index int) ConstraintExplanation {
 	e := ConstraintExplanation{
-		Table: t, Measure: Guardrail, Reference: &reference, ReferenceIndex: x.resolve(reference),
+		Table: x.schema.Tables()[t].Name, Measure: Guardrail, Reference: &reference, ReferenceIndex: x.resolve(reference),
 		Similarity: truth(x.equal(t, index, x.resolve(reference))),
 	}
 	if e.Similarity == 1 || x.brief {
@@ -188,13 +188,13 @@ func (x *explainer) constraint(c *constraint, index int) ConstraintExplanation {
 	if c.measure == Guardrail {
 		return x.guardrail(c.table, c.reference, index)
 	}
-	e := ConstraintExplanation{Table: c.table, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
+	e := ConstraintExplanation{Table: x.schema.Tables()[c.table].Name, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
 	if c.measure != Snapshot {
 		reference := c.reference
 		e.Reference, e.ReferenceIndex = &reference, x.resolve(reference)
 	}
 	switch {
-	case c.table != Sandbox:
+	case c.table != sandbox:
 		x.stored(&e, c, index)
 	case len(c.target) != 1:
 		e.Problem = fmt.Sprintf("a message is compared with 1 row, %d are wanted", len(c.target))

@@ -74,7 +74,7 @@ func (x *explainer) similarity(c *constraint, index int, with completion) float6
 	if !c.admits(&x.trajectory.Messages[index]) {
 		return 0
 	}
-	return x.world.message(c.target[0], index, with.fill, with.accepted, with.content)
+	return x.prepared.message(c.target[0], index, with.fill, with.accepted, with.content)
 }
 
 // message explains the comparison of a message with the target.
@@ -90,7 +90,7 @@ func (x *explainer) message(c *constraint, index int, with completion) RowExplan
 				accepted = with.accepted
 				target.value = String(wantedJSON(accepted))
 			}
-			cell = x.cell(Sandbox, target, message.cell(target.column))
+			cell = x.cell(sandbox, target, message.cell(target.column))
 			cell.Trace = nearestTrace(accepted, x.calls(index))
 			cell.Similarity = truth(cell.Trace != nil && cell.Trace.Fits)
 		case filled && with.fill == columnContent && !target.value.IsNull():
@@ -98,9 +98,9 @@ func (x *explainer) message(c *constraint, index int, with completion) RowExplan
 			if target.measure == RougeL {
 				target.target = rouge.NewTarget(with.content)
 			}
-			cell = x.cell(Sandbox, target, message.cell(target.column))
+			cell = x.cell(sandbox, target, message.cell(target.column))
 		default:
-			cell = x.cell(Sandbox, target, message.cell(target.column))
+			cell = x.cell(sandbox, target, message.cell(target.column))
 		}
 		if cell.NoResult && (target.column == columnSender || target.column == columnRecipient) {
 			cell.NoResult = false // a role is looked at before anything is compared
@@ -116,8 +116,8 @@ func byColumn(target []cell) []cell {
 }
 
 // cell explains the comparison of two cells, but not of traces.
-func (x *explainer) cell(t Table, target cell, value Value) CellExplanation {
-	e := CellExplanation{Column: tableColumns[t][target.column].Name, Measure: target.measure, Wanted: target.value, Found: value}
+func (x *explainer) cell(t int, target cell, value Value) CellExplanation {
+	e := CellExplanation{Column: x.columns(t)[target.column].Name, Measure: target.measure, Wanted: target.value, Found: value}
 	if target.target == nil || value.IsNull() {
 		e.Similarity = target.plain(value)
 	} else {

@@ -47,7 +47,7 @@ func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
 			used[i] = true
 			e.Rows = append(e.Rows, x.row(c.table, j, c.target[j], rows[i]))
 		} else {
-			e.Rows = append(e.Rows, missing(c.table, j, c.target[j]))
+			e.Rows = append(e.Rows, x.missing(c.table, j, c.target[j]))
 		}
 	}
 	for i, row := range rows {
@@ -58,9 +58,9 @@ func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
 }
 
 // row explains a pair of rows.
-func (x *explainer) row(t Table, wanted int, target []cell, row []Value) RowExplanation {
+func (x *explainer) row(t int, wanted int, target []cell, row []Value) RowExplanation {
 	e := RowExplanation{Wanted: wanted, Found: row}
-	if similarity := x.world.row(target, row); !math.IsNaN(similarity) {
+	if similarity := x.prepared.row(target, row); !math.IsNaN(similarity) {
 		e.Similarity = similarity
 	}
 	for _, cell := range byColumn(target) {
@@ -70,10 +70,10 @@ func (x *explainer) row(t Table, wanted int, target []cell, row []Value) RowExpl
 }
 
 // missing explains a target row for which no row is left.
-func missing(t Table, wanted int, target []cell) RowExplanation {
+func (x *explainer) missing(t int, wanted int, target []cell) RowExplanation {
 	e := RowExplanation{Wanted: wanted}
 	for _, cell := range byColumn(target) {
-		e.Cells = append(e.Cells, CellExplanation{Column: tableColumns[t][cell.column].Name, Measure: cell.measure, Wanted: cell.value})
+		e.Cells = append(e.Cells, CellExplanation{Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value})
 	}
 	return e
 }
@@ -89,7 +89,7 @@ func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem 
 	costs := make([]float64, 0, n*n)
 	for i := range rows {
 		for j := range target {
-			similarity := x.world.row(target[j], rows[i])
+			similarity := x.prepared.row(target[j], rows[i])
 			if math.IsNaN(similarity) && n > 1 {
 				return x.greedy(target, rows), "a comparison of two rows has no result"
 			}
@@ -152,15 +152,15 @@ func (x *explainer) near(target []cell, row []Value) float64 {
 
 // changes returns the rows that differ between two messages. If filled is true, zero values are
 // equal to null.
-func (x *explainer) changes(t Table, reference, index int, filled bool) []RowChange {
-	if t == Sandbox {
+func (x *explainer) changes(t int, reference, index int, filled bool) []RowChange {
+	if t == sandbox {
 		return x.changedMessage(reference, index)
 	}
 	h := &x.tables[t]
 	gone, come := slices.Clone(h.versions[h.at[reference]].Rows), h.versions[h.at[index]].Rows
 	equal := equalRow
 	if filled {
-		equal = func(a, b []Value) bool { return equalFilled(tableColumns[t], a, b) }
+		equal = func(a, b []Value) bool { return equalFilled(x.columns(t), a, b) }
 	}
 	var added [][]Value
 	for _, row := range come {
@@ -176,7 +176,7 @@ func (x *explainer) changes(t Table, reference, index int, filled bool) []RowCha
 		if i := slices.IndexFunc(added, func(other []Value) bool { return !row[0].IsNull() && other[0].Equal(row[0]) }); i >= 0 {
 			change.After = added[i]
 			added = slices.Delete(added, i, i+1)
-			for j, column := range tableColumns[t] {
+			for j, column := range x.columns(t) {
 				if !row[j].Equal(change.After[j]) {
 					change.Columns = append(change.Columns, column.Name)
 				}
@@ -196,7 +196,7 @@ func (x *explainer) changedMessage(reference, index int) []RowChange {
 	a, b := &x.trajectory.Messages[reference], &x.trajectory.Messages[index]
 	for column := columnSender; column <= columnVisibleTo; column++ {
 		if !a.cell(column).Equal(b.cell(column)) {
-			change.Columns = append(change.Columns, tableColumns[Sandbox][column].Name)
+			change.Columns = append(change.Columns, x.columns(sandbox)[column].Name)
 		}
 	}
 	if len(change.Columns) == 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
@@ -24,14 +25,14 @@ func want(cells ...Cell) []Cell { return cells }
 
 // calls is a constraint on a call.
 func calls(trace string) Constraint {
-	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{want(
+	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{want(
 		Cell{"sender", String("EXECUTION_ENVIRONMENT")}, Cell{"tool_trace", String(trace)},
 	)}}
 }
 
 // stored is a constraint on CONTACT since the first user message.
 func stored(measure SnapshotMeasure, target ...[]Cell) Constraint {
-	return Constraint{Table: Contact, Measure: measure, Reference: at(FirstUserMessage), Target: target}
+	return Constraint{Table: world.Contact, Measure: measure, Reference: at(FirstUserMessage), Target: target}
 }
 
 // first explains the only constraint of the first of a chain of milestones.
@@ -142,7 +143,7 @@ func rowCases() []rowCase {
 func TestExplainRows(t *testing.T) {
 	trajectory := chat("hello", "a", "b", "c")
 	for _, test := range rowCases() {
-		trajectory.Tables[Contact] = test.versions
+		store(trajectory, world.Contact, test.versions)
 		node, got := first(t, trajectory, test.constraint)
 		if node.Best != nil {
 			got = node.Best.Constraints[0]
@@ -167,7 +168,7 @@ func TestExplainRows(t *testing.T) {
 
 func TestExplainNoResult(t *testing.T) {
 	trajectory := chat("hello", "a")
-	trajectory.Tables[Contact] = []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}})
 	_, got := first(t, trajectory, stored(Snapshot, want(Cell{"phone_number", String("1")}, Cell{"name", String("Ann")})))
 	cells := got.Rows[0].Cells
 	if got.Similarity != 1 || cells[0].NoResult || !cells[1].NoResult || cells[1].Similarity != 0 {
@@ -181,7 +182,7 @@ func TestExplainCompleted(t *testing.T) {
 	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is 21.5 degrees.")})
 	tell := func(text string) Constraint {
 		return Constraint{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content",
 			Extractor: "search_weather_around_lat_lon_temperature_extractor",
 			Target:    [][]Cell{want(Cell{"sender", String("AGENT")}, Cell{"content", String(text)})},
 		}
@@ -212,22 +213,22 @@ func TestExplainGuardrails(t *testing.T) {
 	trajectory := chat("hello", "one", "two")
 	before, after := contact("1", "Ann", "1"), contact("1", "Ann", "2")
 	bob := contact("2", "Bob", "2")
-	trajectory.Tables[Contact] = []Version{{0, [][]Value{before}}, {2, [][]Value{after}}}
-	trajectory.Tables[Messaging] = []Version{{0, [][]Value{}}}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{before}}, {2, [][]Value{after}}})
+	store(trajectory, world.Messaging, []Version{{0, [][]Value{}}})
 	got := Explain(trajectory, compile(t, say("hello"), say("two")), nil).Milestones[1]
 	if got.Best == nil || got.Match.Similarity != 0 {
 		t.Fatalf("second node: got %+v, want similarity 0 and a nearest message", got)
 	}
 	guard := got.Best.Guardrails[1]
 	wanted := ConstraintExplanation{
-		Table: Contact, Measure: Guardrail, Reference: at(0), ReferenceIndex: 0,
+		Table: world.Contact, Measure: Guardrail, Reference: at(0), ReferenceIndex: 0,
 		Changes: []RowChange{{Before: before, After: after, Columns: []string{"phone_number"}}},
 	}
 	if diff := cmp.Diff(wanted, guard); got.Best.Index != 2 || diff != "" {
 		t.Errorf("guardrail at %d (-want +got):\n%s", got.Best.Index, diff)
 	}
-	trajectory.Tables[Contact] = []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}}
-	order := Constraint{Table: Contact, Measure: Guardrail, Reference: at(0)}
+	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
+	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: at(0)}
 	graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},
 	}})
@@ -238,7 +239,7 @@ func TestExplainGuardrails(t *testing.T) {
 	if problem := got.Best.Constraints[1].Problem; problem != "the same rows stand in another order" {
 		t.Errorf("guardrail over another order: got problem %q", problem)
 	}
-	same := Constraint{Table: Sandbox, Measure: Guardrail, Reference: at(0)}
+	same := Constraint{Table: world.Sandbox, Measure: Guardrail, Reference: at(0)}
 	got = Explain(trajectory, compile(t, say("hello"), same), nil).Milestones[1]
 	if got.Match.Similarity != 1 || got.Match.Constraints[0].Changes != nil {
 		t.Errorf("guardrail of messages: got %+v, want it to hold at message 0", got.Match)
@@ -280,7 +281,7 @@ func TestExplainWithout(t *testing.T) {
 	}
 	lonely, err := Compile(Definition{Edges: []Edge{{0, 1}}, Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("hello")}},
-		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: Contact, Measure: Addition, Reference: at(2)}}},
+		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: world.Contact, Measure: Addition, Reference: at(2)}}},
 	}})
 	if err != nil {
 		t.Fatal(err)

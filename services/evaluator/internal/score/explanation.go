@@ -35,8 +35,8 @@ type NodeAt struct {
 
 // ConstraintExplanation is one comparison at a message.
 type ConstraintExplanation struct {
-	// Table is what is compared.
-	Table Table
+	// Table names what is compared.
+	Table string
 	// Measure is how it is compared.
 	Measure SnapshotMeasure
 	// Reference is the node whose match is the reference, or FirstUserMessage; nil if the measure

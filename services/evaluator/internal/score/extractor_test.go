@@ -3,6 +3,8 @@ package score
 import (
 	"strings"
 	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // TestExtractorExpression scores with extractors that a scenario writes out.
@@ -23,7 +25,7 @@ func TestExtractorExpression(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			told := Constraint{
-				Table: Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", ExtractorExpression: test.expression,
+				Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", ExtractorExpression: test.expression,
 				Target: [][]Cell{want(Cell{"sender", String("AGENT")}, Cell{"content", String(test.content)})},
 			}
 			got := Score(trajectory, compile(t, searched, told), nil).Milestones
@@ -42,7 +44,7 @@ func TestExtractorFillsCall(t *testing.T) {
 	environment(trajectory, `{"tool_name": "use", "arguments": {"id": "x", "at": 5.0, "on": true, "far": 0.25, "more": null}, "result": null}`)
 	environment(trajectory, `{"tool_name": "use", "arguments": {"id": "x", "at": 6, "on": true, "far": 0.25}, "result": null}`)
 	used := Constraint{
-		Table: Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "tool_trace",
+		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "tool_trace",
 		ExtractorExpression: `[{"id": trace.result.id, "at": trace.result.at, "on": trace.result.on, "far": trace.result.far}]`,
 		Target:              [][]Cell{want(Cell{"tool_trace", String(`{"tool_name": "use", "arguments": {}}`)})},
 	}
@@ -59,7 +61,7 @@ func TestExtractorProblems(t *testing.T) {
 		{"unknown function", "", `[{"a": now()}]`, "column 11 of the expression: undeclared reference to 'now'"},
 	} {
 		constraint := Constraint{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: at(FirstUserMessage), FillTo: "content",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(FirstUserMessage), FillTo: "content",
 			Extractor: test.extractor, ExtractorExpression: test.expression, Target: [][]Cell{want(Cell{"content", String("{a}")})},
 		}
 		_, err := Compile(Definition{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
@@ -75,7 +77,7 @@ func TestExplainExtraction(t *testing.T) {
 	environment(trajectory, `{"tool_name": "weather", "arguments": {}, "result": null}`)
 	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is late.")})
 	told := Constraint{
-		Table: Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", Extractor: "current_temperature_extractor",
+		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", Extractor: "current_temperature_extractor",
 		Target: [][]Cell{want(Cell{"content", String("It is {amount}.")})},
 	}
 	got := Explain(trajectory, compile(t, calls(`{"tool_name": "weather", "arguments": {}}`), told), nil).Milestones[1].Match.Constraints[0].Problem

@@ -1,14 +1,18 @@
 package score
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
 
 // guard derives the guardrails of node i: for each of its references and direct predecessors, every
 // table that no ordinary constraint of the node, of its references or of its predecessors names.
 //
 // The original looks references up in its list of nodes by position, where −1, the first user
 // message, is the last node of the list: that node's constraints count as naming tables too.
-func (g *Graph) guard(i int, direct uint64, restriction *Guard) []AutomaticGuardrail {
-	candidates := restriction.candidates()
+func (g *Graph) guard(i int, direct uint64, restriction *Guard) []guardrail {
+	candidates := restriction.candidates(g.schema)
 	var references uint64
 	first := false
 	named := g.nodes[i].names()
@@ -25,12 +29,10 @@ func (g *Graph) guard(i int, direct uint64, restriction *Guard) []AutomaticGuard
 	for _, r := range list(references) {
 		named = named.union(g.nodes[r].names())
 	}
-	var guards []AutomaticGuardrail
+	var guards []guardrail
 	add := func(reference int) {
-		for t := Setting; t < tableEnd; t++ {
-			if candidates.has(t) && !named.has(t) {
-				guards = append(guards, AutomaticGuardrail{Table: t, Reference: reference})
-			}
+		for _, t := range list(uint64(candidates &^ named)) {
+			guards = append(guards, guardrail{table: t, reference: reference})
 		}
 	}
 	if first {
@@ -43,18 +45,19 @@ func (g *Graph) guard(i int, direct uint64, restriction *Guard) []AutomaticGuard
 }
 
 // candidates returns the tables that may be guarded.
-func (r *Guard) candidates() tableSet {
+func (r *Guard) candidates(schema *world.Schema) tableSet {
+	stored := tableSet(1)<<len(schema.Tables()) - 1 - 1<<sandbox
 	var listed tableSet
-	for _, t := range r.Tables {
-		listed = listed.with(t)
+	for _, name := range r.Tables {
+		listed = listed.with(schema.Place(name))
 	}
 	switch r.Mode {
 	case GuardOnly:
-		return guardedTables & listed
+		return stored & listed
 	case GuardExcept:
-		return guardedTables &^ listed
+		return stored &^ listed
 	}
-	return guardedTables
+	return stored
 }
 
 // names returns the tables that ordinary constraints of the node name.
@@ -79,9 +82,9 @@ func (g *Graph) needed(i int) []need {
 		}
 	}
 	for _, guard := range g.nodes[i].guards {
-		if guard.Reference >= 0 {
-			nodes |= 1 << guard.Reference
-			tables[guard.Reference] = tables[guard.Reference].with(guard.Table)
+		if guard.reference >= 0 {
+			nodes |= 1 << guard.reference
+			tables[guard.reference] = tables[guard.reference].with(guard.table)
 		}
 	}
 	needs := make([]need, 0, bits.OnesCount64(nodes))

@@ -29,7 +29,7 @@ const unknown = -1
 // nodes in the current partial matching; what a method calls open or left has no index yet. Places
 // are candidate indices counted from the first user message.
 type matcher struct {
-	*world
+	*prepared
 	graph *Graph
 	// count is the number of candidate indices: first, first+1, …
 	count int
@@ -62,8 +62,8 @@ func better(a, b candidate) int {
 }
 
 // newMatcher prepares matching. The world must have a first user message.
-func newMatcher(w *world, g *Graph) *matcher {
-	m := &matcher{world: w, graph: g, count: len(w.trajectory.Messages) - w.first}
+func newMatcher(w *prepared, g *Graph) *matcher {
+	m := &matcher{prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first}
 	m.similar = make([][]float64, g.slots)
 	m.prepareBounds()
 	return m
@@ -150,11 +150,11 @@ func (m *matcher) collect(left uint64, last int, least float64) {
 
 // alike reports whether some tables have the same versions at two indices.
 func (m *matcher) alike(tables tableSet, a, b int) bool {
-	if tables.has(Sandbox) {
+	if tables.has(sandbox) {
 		return false
 	}
-	for t := Setting; t < tableEnd; t++ {
-		if tables.has(t) && m.tables[t].at[a] != m.tables[t].at[b] {
+	for rest := uint64(tables); rest != 0; rest &= rest - 1 {
+		if at := m.tables[bits.TrailingZeros64(rest)].at; at[a] != at[b] {
 			return false
 		}
 	}
@@ -165,7 +165,7 @@ func (m *matcher) alike(tables tableSet, a, b int) bool {
 // times its guardrails.
 func (m *matcher) node(n *node, index int) float64 {
 	for _, guard := range n.guards {
-		if !m.equal(guard.Table, index, m.resolve(guard.Reference)) {
+		if !m.equal(guard.table, index, m.resolve(guard.reference)) {
 			return 0
 		}
 	}
@@ -235,7 +235,7 @@ func (m *matcher) keep(count int) bool {
 // and how many places it has. Similarities of stored tables depend on the versions only.
 func (m *matcher) place(c *constraint, index, reference int) (place, places int) {
 	size, at, from := m.count, index-m.first, reference-m.first
-	if c.table != Sandbox {
+	if c.table != sandbox {
 		h := &m.tables[c.table]
 		size, at = len(h.versions), int(h.at[index])
 		if reference >= 0 {

@@ -84,12 +84,12 @@ func (m *matcher) prepareBounds() {
 // fixedProduct returns the product of what a node compares without a reference to another node.
 func (m *matcher) fixedProduct(n *node, index int) float64 {
 	for _, guard := range n.guards {
-		if guard.Reference == FirstUserMessage && !m.equal(guard.Table, index, m.first) {
+		if guard.reference == FirstUserMessage && !m.equal(guard.table, index, m.first) {
 			return 0
 		}
 	}
 	for i := range n.constraints {
-		if c := &n.constraints[i]; c.table == Sandbox && !c.admits(&m.trajectory.Messages[index]) {
+		if c := &n.constraints[i]; c.table == sandbox && !c.admits(&m.trajectory.Messages[index]) {
 			return 0
 		}
 	}
@@ -107,7 +107,7 @@ func (m *matcher) fixedProduct(n *node, index int) float64 {
 // factor returns the product of what a node at an index compares with another node's index.
 func (m *matcher) factor(n *node, reference, index, at int) float64 {
 	for _, guard := range n.guards {
-		if guard.Reference == reference && !m.equal(guard.Table, index, at) {
+		if guard.reference == reference && !m.equal(guard.table, index, at) {
 			return 0
 		}
 	}

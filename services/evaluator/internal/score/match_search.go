@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // slack is how much a bound must exceed the best known sum to be worth a look, above the rounding
@@ -191,22 +192,21 @@ func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
 			continue
 		}
 		index := m.at[need.node]
-		if need.compared.has(Sandbox) {
+		if need.compared.has(sandbox) {
 			key = binary.LittleEndian.AppendUint32(key, uint32(index))
 		}
-		for t := Setting; t < tableEnd; t++ {
-			if need.compared.has(t) {
-				key = binary.LittleEndian.AppendUint32(key, uint32(m.tables[t].at[index]))
-			}
+		for rest := uint64(need.compared) &^ (1 << sandbox); rest != 0; rest &= rest - 1 {
+			at := m.tables[bits.TrailingZeros64(rest)].at
+			key = binary.LittleEndian.AppendUint32(key, uint32(at[index]))
 		}
 	}
-	var wanted [tableEnd]int32
+	var wanted [world.MaxTables]int32
 	for _, guard := range n.guards {
-		if guard.Reference < 0 || left&(1<<guard.Reference) != 0 {
+		if guard.reference < 0 || left&(1<<guard.reference) != 0 {
 			continue
 		}
-		class := m.classOf(guard.Table, m.at[guard.Reference]) + 1
-		if known := &wanted[guard.Table]; *known == 0 {
+		class := m.classOf(guard.table, m.at[guard.reference]) + 1
+		if known := &wanted[guard.table]; *known == 0 {
 			*known = class
 			key = binary.LittleEndian.AppendUint32(key, uint32(class))
 		} else if *known != class {

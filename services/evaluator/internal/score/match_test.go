@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // original walks all sequences as the original does and returns the first best one.
@@ -88,7 +90,7 @@ func (g generator) trajectory(length int) *Trajectory {
 		default:
 			rows = append(slices.Clone(rows), g.contact(g.IntN(4)))
 		}
-		t.Tables[Contact] = append(t.Tables[Contact], Version{Index: i, Rows: rows})
+		store(t, world.Contact, append(t.Tables[world.Contact], Version{Index: i, Rows: rows}))
 	}
 	return t
 }
@@ -119,7 +121,7 @@ func (g generator) definition(nodes int) Definition {
 			node.Constraints = append(node.Constraints, g.constraint(FirstUserMessage))
 		}
 		if g.IntN(2) == 0 {
-			node.Guard = Guard{Mode: GuardMode(g.IntN(3)), Tables: []Table{Contact}}
+			node.Guard = Guard{Mode: GuardMode(g.IntN(3)), Tables: []string{world.Contact}}
 		}
 		d.Nodes = append(d.Nodes, node)
 	}
@@ -131,21 +133,21 @@ func (g generator) constraint(reference int) Constraint {
 	relation := [][]Cell{{{"relationship", g.text()}}}
 	switch g.IntN(8) {
 	case 3:
-		return Constraint{Table: Contact, Measure: Update, Reference: &reference, Target: relation}
+		return Constraint{Table: world.Contact, Measure: Update, Reference: &reference, Target: relation}
 	case 4:
-		return Constraint{Table: Contact, Measure: Guardrail, Reference: &reference}
+		return Constraint{Table: world.Contact, Measure: Guardrail, Reference: &reference}
 	case 0:
-		return Constraint{Table: Contact, Measure: Addition, Reference: &reference, Target: relation}
+		return Constraint{Table: world.Contact, Measure: Addition, Reference: &reference, Target: relation}
 	case 1:
-		return Constraint{Table: Contact, Measure: Removal, Reference: &reference, Target: relation}
+		return Constraint{Table: world.Contact, Measure: Removal, Reference: &reference, Target: relation}
 	case 2:
 		return Constraint{
-			Table: Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: &reference, FillTo: "tool_trace",
 			Extractor: "result_to_timestamp0_extractor",
 			Target:    [][]Cell{{{"tool_trace", String(`{"tool_name": "t", "arguments": {}}`)}}},
 		}
 	}
-	return Constraint{Table: Sandbox, Measure: Snapshot, Target: [][]Cell{text}}
+	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{text}}
 }
 
 func TestMatchAgreesWithOriginalSearch(t *testing.T) {
@@ -161,12 +163,12 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: Compile: %v", trial, err)
 		}
-		search := original{matcher: newMatcher(newWorld(trajectory), graph), indices: make([]int, graph.Len())}
+		search := original{matcher: newMatcher(prepare(trajectory), graph), indices: make([]int, graph.Len())}
 		for i := range search.indices {
 			search.indices[i] = -1
 		}
 		search.walk(graph.matched, search.first, 0)
-		got, err := newMatcher(newWorld(trajectory), graph).match()
+		got, err := newMatcher(prepare(trajectory), graph).match()
 		if err != nil {
 			t.Fatalf("trial %d: match: %v", trial, err)
 		}
@@ -178,4 +180,12 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 			t.Fatalf("trial %d: similarity %v, want %v", trial, result.Similarity, want)
 		}
 	}
+}
+
+// store sets the versions of a table.
+func store(t *Trajectory, table string, versions []Version) {
+	if t.Tables == nil {
+		t.Tables = make(map[string][]Version)
+	}
+	t.Tables[table] = versions
 }

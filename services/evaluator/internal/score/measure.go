@@ -58,7 +58,7 @@ func root(product float64, n int) float64 {
 // row compares a row of a stored table with a target row: the geometric mean over the target's
 // columns. A comparison without a result leaves its column out of the product, as the original
 // does, but where it is the only one there is no mean, and the result is NaN.
-func (w *world) row(target []cell, row []Value) float64 {
+func (w *prepared) row(target []cell, row []Value) float64 {
 	product := 1.0
 	for i := range target {
 		c := &target[i]
@@ -84,7 +84,7 @@ func (w *world) row(target []cell, row []Value) float64 {
 
 // message compares a message with a target row. accepted and content replace the target's traces
 // and text in the column fill, unless that is −1.
-func (w *world) message(target []cell, index, fill int, accepted []wanted, content string) float64 {
+func (w *prepared) message(target []cell, index, fill int, accepted []wanted, content string) float64 {
 	message := &w.trajectory.Messages[index]
 	product := 1.0
 	for i := range target {
@@ -118,7 +118,7 @@ func (w *world) message(target []cell, index, fill int, accepted []wanted, conte
 }
 
 // filledText compares a message's content with a completed target text.
-func (w *world) filledText(c *cell, value Value, content string) float64 {
+func (w *prepared) filledText(c *cell, value Value, content string) float64 {
 	completed := cell{measure: c.measure, value: String(content), tolerance: -1}
 	if c.measure != RougeL {
 		return completed.plain(value)
@@ -139,7 +139,7 @@ func (w *world) filledText(c *cell, value Value, content string) float64 {
 
 // dependant compares a message with a target that is completed from the traces of the reference
 // message.
-func (w *world) dependant(c *constraint, index, reference int) float64 {
+func (w *prepared) dependant(c *constraint, index, reference int) float64 {
 	best := 0.0
 	for _, f := range w.fillings(c, reference) {
 		if best = max(best, w.message(c.target[0], index, c.fill, f.accepted, f.content)); best == 1 {
@@ -157,7 +157,7 @@ type filling struct {
 
 // fillings returns the ways in which the traces of a reference message complete the target of a
 // constraint.
-func (w *world) fillings(c *constraint, reference int) []filling {
+func (w *prepared) fillings(c *constraint, reference int) []filling {
 	if c.fill == columnContent && c.template == nil {
 		return nil
 	}

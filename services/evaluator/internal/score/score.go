@@ -41,7 +41,7 @@ type Match struct {
 // Score matches both graphs in a trajectory. A graph that is nil or has no nodes has similarity 1
 // as milestones and 0 as minefields. Score only reads its arguments and is safe for concurrent use.
 func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
-	w := newWorld(trajectory)
+	w := prepare(trajectory)
 	result := Result{TurnCount: trajectory.turns()}
 	var failed [2]error
 	result.Milestones, failed[0] = w.score(milestones, 1)
@@ -54,7 +54,7 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 }
 
 // score matches one graph; its similarity is that of no nodes if it has none.
-func (w *world) score(g *Graph, none float64) (GraphResult, error) {
+func (w *prepared) score(g *Graph, none float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
 		return GraphResult{Similarity: none}, nil
 	}
@@ -95,7 +95,7 @@ func (m *matcher) explain(i, index int) Match {
 		match.Constraints[j] = m.constraint(&n.constraints[j], index)
 	}
 	for j, guard := range n.guards {
-		match.Guardrails[j] = truth(m.equal(guard.Table, index, m.resolve(guard.Reference)))
+		match.Guardrails[j] = truth(m.equal(guard.table, index, m.resolve(guard.reference)))
 	}
 	return match
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // chat is a trajectory of messages from user to agent and back.
@@ -38,7 +40,7 @@ func compile(tb testing.TB, constraints ...Constraint) *Graph {
 func TestScoreExplains(t *testing.T) {
 	trajectory := chat("hello", "milk", "thanks")
 	on, off := [][]Value{{String("d"), Bool(true), Bool(true), Bool(true), Bool(false), Number(1), Number(2)}}, [][]Value{}
-	trajectory.Tables[Setting] = []Version{{Index: 0, Rows: on}, {Index: 2, Rows: off}}
+	store(trajectory, world.Setting, []Version{{Index: 0, Rows: on}, {Index: 2, Rows: off}})
 	got := Score(trajectory, compile(t, say("milk"), say("thanks")), compile(t, say("nothing")))
 	want := Result{
 		Milestones: GraphResult{Similarity: 0.5, Matches: []Match{
@@ -210,11 +212,11 @@ func TestExtractors(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	trajectory := chat("hello")
-	trajectory.Tables[Contact] = []Version{{Index: 0, Rows: [][]Value{{String("id")}}}}
-	if err, want := trajectory.Validate(), "validate trajectory: CONTACT at 0: row 0 has 1 cells, want 5"; err == nil || err.Error() != want {
+	store(trajectory, world.Contact, []Version{{Index: 0, Rows: [][]Value{{String("id")}}}})
+	if err, want := trajectory.Validate(), "validate trajectory: row 0 of CONTACT at 0 has 1 cells, expected 5"; err == nil || err.Error() != want {
 		t.Errorf("Validate: %v, want %s", err, want)
 	}
-	trajectory.Tables[Contact] = []Version{{Index: 1}, {Index: 1}}
+	store(trajectory, world.Contact, []Version{{Index: 1}, {Index: 1}})
 	if err, want := trajectory.Validate(), "validate trajectory: CONTACT: version 1 follows 1"; err == nil || err.Error() != want {
 		t.Errorf("Validate: %v, want %s", err, want)
 	}

@@ -1,53 +1,14 @@
 package score
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
 
-// Table names one of the five tables of a session.
-type Table uint8
-
-// The tables. The zero Table is none of them.
-const (
-	Sandbox Table = iota + 1
-	Setting
-	Contact
-	Messaging
-	Reminder
-	tableEnd
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// tableNames are the tables' names, by table.
-var tableNames = [tableEnd]string{"", "SANDBOX", "SETTING", "CONTACT", "MESSAGING", "REMINDER"}
-
-// String returns the table's name, or "" if it is none of the five.
-func (t Table) String() string {
-	if t < tableEnd {
-		return tableNames[t]
-	}
-	return ""
-}
-
-// ParseTable returns the table of that name.
-func ParseTable(name string) (Table, bool) {
-	for t := Sandbox; t < tableEnd; t++ {
-		if tableNames[t] == name {
-			return t, true
-		}
-	}
-	return 0, false
-}
-
-// valid reports whether t is one of the five tables.
-func (t Table) valid() bool { return t >= Sandbox && t < tableEnd }
-
-// Column is one column of a table.
-type Column struct {
-	// Name is the column's name.
-	Name string
-	// Kind is what its cells hold where they are not null.
-	Kind Kind
-	// Measure is how a cell is compared unless a constraint overrides it.
-	Measure ColumnMeasure
-}
+// sandbox is the place of SANDBOX in a schema; the stored tables follow it.
+const sandbox = 0
 
 // Places of the SANDBOX columns.
 const (
@@ -61,54 +22,6 @@ const (
 	columnToolTrace
 	columnVisibleTo
 )
-
-// tableColumns are the columns of each table, in order.
-var tableColumns = [tableEnd][]Column{
-	Sandbox: {
-		{"sender", KindString, Exact}, {"recipient", KindString, Exact}, {"content", KindString, RougeL},
-		{"openai_tool_call_id", KindString, One}, {"openai_function_name", KindString, One},
-		{"conversation_active", KindBool, Exact}, {"tool_call_exception", KindString, One},
-		{"tool_trace", KindList, ToolTrace}, {"visible_to", KindList, Exact},
-	},
-	Setting: {
-		{"device_id", KindString, Exact}, {"cellular", KindBool, Exact}, {"wifi", KindBool, Exact},
-		{"location_service", KindBool, Exact}, {"low_battery_mode", KindBool, Exact},
-		{"latitude", KindNumber, Exact}, {"longitude", KindNumber, Exact},
-	},
-	Contact: {
-		{"person_id", KindString, Exact}, {"name", KindString, Exact}, {"phone_number", KindString, Exact},
-		{"relationship", KindString, RougeL}, {"is_self", KindBool, Exact},
-	},
-	Messaging: {
-		{"message_id", KindString, Exact}, {"sender_person_id", KindString, Exact},
-		{"sender_phone_number", KindString, Exact}, {"recipient_person_id", KindString, Exact},
-		{"recipient_phone_number", KindString, Exact}, {"content", KindString, RougeL},
-		{"creation_timestamp", KindNumber, Exact},
-	},
-	Reminder: {
-		{"reminder_id", KindString, Exact}, {"content", KindString, RougeL}, {"creation_timestamp", KindNumber, Exact},
-		{"reminder_timestamp", KindNumber, Exact}, {"latitude", KindNumber, Exact}, {"longitude", KindNumber, Exact},
-	},
-}
-
-// Columns returns the columns of t in the order in which its rows hold their cells; none if t is no
-// table. The result is the caller's.
-func (t Table) Columns() []Column {
-	if !t.valid() {
-		return nil
-	}
-	return append([]Column(nil), tableColumns[t]...)
-}
-
-// columnAt returns the place of a column of t, −1 if there is none of that name.
-func (t Table) columnAt(name string) int {
-	for i, column := range tableColumns[t] {
-		if column.Name == name {
-			return i
-		}
-	}
-	return -1
-}
 
 // Role is who sends or receives a message. The zero Role is none.
 type Role uint8
@@ -232,33 +145,43 @@ func (m *Message) turn() bool {
 type Version struct {
 	// Index is the message index from which it holds.
 	Index int
-	// Rows holds the rows in order, each with the cells of Table.Columns.
+	// Rows holds the rows in order, each with a cell for each column.
 	Rows [][]Value
 }
 
 // Trajectory is everything that happened in one rollout. Scoring only reads it.
 type Trajectory struct {
+	// Schema is that of the session's tables; nil is the built-in one.
+	Schema *world.Schema
 	// Messages are all messages from index 0 on, without gaps.
 	Messages []Message
 	// Tables are the versions of each table, by ascending index. SANDBOX is not read. A table
 	// without versions is empty.
-	Tables [tableEnd][]Version
+	Tables map[string][]Version
 }
 
-// Validate reports what would make scoring meaningless: rows whose number of cells is not that of
-// the table's columns, and versions that are not in ascending order. Score needs a trajectory for
-// which it returns nil.
+// schema returns the schema of the session's tables.
+func (t *Trajectory) schema() *world.Schema { return cmp.Or(t.Schema, world.Builtin()) }
+
+// Validate reports what would make scoring meaningless: tables that the schema does not have, rows
+// whose number of cells is not that of the table's columns, and versions that are not in ascending
+// order. Score needs a trajectory for which it returns nil.
 func (t *Trajectory) Validate() error {
-	for table := Setting; table < tableEnd; table++ {
-		for i, version := range t.Tables[table] {
-			if i > 0 && version.Index <= t.Tables[table][i-1].Index {
-				return fmt.Errorf("validate trajectory: %v: version %d follows %d", table, version.Index,
-					t.Tables[table][i-1].Index)
+	for name := range t.Tables {
+		if t.schema().Place(name) <= sandbox {
+			return fmt.Errorf("validate trajectory: a version of table %q", name)
+		}
+	}
+	for _, table := range t.schema().Stored() {
+		for i, version := range t.Tables[table.Name] {
+			if i > 0 && version.Index <= t.Tables[table.Name][i-1].Index {
+				return fmt.Errorf("validate trajectory: %s: version %d follows %d", table.Name, version.Index,
+					t.Tables[table.Name][i-1].Index)
 			}
 			for j, row := range version.Rows {
-				if len(row) != len(tableColumns[table]) {
-					return fmt.Errorf("validate trajectory: %v at %d: row %d has %d cells, want %d", table, version.Index, j,
-						len(row), len(tableColumns[table]))
+				if len(row) != len(table.Columns) {
+					return fmt.Errorf("validate trajectory: row %d of %s at %d has %d cells, expected %d", j, table.Name, version.Index,
+						len(row), len(table.Columns))
 				}
 			}
 		}

@@ -3,6 +3,8 @@ package score
 import (
 	"math"
 	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // Kind says what a Value holds.
@@ -88,5 +90,20 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// zero returns the value that stands for null of a kind where rows are matched.
-func zero(kind Kind) Value { return Value{kind: kind} }
+// zero returns the value that stands for null in a column where rows are matched.
+func zero(kind world.Kind) Value { return Value{kind: kindOf(kind)} }
+
+// kindOf returns what the cells of a column hold where they are not null.
+func kindOf(kind world.Kind) Kind {
+	switch kind {
+	case world.KindBool:
+		return KindBool
+	case world.KindNumber:
+		return KindNumber
+	case world.KindText:
+		return KindString
+	case world.KindTexts:
+		return KindList
+	}
+	return KindNull
+}

@@ -43,7 +43,7 @@ func compared(list []score.ConstraintExplanation) []*evaluatorv1.ConstraintExpla
 	for i := range list {
 		e := &list[i]
 		constraint := &evaluatorv1.ConstraintExplanation{
-			Table: worldv1.TableName(e.Table), Measure: evaluationv1.SnapshotMeasure(e.Measure),
+			Table: e.Table, Measure: evaluationv1.SnapshotMeasure(e.Measure),
 			Similarity: e.Similarity, Problem: e.Problem,
 		}
 		if e.Reference != nil {

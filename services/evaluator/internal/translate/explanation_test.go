@@ -21,7 +21,7 @@ func TestExplanation(t *testing.T) {
 		Result: score.Result{Minefields: score.GraphResult{Matches: []score.Match{{Matched: true, Index: 3}}}},
 		Minefields: []score.NodeExplanation{{
 			Match: &score.NodeAt{Index: 3, Constraints: []score.ConstraintExplanation{{
-				Table: score.Sandbox, Measure: score.ToolTraceDependant, Reference: &reference, ReferenceIndex: 2, Problem: "p",
+				Table: world.Sandbox, Measure: score.ToolTraceDependant, Reference: &reference, ReferenceIndex: 2, Problem: "p",
 				Rows: []score.RowExplanation{{Wanted: 0, Similarity: 0.5, Cells: []score.CellExplanation{
 					{
 						Column: "content", Measure: score.RougeL, Wanted: score.String("ä b"), Found: score.String("b"), Similarity: 1,
@@ -38,7 +38,7 @@ func TestExplanation(t *testing.T) {
 				Extracted: []score.ExtractedValue{{Name: "days", Value: "3"}},
 			}}},
 			Best: &score.NodeAt{Index: 4, Guardrails: []score.ConstraintExplanation{{
-				Table: score.Setting, Measure: score.Guardrail,
+				Table: world.Setting, Measure: score.Guardrail,
 				Changes: []score.RowChange{{Before: []score.Value{score.Bool(true), score.Number(2), score.Null()}}},
 				Rows:    []score.RowExplanation{{Wanted: -1, Found: []score.Value{}}},
 			}}},
@@ -49,7 +49,7 @@ func TestExplanation(t *testing.T) {
 		Minefields: []*evaluatorv1.NodeExplanation{{
 			Name: "never",
 			Match: &evaluatorv1.NodeAt{Index: 3, Constraints: []*evaluatorv1.ConstraintExplanation{{
-				Table: worldv1.TableName_TABLE_NAME_SANDBOX, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT,
+				Table: world.Sandbox, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT,
 				Reference: proto.Int32(1), ReferenceIndex: proto.Int32(2), Problem: "p",
 				Rows: []*evaluatorv1.RowExplanation{{Wanted: proto.Int32(0), Similarity: 0.5, Cells: []*evaluatorv1.CellExplanation{
 					{
@@ -67,7 +67,7 @@ func TestExplanation(t *testing.T) {
 				Extracted: []*evaluatorv1.ExtractedValue{{Name: "days", Value: "3"}},
 			}}},
 			Best: &evaluatorv1.NodeAt{Index: 4, Guardrails: []*evaluatorv1.ConstraintExplanation{{
-				Table: worldv1.TableName_TABLE_NAME_SETTING, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL,
+				Table: world.Setting, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL,
 				Changes: []*evaluatorv1.RowChange{{Before: &worldv1.Row{Cells: []*worldv1.Value{world.Bool(true), world.Number(2), world.Null()}}}},
 				Rows:    []*evaluatorv1.RowExplanation{{Found: &worldv1.Row{}}},
 			}}},

@@ -4,7 +4,9 @@ package translate
 
 import (
 	"fmt"
+
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -15,23 +17,29 @@ import (
 // Evaluation is a compiled evaluation. It is immutable and safe for concurrent use.
 type Evaluation struct {
 	Milestones, Minefields *score.Graph
+
+	schema *world.Schema
 }
 
 // Compile compiles both graphs of an evaluation. Its error joins *score.DefinitionError values.
 func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
-	milestones, err := score.Compile(definition("milestones", evaluation.GetMilestones()))
+	schema, err := world.NewSchema(evaluation.GetSchema())
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	milestones, err := score.Compile(definition("milestones", schema, evaluation.GetMilestones()))
 	if err != nil {
 		return nil, err
 	}
-	minefields, err := score.Compile(definition("minefields", evaluation.GetMinefields()))
+	minefields, err := score.Compile(definition("minefields", schema, evaluation.GetMinefields()))
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Milestones: milestones, Minefields: minefields}, nil
+	return &Evaluation{Milestones: milestones, Minefields: minefields, schema: schema}, nil
 }
 
-func definition(name string, graph *evaluationv1.Graph) score.Definition {
-	d := score.Definition{Name: name}
+func definition(name string, schema *world.Schema, graph *evaluationv1.Graph) score.Definition {
+	d := score.Definition{Name: name, Schema: schema}
 	for _, node := range graph.GetNodes() {
 		d.Nodes = append(d.Nodes, score.Node{Constraints: constraints(node.GetConstraints()), Guard: guard(node)})
 	}
@@ -44,30 +52,19 @@ func definition(name string, graph *evaluationv1.Graph) score.Definition {
 func guard(node *evaluationv1.Node) score.Guard {
 	switch {
 	case node.GetRestrictGuardrails():
-		return score.Guard{Mode: score.GuardOnly, Tables: tableNames(node.GetGuardrailTables())}
+		return score.Guard{Mode: score.GuardOnly, Tables: node.GetGuardrailTables()}
 	case len(node.GetUnguardedTables()) > 0:
-		return score.Guard{Mode: score.GuardExcept, Tables: tableNames(node.GetUnguardedTables())}
+		return score.Guard{Mode: score.GuardExcept, Tables: node.GetUnguardedTables()}
 	default:
 		return score.Guard{}
 	}
 }
 
-func tableNames(names []worldv1.TableName) []score.Table {
-	tables := make([]score.Table, len(names))
-	for i, name := range names {
-		tables[i] = table(name)
-	}
-	return tables
-}
-
-// table maps a table name; score.Table has the same order.
-func table(name worldv1.TableName) score.Table { return score.Table(name) }
-
 func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 	var translated []score.Constraint
 	for _, c := range list {
 		constraint := score.Constraint{
-			Table:               table(c.GetTable()),
+			Table:               c.GetTable(),
 			Measure:             score.SnapshotMeasure(c.GetMeasure()),
 			FillTo:              c.GetFillTo(),
 			Extractor:           c.GetExtractor(),
@@ -111,8 +108,10 @@ func value(v *worldv1.Value) score.Value {
 
 // Trajectory translates messages, which must have indices from 0 without gaps, and table versions,
 // which must be sorted by index within each table. Its error says what breaks these rules.
-func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
-	t := &score.Trajectory{Messages: make([]score.Message, len(messages))}
+func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
+	t := &score.Trajectory{
+		Schema: e.schema, Messages: make([]score.Message, len(messages)), Tables: make(map[string][]score.Version),
+	}
 	for i, m := range messages {
 		if int(m.GetIndex()) != i {
 			return nil, fmt.Errorf("message %d has index %d", i, m.GetIndex())
@@ -120,22 +119,14 @@ func Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Tr
 		t.Messages[i] = message(m)
 	}
 	for _, version := range tables {
-		name := table(version.GetName())
-		if name <= score.Sandbox || int(name) >= len(t.Tables) {
-			return nil, fmt.Errorf("a version of table %s", version.GetName())
-		}
-		columns := len(name.Columns())
 		rows := make([][]score.Value, len(version.GetRows()))
 		for i, row := range version.GetRows() {
-			if len(row.GetCells()) != columns {
-				return nil, fmt.Errorf("row %d of %s at %d has %d cells, expected %d", i, name, version.GetIndex(), len(row.GetCells()), columns)
-			}
-			rows[i] = make([]score.Value, columns)
+			rows[i] = make([]score.Value, len(row.GetCells()))
 			for j, cell := range row.GetCells() {
 				rows[i][j] = value(cell)
 			}
 		}
-		t.Tables[name] = append(t.Tables[name], score.Version{Index: int(version.GetIndex()), Rows: rows})
+		t.Tables[version.GetName()] = append(t.Tables[version.GetName()], score.Version{Index: int(version.GetIndex()), Rows: rows})
 	}
 	if err := t.Validate(); err != nil {
 		return nil, err

@@ -34,9 +34,6 @@ func TestEnumerations(t *testing.T) {
 		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
 			return message(&worldv1.Message{VisibleTo: []worldv1.Role{worldv1.Role(n)}}).VisibleTo[0].String()
 		}},
-		{worldv1.TableName(0).Descriptor(), "TABLE_NAME_", func(n protoreflect.EnumNumber) string {
-			return constraints([]*evaluationv1.Constraint{{Table: worldv1.TableName(n)}})[0].Table.String()
-		}},
 		{evaluationv1.SnapshotMeasure(0).Descriptor(), "SNAPSHOT_MEASURE_", func(n protoreflect.EnumNumber) string {
 			return constraints([]*evaluationv1.Constraint{{Measure: evaluationv1.SnapshotMeasure(n)}})[0].Measure.String()
 		}},
@@ -64,32 +61,13 @@ func TestEnumerations(t *testing.T) {
 	}
 }
 
-// TestColumns compares the cells of a row as they travel with those that the engine reads.
-func TestColumns(t *testing.T) {
-	kinds := map[world.Kind]score.Kind{
-		world.KindText: score.KindString, world.KindNumber: score.KindNumber, world.KindBool: score.KindBool, world.KindTexts: score.KindList,
-	}
-	for _, schema := range world.Schemas() {
-		got := table(schema.Name).Columns()
-		if len(got) != len(schema.Columns) {
-			t.Errorf("columns of %s: got %d, want %d", schema.Name, len(got), len(schema.Columns))
-			continue
-		}
-		for i, column := range schema.Columns {
-			if got[i].Name != column.Name || got[i].Kind != kinds[column.Kind] {
-				t.Errorf("column %d of %s: got %s %s, want %s %s", i, schema.Name, got[i].Name, got[i].Kind, column.Name, kinds[column.Kind])
-			}
-		}
-	}
-}
-
 func TestDefinition(t *testing.T) {
 	reference := int32(-1)
 	graph := &evaluationv1.Graph{
 		Nodes: []*evaluationv1.Node{
 			{
 				Constraints: []*evaluationv1.Constraint{{
-					Table: worldv1.TableName_TABLE_NAME_CONTACT, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: &reference,
+					Table: world.Contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: &reference,
 					Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
 						{Column: "name", Value: world.Text("Ann")}, {Column: "is_self", Value: world.Bool(false)}, {Column: "phone_number", Value: world.Null()},
 					}}},
@@ -99,10 +77,10 @@ func TestDefinition(t *testing.T) {
 					}},
 					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
 				}},
-				GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING}, RestrictGuardrails: true,
+				GuardrailTables: []string{world.Setting}, RestrictGuardrails: true,
 			},
-			{UnguardedTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_REMINDER}},
-			{GuardrailTables: []worldv1.TableName{worldv1.TableName_TABLE_NAME_SETTING}},
+			{UnguardedTables: []string{world.Reminder}},
+			{GuardrailTables: []string{world.Setting}},
 			{RestrictGuardrails: true},
 		},
 		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
@@ -113,22 +91,22 @@ func TestDefinition(t *testing.T) {
 		Nodes: []score.Node{
 			{
 				Constraints: []score.Constraint{{
-					Table: score.Contact, Measure: score.Addition, Reference: &first,
+					Table: world.Contact, Measure: score.Addition, Reference: &first,
 					Target: [][]score.Cell{{{Column: "name", Value: score.String("Ann")}, {Column: "is_self", Value: score.Bool(false)}, {Column: "phone_number"}}},
 					Overrides: []score.Override{{
 						Column: "name", Measure: score.Close, Tolerances: []score.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
 					}},
 					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
 				}},
-				Guard: score.Guard{Mode: score.GuardOnly, Tables: []score.Table{score.Setting}},
+				Guard: score.Guard{Mode: score.GuardOnly, Tables: []string{world.Setting}},
 			},
-			{Guard: score.Guard{Mode: score.GuardExcept, Tables: []score.Table{score.Reminder}}},
+			{Guard: score.Guard{Mode: score.GuardExcept, Tables: []string{world.Reminder}}},
 			{},
-			{Guard: score.Guard{Mode: score.GuardOnly, Tables: []score.Table{}}},
+			{Guard: score.Guard{Mode: score.GuardOnly, Tables: nil}},
 		},
 		Edges: []score.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
 	}
-	if diff := cmp.Diff(want, definition("milestones", graph)); diff != "" {
+	if diff := cmp.Diff(want, definition("milestones", nil, graph)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}
 }
@@ -147,10 +125,10 @@ func TestTrajectory(t *testing.T) {
 	}
 	row := []*worldv1.Value{world.Text("p"), world.Null(), world.Text("1"), world.Null(), world.Bool(true)}
 	tables := []*worldv1.Table{
-		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 0, Rows: []*worldv1.Row{{Cells: row}}},
-		{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 1},
+		{Name: world.Contact, Index: 0, Rows: []*worldv1.Row{{Cells: row}}},
+		{Name: world.Contact, Index: 1},
 	}
-	got, err := Trajectory(messages, tables)
+	got, err := new(Evaluation).Trajectory(messages, tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,17 +140,17 @@ func TestTrajectory(t *testing.T) {
 			VisibleTo: []score.Role{score.Agent},
 		},
 	}}
-	want.Tables[score.Contact] = []score.Version{
+	want.Tables = map[string][]score.Version{world.Contact: {
 		{Index: 0, Rows: [][]score.Value{{score.String("p"), score.Null(), score.String("1"), score.Null(), score.Bool(true)}}},
 		{Index: 1, Rows: [][]score.Value{}},
-	}
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Trajectory (-want +got):\n%s", diff)
 	}
 }
 
 func TestTrajectoryRefuses(t *testing.T) {
-	const contact = worldv1.TableName_TABLE_NAME_CONTACT
+	const contact = world.Contact
 	tests := []struct {
 		name     string
 		messages []*worldv1.Message
@@ -180,16 +158,16 @@ func TestTrajectoryRefuses(t *testing.T) {
 		want     string
 	}{
 		{"gap", []*worldv1.Message{{Index: 0}, {Index: 2}}, nil, "message 1 has index 2"},
-		{"messages as a table", nil, []*worldv1.Table{{Name: worldv1.TableName_TABLE_NAME_SANDBOX}}, "a version of table TABLE_NAME_SANDBOX"},
-		{"no table", nil, []*worldv1.Table{{}}, "a version of table TABLE_NAME_UNSPECIFIED"},
-		{"unknown table", nil, []*worldv1.Table{{Name: 6}}, "a version of table 6"},
+		{"messages as a table", nil, []*worldv1.Table{{Name: world.Sandbox}}, `a version of table "SANDBOX"`},
+		{"no table", nil, []*worldv1.Table{{}}, `a version of table ""`},
+		{"unknown table", nil, []*worldv1.Table{{Name: "NOTE"}}, `a version of table "NOTE"`},
 		{"short row", nil, []*worldv1.Table{{Name: contact, Index: 3, Rows: []*worldv1.Row{{}}}}, "row 0 of CONTACT at 3 has 0 cells, expected 5"},
 		{"wrong order", nil, []*worldv1.Table{{Name: contact, Index: 3}, {Name: contact, Index: 1}}, "version 1 follows 3"},
 		{"twice", nil, []*worldv1.Table{{Name: contact, Index: 3}, {Name: contact, Index: 3}}, "version 3 follows 3"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got, err := Trajectory(test.messages, test.tables); err == nil || !strings.Contains(err.Error(), test.want) {
+			if got, err := new(Evaluation).Trajectory(test.messages, test.tables); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Trajectory: got %v, %v, want an error with %q", got, err, test.want)
 			}
 		})

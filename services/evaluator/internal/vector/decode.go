@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
 
@@ -42,9 +43,12 @@ func fill(t *score.Trajectory, messages []message, tables map[string][]version) 
 		}
 		t.Messages = append(t.Messages, decoded)
 	}
+	if t.Tables == nil {
+		t.Tables = make(map[string][]score.Version)
+	}
 	for name, versions := range tables {
-		table, ok := score.ParseTable(name)
-		if !ok || table == score.Sandbox {
+		table, ok := world.Builtin().Table(name)
+		if !ok || name == world.Sandbox {
 			return fmt.Errorf("unknown table %q", name)
 		}
 		for _, v := range versions {
@@ -52,7 +56,7 @@ func fill(t *score.Trajectory, messages []message, tables map[string][]version) 
 			if err != nil {
 				return fmt.Errorf("table %s at %d: %w", name, v.Index, err)
 			}
-			t.Tables[table] = append(t.Tables[table], score.Version{Index: v.Index, Rows: rows})
+			t.Tables[name] = append(t.Tables[name], score.Version{Index: v.Index, Rows: rows})
 		}
 	}
 	return nil
@@ -93,8 +97,8 @@ func optional(text *string) score.Value {
 }
 
 // decode returns the rows with their cells in column order.
-func (v *version) decode(table score.Table) ([][]score.Value, error) {
-	columns := table.Columns()
+func (v *version) decode(table world.Table) ([][]score.Value, error) {
+	columns := table.Columns
 	rows := make([][]score.Value, 0, len(v.Rows))
 	for i, source := range v.Rows {
 		if len(source) > len(columns) {
@@ -115,7 +119,7 @@ func (v *version) decode(table score.Table) ([][]score.Value, error) {
 
 // value returns a JSON value as a cell; in a number column the texts NaN, Infinity and -Infinity
 // are numbers.
-func value(source any, kind score.Kind) (score.Value, error) {
+func value(source any, kind world.Kind) (score.Value, error) {
 	switch source := source.(type) {
 	case nil:
 		return score.Null(), nil
@@ -124,7 +128,7 @@ func value(source any, kind score.Kind) (score.Value, error) {
 	case float64:
 		return score.Number(source), nil
 	case string:
-		if kind == score.KindNumber {
+		if kind == world.KindNumber {
 			n, err := number(source)
 			return score.Number(n), err
 		}
@@ -199,20 +203,10 @@ func (g *graph) decode(name string) (Graph, error) {
 			}
 			node.Constraints = append(node.Constraints, decoded)
 		}
-		for _, text := range source.GuardrailTables {
-			table, ok := score.ParseTable(text)
-			if !ok {
-				return result, fmt.Errorf("%s[%d]: unknown table %q", name, i, text)
-			}
-			node.Guard.Tables = append(node.Guard.Tables, table)
-		}
+		node.Guard.Tables = append(node.Guard.Tables, source.GuardrailTables...)
 		for _, guard := range source.Guardrails {
-			table, ok := score.ParseTable(guard.Table)
-			if !ok {
-				return result, fmt.Errorf("%s[%d]: unknown table %q", name, i, guard.Table)
-			}
 			result.Guardrails[i] = append(result.Guardrails[i],
-				score.AutomaticGuardrail{Table: table, Reference: guard.Reference})
+				score.AutomaticGuardrail{Table: guard.Table, Reference: guard.Reference})
 		}
 		result.Definition.Nodes = append(result.Definition.Nodes, node)
 	}
@@ -225,17 +219,17 @@ func (g *graph) decode(name string) (Graph, error) {
 // decode returns the constraint.
 func (c *constraint) decode() (score.Constraint, error) {
 	result := score.Constraint{
-		Reference: c.Reference, FillTo: c.MeasureArguments.FillTo, Extractor: c.MeasureArguments.Extractor,
+		Table: c.Table, Reference: c.Reference, FillTo: c.MeasureArguments.FillTo, Extractor: c.MeasureArguments.Extractor,
 	}
-	var ok bool
-	if result.Table, ok = score.ParseTable(c.Table); !ok {
+	table, ok := world.Builtin().Table(c.Table)
+	if !ok {
 		return result, fmt.Errorf("unknown table %q", c.Table)
 	}
 	if result.Measure, ok = snapshotMeasure(c.Measure); !ok {
 		return result, fmt.Errorf("unknown measure %q", c.Measure)
 	}
-	kinds := make(map[string]score.Kind)
-	for _, column := range result.Table.Columns() {
+	kinds := make(map[string]world.Kind)
+	for _, column := range table.Columns {
 		kinds[column.Name] = column.Kind
 	}
 	for _, source := range c.Target {
@@ -256,7 +250,7 @@ func (c *constraint) decode() (score.Constraint, error) {
 			return result, fmt.Errorf("columns: %s: unknown measure %q", name, source.Measure)
 		}
 		for _, key := range sortedKeys(source.Arguments.Tolerances) {
-			tolerance, err := value(source.Arguments.Tolerances[key], score.KindNumber)
+			tolerance, err := value(source.Arguments.Tolerances[key], world.KindNumber)
 			absolute, ok := tolerance.Float()
 			if err != nil || !ok {
 				return result, fmt.Errorf("columns: %s: tolerance of %s is no number", name, key)

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
 
@@ -205,7 +206,7 @@ func CompareGuardrails(got *score.Graph, want [][]score.AutomaticGuardrail) []st
 	for node := range want {
 		sorted := slices.Clone(want[node])
 		slices.SortFunc(sorted, func(a, b score.AutomaticGuardrail) int {
-			return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(a.Table, b.Table))
+			return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(world.Builtin().Place(a.Table), world.Builtin().Place(b.Table)))
 		})
 		if guards := got.Guardrails(node); !slices.Equal(guards, sorted) {
 			differences = append(differences, fmt.Sprintf("guardrails of node %d: got %v, want %v", node, guards, sorted))

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -252,8 +253,8 @@ func TestFoldCounts(t *testing.T) {
 }
 
 func TestVersionsHoldUntilTheyChange(t *testing.T) {
-	first := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT}}
-	second := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT, Index: 2}}
+	first := []*worldv1.TableVersion{{Name: world.Contact}}
+	second := []*worldv1.TableVersion{{Name: world.Contact, Index: 2}}
 	state := fold(t, &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{}, []*worldv1.Message{message(0, user, agent)}, first, 9)})
 	for i, step := range []struct{ given, want []*worldv1.TableVersion }{{nil, first}, {second, second}, {nil, second}} {
 		turn := state.Turn([]*worldv1.Message{message(int32(i)+1, agent, env)}, step.given, nil)
@@ -272,7 +273,7 @@ func TestAnswersInOneEntry(t *testing.T) {
 	calls := &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}}
 	answers := &busv1.Turn{
 		Messages: []*worldv1.Message{message(3, env, agent), message(4, env, agent)}, Deactivated: proto.Int32(2),
-		Versions: []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: 3}},
+		Versions: []*worldv1.TableVersion{{Name: world.Setting, Index: 3}},
 	}
 	apart := fold(t, start(9), &busv1.LogEntry{Turn: calls}, &busv1.LogEntry{Turn: answers})
 	joined := fold(t, start(9), &busv1.LogEntry{Turn: calls, Answers: answers})
@@ -363,7 +364,7 @@ func TestUsage(t *testing.T) {
 
 // TestOpenedAgain opens a log again that has ended. Only a claim of a later round does that.
 func TestOpenedAgain(t *testing.T) {
-	versions := []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_CONTACT}}
+	versions := []*worldv1.TableVersion{{Name: world.Contact}}
 	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}
 	entries := []*busv1.LogEntry{start(10), {End: failed}, {Claim: &busv1.Claim{Round: 2, Versions: versions}}}
 	state := fold(t, entries...)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -25,7 +26,7 @@ func line(index int32, sender, recipient worldv1.Role, content string, active bo
 }
 
 func setting(index int32) []*worldv1.TableVersion {
-	return []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: index}}
+	return []*worldv1.TableVersion{{Name: world.Setting, Index: index}}
 }
 
 func TestRollout(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
@@ -348,7 +349,7 @@ func (h *host) CreateSession(_ context.Context, req *toolhostv1.CreateSessionReq
 	}
 	return &toolhostv1.CreateSessionResponse{
 		AgentTools: []*worldv1.Tool{{Name: "t", ExecutionName: "tool", ParametersJson: "{}"}},
-		Versions:   []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING}},
+		Versions:   []*worldv1.TableVersion{{Name: world.Setting}},
 	}, nil
 }
 
@@ -368,7 +369,7 @@ func (h *host) Execute(_ context.Context, req *toolhostv1.ExecuteRequest) (*tool
 	if len(req.GetCalls()) == 0 {
 		return nil, errors.New("no calls")
 	}
-	response := &toolhostv1.ExecuteResponse{Versions: []*worldv1.TableVersion{{Name: worldv1.TableName_TABLE_NAME_SETTING, Index: req.GetIndex()}}}
+	response := &toolhostv1.ExecuteResponse{Versions: []*worldv1.TableVersion{{Name: world.Setting, Index: req.GetIndex()}}}
 	for i, call := range req.GetCalls() {
 		response.Answers = append(response.Answers, &worldv1.Message{
 			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Body: &worldv1.Message_Text{Text: "answer to " + sandbox.Content(call)},

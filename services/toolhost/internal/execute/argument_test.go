@@ -6,8 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,7 +66,8 @@ func FuzzArguments(f *testing.F) {
 		if answer.Exception != "" && !exceptionPattern.MatchString(answer.Exception) {
 			t.Errorf("%s: got %q, want the form of an exception", source, answer.Exception)
 		}
-		for _, name := range session.Tables() {
+		for _, table := range after.Tables() {
+			name := table.Name
 			if after.Written(name) && (answer.Exception != "" || called.ReadOnly) {
 				t.Errorf("%s: got table %s changed, want none by a call that failed or only reads: %+v", source, name, answer)
 			}

@@ -67,12 +67,12 @@ func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 	return &Environment{catalogue: catalogue, selection: selection}
 }
 
-// Run executes the calls and the code of one batch on a copy of the world and returns the answers, in the order in which the calls took
-// effect, and the world after them. A call of a tool that the sender may not call raises NameError. The error is
-// ErrTooManyOrders, or the cause of ctx's end.
+// Run executes the calls and the code of one batch on a copy of the world. It returns the answers, in
+// the order in which the calls took effect, and the world after them. A call of a tool that the sender
+// may not call raises NameError. The error is ErrTooManyOrders, or the cause of ctx's end.
 //
-// For several calls the outcome is that of the first order, in lexicographic order of positions, in which any call raises,
-// or that of the given order if none does.
+// For several calls the outcome is that of the first order, in lexicographic order of positions, in
+// which any call raises, or that of the given order if none does.
 func (e *Environment) Run(ctx context.Context, world session.World, batch []*worldv1.Message, sender worldv1.Role) ([]Answer, session.World, error) {
 	calls := make([]call, len(batch))
 	for i, m := range batch {

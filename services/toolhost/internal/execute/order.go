@@ -203,8 +203,8 @@ func (s *search) key(g *group, world *session.World, left set) [sha256.Size]byte
 func (s *search) appendWorld(key []byte, world *session.World) []byte {
 	key = binary.LittleEndian.AppendUint64(key, uint64(world.Drawn()))
 	key = strconv.AppendBool(key, world.Active())
-	for _, name := range session.Tables() {
-		rows := world.Rows(name)
+	for place, table := range world.Tables() {
+		name, rows := table.Name, world.Rows(table.Name)
 		if world.Ever(name) {
 			key = append(key, '!')
 		}
@@ -217,7 +217,7 @@ func (s *search) appendWorld(key []byte, world *session.World) []byte {
 		if same(rows, s.base.Rows(name)) {
 			continue
 		}
-		key = append(key, byte(name))
+		key = append(key, byte(place))
 		for _, row := range rows {
 			for _, cell := range row {
 				key = append(python.AppendRepr(key, cell), ',')

@@ -3,7 +3,6 @@ package execute
 import (
 	"slices"
 
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
@@ -131,7 +130,8 @@ func (a *analysis) seen(parts []tool.Part) []tool.Part {
 // rows come back: see session.World.Clear. It takes that every row is named in a removal, and that the table either was empty
 // at some time or is filled again by the batch.
 func (a *analysis) widen() {
-	for _, name := range session.Tables() {
+	for _, table := range a.base.Tables() {
+		name := table.Name
 		removed, adds := make(map[string]bool), false
 		for _, part := range a.changes() {
 			if table, id, ok := part.Removes(); ok && table == name {
@@ -152,7 +152,7 @@ func (a *analysis) widen() {
 }
 
 // survives says whether a row of a table is not among the removed ones.
-func survives(name worldv1.TableName, rows []session.Row, removed map[string]bool) bool {
+func survives(name string, rows []session.Row, removed map[string]bool) bool {
 	at := tool.IDColumn(name)
 	return slices.ContainsFunc(rows, func(row session.Row) bool {
 		id, ok := row[at].AsStr()

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,13 +39,13 @@ func environment(tb testing.TB) *Environment {
 // someWorld returns a world with settings and a few contacts, one of them the owner of the phone.
 func someWorld() session.World {
 	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
-	w.Load(worldv1.TableName_TABLE_NAME_SETTING, []session.Row{{
+	w.Load(world.Setting, []session.Row{{
 		python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.Float(1), python.Float(2),
 	}}, false)
 	contact := func(id, name string, self bool) session.Row {
 		return session.Row{python.Str(id), python.Str(name), python.Str("+14085550000"), python.None(), python.Bool(self)}
 	}
-	w.Load(worldv1.TableName_TABLE_NAME_CONTACT, []session.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)}, false)
+	w.Load(world.Contact, []session.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)}, false)
 	return w
 }
 
@@ -113,7 +115,8 @@ func naive(calls []call, base session.World) ([]Answer, session.World) {
 // state prints everything of a world that can be seen later.
 func state(w session.World) string {
 	text := fmt.Sprint(w.Drawn(), w.Active())
-	for _, name := range session.Tables() {
+	for _, table := range w.Tables() {
+		name := table.Name
 		text += fmt.Sprint("|", w.Written(name), w.Ever(name), session.Encode(name, 0, w.Rows(name)))
 	}
 	return text
@@ -189,9 +192,9 @@ func collidingWorld(random *rand.Rand, frame *session.Frame, ids []string) sessi
 		if random.IntN(10) == 0 {
 			row[1+random.IntN(4)] = python.None()
 		}
-		w.Load(worldv1.TableName_TABLE_NAME_SETTING, []session.Row{row}, true)
+		w.Load(world.Setting, []session.Row{row}, true)
 	}
-	load := func(name worldv1.TableName, row func(id python.Value) session.Row) {
+	load := func(name string, row func(id python.Value) session.Row) {
 		if random.IntN(4) == 0 {
 			w.Load(name, nil, random.IntN(2) == 0)
 		}
@@ -207,10 +210,10 @@ func collidingWorld(random *rand.Rand, frame *session.Frame, ids []string) sessi
 		w.Load(name, rows, random.IntN(2) == 0)
 	}
 	self := 2 + random.IntN(4)
-	load(worldv1.TableName_TABLE_NAME_CONTACT, func(id python.Value) session.Row {
+	load(world.Contact, func(id python.Value) session.Row {
 		return session.Row{id, python.Str("Bob"), python.Str("+14085550000"), python.None(), flag(self)}
 	})
-	load(worldv1.TableName_TABLE_NAME_REMINDER, func(id python.Value) session.Row {
+	load(world.Reminder, func(id python.Value) session.Row {
 		return session.Row{id, python.Str("tea"), python.Float(1716399000), python.Float(1716399000), python.None(), python.None()}
 	})
 	return w
@@ -357,11 +360,11 @@ func BenchmarkRun(b *testing.B) {
 	}
 	env, world := environment(b), someWorld()
 	world.Frame().Services = backend
-	contacts := slices.Clone(world.Rows(worldv1.TableName_TABLE_NAME_CONTACT))
+	contacts := slices.Clone(world.Rows("CONTACT"))
 	for i := range 40 {
 		contacts = append(contacts, session.Row{python.Str(fmt.Sprint("id", i)), python.Str("Gus"), python.Str("+14085550000"), python.None(), python.Bool(false)})
 	}
-	world.Load(worldv1.TableName_TABLE_NAME_CONTACT, contacts, true)
+	world.Load("CONTACT", contacts, true)
 	for _, bench := range benchmarks() {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()

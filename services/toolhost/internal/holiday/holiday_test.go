@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"

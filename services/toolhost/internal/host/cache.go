@@ -2,27 +2,30 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"google.golang.org/protobuf/proto"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 // sizes are those of a session's own tables as they are stored. Tables of the setup are shared and
 // have none.
-type sizes [session.Slots]int
+type sizes map[string]int
 
-// set notes the sizes of new table versions.
-func (s *sizes) set(tables ...*worldv1.Table) {
+// with returns the sizes with those of new table versions.
+func (s sizes) with(tables ...*worldv1.Table) sizes {
+	next := make(sizes, len(s)+len(tables))
+	maps.Copy(next, s)
 	for _, table := range tables {
-		s[table.GetName()] = proto.Size(table)
+		next[table.GetName()] = proto.Size(table)
 	}
+	return next
 }
 
-func (s *sizes) sum() (bytes int) {
+func (s sizes) sum() (bytes int) {
 	for _, size := range s {
 		bytes += size
 	}

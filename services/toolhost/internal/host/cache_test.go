@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // TestCacheHoldsNoMoreThanItsRoom grows one session after the other: those that were used last
@@ -15,9 +15,7 @@ func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(bytes int) *live {
-		l := &live{}
-		l.sizes[worldv1.TableName_TABLE_NAME_SETTING] = bytes
-		return l
+		return &live{sizes: sizes{world.Setting: bytes}}
 	}
 	kept := func(ids ...string) {
 		t.Helper()

@@ -47,7 +47,7 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 		return nil, err
 	}
 	if batch.Index <= l.lastIndex {
-		return h.repeat(ctx, id, batch, l.lastIndex)
+		return h.repeat(ctx, id, l, batch)
 	}
 	if len(batch.Digest) > 0 && !bytes.Equal(batch.Digest, l.digest) {
 		return nil, fmt.Errorf("session %s: %w: its digest is %.12x, expected %.12x", id, ErrElsewhere, l.digest, batch.Digest)
@@ -86,9 +86,9 @@ func (h *Host) run(
 		observe(began, batch.Calls, answers)
 	}
 	snapshot = &busv1.Snapshot{SessionId: id}
-	for _, name := range session.Tables() {
-		if world.Written(name) {
-			snapshot.Tables = append(snapshot.Tables, session.Encode(name, index, world.Rows(name)))
+	for _, table := range world.Tables() {
+		if world.Written(table.Name) {
+			snapshot.Tables = append(snapshot.Tables, session.Encode(table.Name, index, world.Rows(table.Name)))
 		}
 	}
 	callsDigest, err := digestOf(batch.Calls)
@@ -144,8 +144,8 @@ func digestOf(calls []*worldv1.Message) ([]byte, error) {
 
 func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot) error {
 	rows := 0
-	for _, name := range session.Tables() {
-		rows += len(world.Rows(name))
+	for _, table := range world.Tables() {
+		rows += len(world.Rows(table.Name))
 	}
 	if rows > h.cfg.MaxRows {
 		return fmt.Errorf("session %s: %w: %d rows, at most %d", id, ErrQuota, rows, h.cfg.MaxRows)
@@ -160,10 +160,7 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 func (l *live) advance(index int32, world *session.World, answers int, written []*worldv1.Table) *live {
 	next := *l
 	next.lastIndex = index + int32(answers) - 1
-	for _, table := range written {
-		next.newest[table.GetName()] = versionOf(table)
-	}
-	next.sizes.set(written...)
+	next.newest, next.sizes = l.newest.with(written...), l.sizes.with(written...)
 	next.world = *world
 	next.world.Settle()
 	return &next
@@ -171,7 +168,7 @@ func (l *live) advance(index int32, world *session.World, answers int, written [
 
 // respond makes the answers' messages.
 func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, before, after *live) *toolhostv1.ExecuteResponse {
-	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list()}
+	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.start.schema)}
 	if before.world.Active() && !after.world.Active() {
 		deactivated := index - 1
 		response.Deactivated = &deactivated
@@ -211,7 +208,7 @@ func (h *Host) commit(ctx context.Context, id string, index int32, next *live, o
 		if err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
-		versions[i] = store.Version{Table: uint8(table.GetName()), Index: table.GetIndex(), Data: data}
+		versions[i] = store.Version{Table: next.start.place(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
 	if err := h.store.Commit(ctx, id, index, meta, versions, stored, next.lastIndex); err != nil {
 		// What is in memory may be behind what is stored now.
@@ -234,10 +231,10 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 
 // repeat returns the outcome of an earlier execution. Its versions are announced again: the first
 // announcement may have been lost with the process that committed them.
-func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (*toolhostv1.ExecuteResponse, error) {
+func (h *Host) repeat(ctx context.Context, id string, l *live, batch Batch) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, batch.Index, last)
+		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, batch.Index, l.lastIndex)
 	}
 	if err != nil {
 		return nil, err
@@ -261,17 +258,17 @@ func (h *Host) repeat(ctx context.Context, id string, batch Batch, last int32) (
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)
 	}
 	snapshot := &busv1.Snapshot{SessionId: id}
-	if snapshot.Tables, err = h.written(id, batch.Index, outcome); err != nil {
+	if snapshot.Tables, err = h.written(id, l.start, batch.Index, outcome); err != nil {
 		return nil, err
 	}
 	return outcome.GetResponse(), h.announce(ctx, snapshot)
 }
 
 // written returns the table versions that an execution stored.
-func (h *Host) written(id string, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
+func (h *Host) written(id string, start *start, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
 	var tables []*worldv1.Table
 	for _, name := range outcome.GetWritten() {
-		data, at, ok, err := h.store.Versions(id, uint8(name), index)
+		data, at, ok, err := h.store.Versions(id, start.place(name), index)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}

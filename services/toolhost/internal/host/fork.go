@@ -44,7 +44,7 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, r
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(snapshot.Tables, byTable)
+	slices.SortFunc(snapshot.Tables, l.start.schema.Compare)
 	return describe(newID, record), h.announce(ctx, snapshot)
 }
 

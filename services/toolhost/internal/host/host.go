@@ -245,22 +245,21 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, erro
 		digest:    record.GetDigest(),
 	}
 	l.world.SetFrame(start.frame(l.services))
-	var ever, blank [session.Slots]bool
+	ever, blank := make(map[string]bool), make(map[string]bool)
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()
 		ever[name] = ever[name] || len(table.GetRows()) > 0
 		blank[name] = blank[name] || len(table.GetRows()) == 0
-		if table.GetIndex() > l.newest[name].index {
-			l.newest[name] = versionOf(table)
-			l.sizes.set(table)
+		if table.GetIndex() > l.newest.index(name) {
+			l.newest, l.sizes = l.newest.with(table), l.sizes.with(table)
 			l.world.Load(name, session.Decode(table.GetRows()), false)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range session.Tables() {
-		l.world.Recall(name, ever[name], blank[name])
+	for _, table := range start.schema.Stored() {
+		l.world.Recall(table.Name, ever[table.Name], blank[table.Name])
 	}
 	l.world.SetDrawn(record.GetIdsDrawn())
 	l.world.SetActive(!record.GetEnded())
@@ -298,10 +297,10 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 
 // versionAt returns the version of a table that holds at a message, following forks to their
 // parents. Before the first version it is the first one; nil if the table has none.
-func (h *Host) versionAt(id string, l *live, name worldv1.TableName, at int32) (*worldv1.Table, error) {
+func (h *Host) versionAt(id string, l *live, name string, at int32) (*worldv1.Table, error) {
 	parent, forkedAt := l.parent, l.forkedAt
 	for {
-		data, _, ok, err := h.store.Versions(id, uint8(name), at)
+		data, _, ok, err := h.store.Versions(id, l.start.place(name), at)
 		if err != nil {
 			return nil, err
 		}

@@ -9,25 +9,24 @@ import (
 
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 // maxScan bounds how many stored entries are looked at for one page of sessions.
 const maxScan = 10_000
 
 // Tables returns the versions that hold at a message; no names means all tables.
-func (h *Host) Tables(id string, index int32, names []worldv1.TableName) ([]*worldv1.Table, error) {
+func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
 	var tables []*worldv1.Table
-	for _, name := range session.Tables() {
-		if len(names) > 0 && !slices.Contains(names, name) {
+	for _, shape := range l.start.schema.Stored() {
+		if len(names) > 0 && !slices.Contains(names, shape.Name) {
 			continue
 		}
-		table, err := h.versionAt(id, l, name, index)
+		table, err := h.versionAt(id, l, shape.Name, index)
 		if err != nil {
 			return nil, fmt.Errorf("read tables of session %s: %w", id, err)
 		}
@@ -50,7 +49,7 @@ func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	if err := h.history(id, l.record(), func(table *worldv1.Table) { tables = append(tables, table) }); err != nil {
 		return nil, fmt.Errorf("list versions of session %s: %w", id, err)
 	}
-	slices.SortStableFunc(tables, byTable)
+	slices.SortStableFunc(tables, l.start.schema.Compare)
 	return tables, nil
 }
 
@@ -61,7 +60,9 @@ func (h *Host) Get(id string) (*toolhostv1.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return describe(id, l.record()), nil
+	session := describe(id, l.record())
+	session.Schema = l.start.declared
+	return session, nil
 }
 
 func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {

@@ -67,7 +67,7 @@ func (h *Host) Restore(ctx context.Context, id string, made Creation, executions
 		}
 		repeated++
 	}
-	return repeated, dropped, h.announceAll(ctx, id, executions)
+	return repeated, dropped, h.announceAll(ctx, id, start, executions)
 }
 
 // digestAt returns the digest of a session after executions.
@@ -171,7 +171,7 @@ func shown(response *toolhostv1.ExecuteResponse) string {
 }
 
 // announceAll publishes every version that executions stored.
-func (h *Host) announceAll(ctx context.Context, id string, executions []*toolhostv1.Execution) error {
+func (h *Host) announceAll(ctx context.Context, id string, start *start, executions []*toolhostv1.Execution) error {
 	snapshot := &busv1.Snapshot{SessionId: id}
 	for _, execution := range executions {
 		outcome, err := h.outcome(id, execution.GetIndex())
@@ -179,7 +179,7 @@ func (h *Host) announceAll(ctx context.Context, id string, executions []*toolhos
 			return err
 		}
 		var tables []*worldv1.Table
-		if tables, err = h.written(id, execution.GetIndex(), outcome); err != nil {
+		if tables, err = h.written(id, start, execution.GetIndex(), outcome); err != nil {
 			return err
 		}
 		snapshot.Tables = append(snapshot.Tables, tables...)

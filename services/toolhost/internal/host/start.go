@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 	_ "time/tzdata" // where the system has no time zones
@@ -32,6 +33,8 @@ type start struct {
 	sum         []byte // the same in bytes
 	name        string
 	world       session.World
+	schema      *world.Schema
+	declared    []*worldv1.TableSchema // of schema, beside the built-in ones
 	newest      versions
 	tables      []*worldv1.Table // by table, then index
 	lastIndex   int32
@@ -139,6 +142,10 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
+	schema, err := world.NewSchema(setup.GetSchema())
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
+	}
 	sum, err := hex.DecodeString(digest)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: digest: %w", ErrSetup, setup.GetName(), err)
@@ -147,7 +154,8 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		digest:      digest,
 		sum:         sum,
 		name:        setup.GetName(),
-		newest:      noVersions(),
+		schema:      schema,
+		declared:    setup.GetSchema(),
 		tables:      slices.Clone(setup.GetTables()),
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
 		clock:       setup.GetClock(),
@@ -155,11 +163,11 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,
-		fromRecordings: &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: recorded},
-		offline:        &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: offline},
+		fromRecordings: &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: recorded, Schema: schema},
+		offline:        &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: offline, Schema: schema},
 	}
 	s.world = session.NewWorld(s.frame(toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED), setup.GetClock().GetNow())
-	slices.SortStableFunc(s.tables, byTable)
+	slices.SortStableFunc(s.tables, schema.Compare)
 	if err := s.load(); err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -172,55 +180,53 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if s.response.ToolsDigest, _, err = bus.Digest(s.response); err != nil {
 		return nil, err
 	}
-	s.response.Versions = s.newest.list()
+	s.response.Versions = s.newest.list(schema)
 	return s, nil
-}
-
-// byTable orders versions by table, then index.
-func byTable(a, b *worldv1.Table) int {
-	return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
 }
 
 // load checks the starting tables and puts their newest versions into the world.
 func (s *start) load() error {
 	for i, version := range s.tables {
 		if err := s.check(version); err != nil {
-			return fmt.Errorf("table %s: %w", world.TableText(version.GetName()), err)
+			return fmt.Errorf("table %s: %w", version.GetName(), err)
 		}
-		if i > 0 && byTable(s.tables[i-1], version) == 0 {
-			return fmt.Errorf("table %s: two versions at message %d", world.TableText(version.GetName()), version.GetIndex())
+		if i > 0 && s.schema.Compare(s.tables[i-1], version) == 0 {
+			return fmt.Errorf("table %s: two versions at message %d", version.GetName(), version.GetIndex())
 		}
 		s.world.Load(version.GetName(), session.Decode(version.GetRows()), false)
-		s.newest[version.GetName()] = versionOf(version)
 	}
+	s.newest = s.newest.with(s.tables...)
 	return nil
 }
 
 // check says what is wrong with a starting version.
 func (s *start) check(version *worldv1.Table) error {
-	schema, ok := world.SchemaOf(version.GetName())
-	if !ok || version.GetName() == worldv1.TableName_TABLE_NAME_SANDBOX {
+	table, ok := s.schema.Table(version.GetName())
+	if !ok || version.GetName() == world.Sandbox {
 		return errors.New("it cannot start with rows")
 	}
 	if version.GetIndex() < 0 || version.GetIndex() > s.lastIndex {
 		return fmt.Errorf("version at message %d, expected 0 to %d, the last starting message", version.GetIndex(), s.lastIndex)
 	}
 	for i, row := range version.GetRows() {
-		if len(row.GetCells()) != len(schema.Columns) {
-			return fmt.Errorf("row %d: %d cells, expected %d", i, len(row.GetCells()), len(schema.Columns))
+		if len(row.GetCells()) != len(table.Columns) {
+			return fmt.Errorf("row %d: %d cells, expected %d", i, len(row.GetCells()), len(table.Columns))
 		}
 		for j, cell := range row.GetCells() {
-			if !world.Fits(cell, schema.Columns[j].Kind) {
-				return fmt.Errorf("row %d: column %s does not hold %s", i, schema.Columns[j].Name, schema.Columns[j].Kind)
+			if !world.Fits(cell, table.Columns[j].Kind) {
+				return fmt.Errorf("row %d: column %s does not hold %s", i, table.Columns[j].Name, table.Columns[j].Kind)
 			}
 		}
 	}
 	return nil
 }
 
+// place returns the number under which versions of a table are stored.
+func (s *start) place(table string) uint8 { return uint8(s.schema.Place(table)) }
+
 // versionAt returns the starting version that holds at a message: before the first one it is the
 // first one.
-func (s *start) versionAt(name worldv1.TableName, at int32) *worldv1.Table {
+func (s *start) versionAt(name string, at int32) *worldv1.Table {
 	var found *worldv1.Table
 	for _, version := range s.tables {
 		if version.GetName() == name && (found == nil || version.GetIndex() <= at) {
@@ -230,7 +236,7 @@ func (s *start) versionAt(name worldv1.TableName, at int32) *worldv1.Table {
 	return found
 }
 
-// version is one of a table: the index at which it begins to hold, -1 for none, and its digest.
+// version is one of a table: the index at which it begins to hold, and its digest.
 type version struct {
 	index  int32
 	digest []byte
@@ -247,22 +253,32 @@ func versionOf(table *worldv1.Table) version {
 }
 
 // versions holds the newest version of each table.
-type versions [session.Slots]version
+type versions map[string]version
 
-func noVersions() versions {
-	var v versions
-	for i := range v {
-		v[i].index = -1
+// index returns the index of a table's newest version, -1 if it has none.
+func (v versions) index(table string) int32 {
+	if version, ok := v[table]; ok {
+		return version.index
 	}
-	return v
+	return -1
 }
 
-// list returns the versions in table order.
-func (v *versions) list() []*worldv1.TableVersion {
+// with returns the versions with newer ones of some tables.
+func (v versions) with(tables ...*worldv1.Table) versions {
+	next := make(versions, len(v)+len(tables))
+	maps.Copy(next, v)
+	for _, table := range tables {
+		next[table.GetName()] = versionOf(table)
+	}
+	return next
+}
+
+// list returns the versions in the order of the schema.
+func (v versions) list(schema *world.Schema) []*worldv1.TableVersion {
 	var list []*worldv1.TableVersion
-	for _, name := range session.Tables() {
-		if v[name].index >= 0 {
-			list = append(list, &worldv1.TableVersion{Name: name, Index: v[name].index, Digest: v[name].digest})
+	for _, table := range schema.Stored() {
+		if version, ok := v[table.Name]; ok {
+			list = append(list, &worldv1.TableVersion{Name: table.Name, Index: version.index, Digest: version.digest})
 		}
 	}
 	return list

@@ -1,9 +1,11 @@
-// Package session is the state of one session: five versioned tables, a counter of row ids and a
+// Package session is the state of one session: its versioned tables, a counter of row ids and a
 // virtual clock. It is a function of the setup and of the calls that were executed; it reads
 // neither the wall clock nor random numbers.
 package session
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,9 +20,6 @@ import (
 // Row is one row of a table: one cell (None, bool, float or str) per column. Rows are never changed
 // in place.
 type Row []python.Value
-
-// Slots is the size of an array indexed by table name.
-const Slots = int(worldv1.TableName_TABLE_NAME_REMINDER) + 1
 
 // table is the newest version of one table.
 type table struct {
@@ -42,14 +41,19 @@ type Frame struct {
 	Zone *time.Location
 	// Services answers the requests of tools to hosted services.
 	Services service.Backend
+	// Schema is that of the tables; nil is the built-in one.
+	Schema *world.Schema
 }
+
+// schema returns the schema of the tables.
+func (f *Frame) schema() *world.Schema { return cmp.Or(f.Schema, world.Builtin()) }
 
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which
 // no one changes in place, so a copy is cheap and independent. Methods with a pointer receiver are
 // not safe for concurrent use.
 type World struct {
 	frame  *Frame
-	tables [Slots]table
+	tables []table // by place in the schema; never changed in place, as copies share them
 	active bool
 	drawn  int64
 	now    float64
@@ -57,7 +61,7 @@ type World struct {
 
 // NewWorld returns a world without rows, at a virtual time in POSIX seconds.
 func NewWorld(frame *Frame, now float64) World {
-	w := World{frame: frame, active: true, now: now}
+	w := World{frame: frame, tables: make([]table, len(frame.schema().Tables())), active: true, now: now}
 	for i := range w.tables {
 		w.tables[i].blank = true
 	}
@@ -67,36 +71,55 @@ func NewWorld(frame *Frame, now float64) World {
 // Frame returns what no call changes. Do not change it.
 func (w *World) Frame() *Frame { return w.frame }
 
-// SetFrame replaces it.
+// SetFrame replaces it by one of the same schema.
 func (w *World) SetFrame(frame *Frame) { w.frame = frame }
 
+// Tables returns the tables that hold rows, in their order.
+func (w *World) Tables() []world.Table { return w.frame.schema().Stored() }
+
+// Table returns the shape of a table; one that the session does not have has no columns.
+func (w *World) Table(name string) world.Table {
+	table, _ := w.frame.schema().Table(name)
+	return table
+}
+
+// table returns a table's newest version. A tool that names a table which the session does not have
+// is a defect of the tool.
+func (w *World) table(name string) *table { return &w.tables[w.frame.schema().Place(name)] }
+
+// change returns a table's newest version, which may be changed: other worlds do not see it.
+func (w *World) change(name string) *table {
+	w.tables = slices.Clone(w.tables)
+	return w.table(name)
+}
+
 // Rows returns the rows of a table. Change neither the slice nor the rows.
-func (w *World) Rows(name worldv1.TableName) []Row { return w.tables[name].rows }
+func (w *World) Rows(name string) []Row { return w.table(name).rows }
 
 // Load sets a table's rows as they were stored, without counting as a write. ever says whether any
 // version up to this one had a row.
-func (w *World) Load(name worldv1.TableName, rows []Row, ever bool) {
-	t := &w.tables[name]
+func (w *World) Load(name string, rows []Row, ever bool) {
+	t := w.change(name)
 	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
 }
 
 // Recall adds what is known about the versions that were not loaded: whether any had a row, and
 // whether any had none.
-func (w *World) Recall(name worldv1.TableName, ever, blank bool) {
-	t := &w.tables[name]
+func (w *World) Recall(name string, ever, blank bool) {
+	t := w.change(name)
 	t.ever, t.blank = t.ever || ever, t.blank || blank
 }
 
 // Ever says whether any version of the table had a row.
-func (w *World) Ever(name worldv1.TableName) bool { return w.tables[name].ever }
+func (w *World) Ever(name string) bool { return w.table(name).ever }
 
 // Blank says whether any version of the table had no row. A table without a version counts as one
 // without rows.
-func (w *World) Blank(name worldv1.TableName) bool { return w.tables[name].blank }
+func (w *World) Blank(name string) bool { return w.table(name).blank }
 
 // Write replaces a table's rows. It takes ownership of the slice.
-func (w *World) Write(name worldv1.TableName, rows []Row) {
-	t := &w.tables[name]
+func (w *World) Write(name string, rows []Row) {
+	t := w.change(name)
 	if !t.written {
 		t.before = t.rows
 	}
@@ -106,31 +129,31 @@ func (w *World) Write(name worldv1.TableName, rows []Row) {
 // Clear removes a table's last rows. As in the original, only the first version without rows is
 // stored: in a table that had one before, the execution loses what it wrote and the rows from
 // before it are back.
-func (w *World) Clear(name worldv1.TableName) {
-	t := &w.tables[name]
-	if !t.blank {
+func (w *World) Clear(name string) {
+	if !w.table(name).blank {
 		w.Write(name, nil)
-		t.blank = true
+		w.table(name).blank = true
 		return
 	}
-	if t.written {
+	if t := w.change(name); t.written {
 		t.rows, t.before, t.written = t.before, nil, false
 	}
 }
 
 // Touch stores an identical version of the table if it ever had a row: what a removal that finds
 // nothing does.
-func (w *World) Touch(name worldv1.TableName) {
-	if w.tables[name].ever {
-		w.Write(name, w.tables[name].rows)
+func (w *World) Touch(name string) {
+	if t := w.table(name); t.ever {
+		w.Write(name, t.rows)
 	}
 }
 
 // Written says whether the table was written since Settle.
-func (w *World) Written(name worldv1.TableName) bool { return w.tables[name].written }
+func (w *World) Written(name string) bool { return w.table(name).written }
 
 // Settle ends an execution: what follows belongs to a later message.
 func (w *World) Settle() {
+	w.tables = slices.Clone(w.tables)
 	for i := range w.tables {
 		w.tables[i].before, w.tables[i].written = nil, false
 	}
@@ -164,16 +187,6 @@ func (w *World) NewID() string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 }
 
-// Tables lists the tables that a world holds, in table order.
-func Tables() []worldv1.TableName {
-	return []worldv1.TableName{
-		worldv1.TableName_TABLE_NAME_SETTING,
-		worldv1.TableName_TABLE_NAME_CONTACT,
-		worldv1.TableName_TABLE_NAME_MESSAGING,
-		worldv1.TableName_TABLE_NAME_REMINDER,
-	}
-}
-
 // Decode turns stored rows into rows of a world.
 func Decode(rows []*worldv1.Row) []Row {
 	decoded := make([]Row, len(rows))
@@ -201,7 +214,7 @@ func decodeCell(cell *worldv1.Value) python.Value {
 }
 
 // Encode turns rows into their stored form.
-func Encode(name worldv1.TableName, index int32, rows []Row) *worldv1.Table {
+func Encode(name string, index int32, rows []Row) *worldv1.Table {
 	encoded := &worldv1.Table{Name: name, Index: index, Rows: make([]*worldv1.Row, len(rows))}
 	for i, row := range rows {
 		cells := make([]*worldv1.Value, len(row))

@@ -6,10 +6,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-const contacts = worldv1.TableName_TABLE_NAME_CONTACT
+const contacts = world.Contact
 
 func rows(names ...string) []Row {
 	list := make([]Row, len(names))

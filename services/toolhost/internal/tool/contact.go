@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 const (
 	contactModule = "contact"
-	contactTable  = worldv1.TableName_TABLE_NAME_CONTACT
+	contactTable  = world.Contact
 	// contactCutoff is the score from which a name or a relationship matches a search.
 	contactCutoff = 90
 )

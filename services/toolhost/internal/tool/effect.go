@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
@@ -25,7 +24,7 @@ type Effects struct {
 // safe for concurrent use.
 type Part struct {
 	kind  partKind
-	table worldv1.TableName
+	table string
 	// name is a column of the settings or the id of a row; empty for the rows of all ids.
 	name string
 	// fresh stands for the rows of the ids that are drawn next.
@@ -59,11 +58,11 @@ func settingPart(column string) Part { return Part{kind: partSetting, name: colu
 func activePart() Part               { return Part{kind: partActive} }
 func clockPart() Part                { return Part{kind: partClock} }
 func drawnPart() Part                { return Part{kind: partDrawn} }
-func rowPart(table worldv1.TableName, id string) Part {
+func rowPart(table string, id string) Part {
 	return Part{kind: partRows, table: table, name: id}
 }
-func selfPart(id string) Part                { return Part{kind: partSelf, table: contactTable, name: id} }
-func cellsPart(table worldv1.TableName) Part { return Part{kind: partCells, table: table} }
+func selfPart(id string) Part     { return Part{kind: partSelf, table: contactTable, name: id} }
+func cellsPart(table string) Part { return Part{kind: partCells, table: table} }
 
 // ofNew returns the same part of the rows that the call adds.
 func (p Part) ofNew() Part { p.fresh = true; return p }
@@ -75,7 +74,7 @@ func (p Part) cleared() Part { p.clears = true; return p }
 func (p Part) Whole() bool { return p.kind == partWorld }
 
 // Adds says whether a change adds rows to a table.
-func (p Part) Adds() (table worldv1.TableName, ok bool) {
+func (p Part) Adds() (table string, ok bool) {
 	return p.table, p.kind == partRows && !p.clears
 }
 
@@ -83,7 +82,7 @@ func (p Part) Adds() (table worldv1.TableName, ok bool) {
 func (p Part) Draws() bool { return p.kind == partDrawn }
 
 // Removes says whether a change takes the rows of an id away.
-func (p Part) Removes() (table worldv1.TableName, id string, ok bool) {
+func (p Part) Removes() (table string, id string, ok bool) {
 	return p.table, p.name, p.kind == partRows && p.clears
 }
 
@@ -92,7 +91,7 @@ func (p Part) Removes() (table worldv1.TableName, id string, ok bool) {
 func (p Part) Clears() bool { return p.clears }
 
 // In says whether the part belongs to a table.
-func (p Part) In(table worldv1.TableName) bool { return p.kind == partWorld || p.table == table }
+func (p Part) In(table string) bool { return p.kind == partWorld || p.table == table }
 
 // Overlaps says whether two parts have something in common. drawn says whether an id may be that of
 // a row yet to be added.
@@ -188,7 +187,7 @@ func (p Part) appendSelves(key []byte, w *session.World) []byte {
 }
 
 // IDColumn returns the place of the column with the ids of a table's rows.
-func IDColumn(table worldv1.TableName) int {
+func IDColumn(table string) int {
 	switch table {
 	case contactTable:
 		return columnOf(table, "person_id")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -49,7 +48,7 @@ func randomWorld(random *rand.Rand, f *session.Frame, ids []string) session.Worl
 	text := func() python.Value { return pick(random, python.Str("+14085550000"), python.Str("x"), python.None()) }
 	id := func() python.Value { return python.Str(pick(random, ids...)) }
 	if random.IntN(10) > 0 {
-		w.Load(worldv1.TableName_TABLE_NAME_SETTING, []session.Row{{text(), flag(), flag(), flag(), flag(), degree(), degree()}}, true)
+		w.Load(world.Setting, []session.Row{{text(), flag(), flag(), flag(), flag(), degree(), degree()}}, true)
 	}
 	rows := func(row func() session.Row) []session.Row {
 		var list []session.Row
@@ -58,7 +57,7 @@ func randomWorld(random *rand.Rand, f *session.Frame, ids []string) session.Worl
 		}
 		return list
 	}
-	load := func(name worldv1.TableName, row func() session.Row) {
+	load := func(name string, row func() session.Row) {
 		w.Load(name, rows(row), random.IntN(2) > 0)
 		if random.IntN(2) > 0 {
 			w.Write(name, rows(row))
@@ -86,7 +85,7 @@ func mixed(random *rand.Rand, a, b session.World) session.World {
 	if some() {
 		a.SetDrawn(b.Drawn())
 	}
-	for _, name := range []worldv1.TableName{contactTable, messagingTable, reminderTable} {
+	for _, name := range []string{contactTable, messagingTable, reminderTable} {
 		if some() {
 			a.Load(name, b.Rows(name), b.Ever(name))
 		}
@@ -99,7 +98,7 @@ func mixed(random *rand.Rand, a, b session.World) session.World {
 		}
 		a.Load(contactTable, rows, true)
 	}
-	const setting = worldv1.TableName_TABLE_NAME_SETTING
+	const setting = world.Setting
 	if len(a.Rows(setting)) == 1 && len(b.Rows(setting)) == 1 {
 		row := slices.Clone(a.Rows(setting)[0])
 		for i := range row {
@@ -154,7 +153,7 @@ func randomArgs(random *rand.Rand, ids []string, t *Tool) (Args, bool) {
 // allParts lists every part of a world.
 func allParts(ids []string) []Part {
 	parts := []Part{activePart(), clockPart(), drawnPart(), selfPart(""), cellsPart(contactTable), cellsPart(messagingTable), cellsPart(reminderTable)}
-	for _, column := range world.Setting().Columns {
+	for _, column := range world.Builtin().Tables()[1].Columns {
 		parts = append(parts, settingPart(column.Name))
 	}
 	for _, id := range ids {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 const (
 	messagingModule = "messaging"
-	messagingTable  = worldv1.TableName_TABLE_NAME_MESSAGING
+	messagingTable  = world.Messaging
 	// contentCutoff is the score from which the text of a message or of a reminder matches a
 	// search.
 	contentCutoff = 50

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
 const (
 	reminderModule = "reminder"
-	reminderTable  = worldv1.TableName_TABLE_NAME_REMINDER
+	reminderTable  = world.Reminder
 )
 
 // reminderTools declares the tools of the reminders.

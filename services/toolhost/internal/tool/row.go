@@ -8,7 +8,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -56,27 +55,37 @@ func anyGiven(args Args, names []string) bool {
 	return false
 }
 
-// columnOf returns the place of a column in a table.
-func columnOf(name worldv1.TableName, column string) int {
-	schema, _ := world.SchemaOf(name)
-	return schema.Column(column)
+// columnOf returns the place of a column in a built-in table.
+func columnOf(name, column string) int {
+	table, _ := world.Builtin().Table(name)
+	return table.Column(column)
+}
+
+// declared raises KeyError for a table that the session does not have: its pack does not declare it.
+func declared(w *session.World, name string) error {
+	if len(w.Table(name).Columns) == 0 {
+		return raise("KeyError", python.Repr(python.Str(name)))
+	}
+	return nil
 }
 
 // addRow appends a row. It takes ownership of the row.
-func addRow(w *session.World, name worldv1.TableName, row session.Row) error {
+func addRow(w *session.World, name string, row session.Row) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
 	if err := encodable(row...); err != nil {
 		return err
 	}
-	convert(name, row)
+	convert(w.Table(name), row)
 	w.Write(name, append(slices.Clip(w.Rows(name)), row))
 	return nil
 }
 
 // convert makes floats of the numbers and truth values in columns of numbers, in place.
-func convert(name worldv1.TableName, row session.Row) {
-	schema, _ := world.SchemaOf(name)
+func convert(table world.Table, row session.Row) {
 	for i := range row {
-		if number, ok := row[i].Number(); ok && schema.Columns[i].Kind == world.KindNumber {
+		if number, ok := row[i].Number(); ok && table.Columns[i].Kind == world.KindNumber {
 			row[i] = python.Float(number)
 		}
 	}
@@ -137,8 +146,11 @@ func surrogates(text string) string {
 
 // removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
 // value.
-func removeRows(w *session.World, name worldv1.TableName, column, id, shown string) error {
-	at := columnOf(name, column)
+func removeRows(w *session.World, name string, column, id, shown string) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
+	at := w.Table(name).Column(column)
 	old := w.Rows(name)
 	kept := make([]session.Row, 0, len(old))
 	for _, row := range old {
@@ -159,8 +171,11 @@ func removeRows(w *session.World, name worldv1.TableName, column, id, shown stri
 }
 
 // modifyRow replaces cells of the one row with an id, by column, and moves the row to the end.
-func modifyRow(w *session.World, name worldv1.TableName, column, id string, changes map[string]python.Value) error {
-	at := columnOf(name, column)
+func modifyRow(w *session.World, name string, column, id string, changes map[string]python.Value) error {
+	if err := declared(w, name); err != nil {
+		return err
+	}
+	at := w.Table(name).Column(column)
 	var found session.Row
 	old := w.Rows(name)
 	kept := make([]session.Row, 0, len(old))
@@ -179,18 +194,18 @@ func modifyRow(w *session.World, name worldv1.TableName, column, id string, chan
 	}
 	changed := append(session.Row(nil), found...)
 	for field, value := range changes {
-		changed[columnOf(name, field)] = value
+		changed[w.Table(name).Column(field)] = value
 	}
 	if err := encodable(changed...); err != nil {
 		return err
 	}
-	convert(name, changed)
+	convert(w.Table(name), changed)
 	w.Write(name, append(kept, changed))
 	return nil
 }
 
 // addEffects returns the effects of adding a row with the next id to a table.
-func addEffects(name worldv1.TableName) Effects {
+func addEffects(name string) Effects {
 	return Effects{
 		Shapes:  []Part{drawnPart()},
 		Changes: []Part{drawnPart(), rowPart(name, "").ofNew(), cellsPart(name)},
@@ -199,13 +214,13 @@ func addEffects(name worldv1.TableName) Effects {
 
 // modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a
 // table is UTF-8.
-func modifyEffects(name worldv1.TableName, id string) Effects {
+func modifyEffects(name string, id string) Effects {
 	return Effects{Raises: []Part{rowPart(name, id)}, Changes: []Part{cellsPart(name)}}
 }
 
 // removeEffects returns the effects of removeRows, unless it takes the last rows of a table that
 // had none before: see Clear of a world.
-func removeEffects(name worldv1.TableName, id string) Effects {
+func removeEffects(name string, id string) Effects {
 	return Effects{
 		Raises:  []Part{rowPart(name, id)},
 		Changes: []Part{rowPart(name, id).cleared(), cellsPart(name)},

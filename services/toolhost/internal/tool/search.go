@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -33,7 +32,7 @@ type filter struct {
 
 // search finds rows that pass every filter whose argument was given.
 type search struct {
-	table   worldv1.TableName
+	table   string
 	filters []filter
 }
 
@@ -43,17 +42,20 @@ func (s search) run(w *session.World, args Args) (python.Value, error) {
 	if !s.anyGiven(args) {
 		return python.Value{}, raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
 	}
+	if err := declared(w, s.table); err != nil {
+		return python.Value{}, err
+	}
 	rows := w.Rows(s.table)
 	for _, f := range s.filters {
 		if !args.Given(f.param) {
 			continue
 		}
 		var err error
-		if rows, err = s.apply(f, rows, args.Value(f.param)); err != nil {
+		if rows, err = s.apply(w.Table(s.table), f, rows, args.Value(f.param)); err != nil {
 			return python.Value{}, err
 		}
 	}
-	return s.dicts(rows), nil
+	return dicts(w.Table(s.table), rows), nil
 }
 
 func (s search) anyGiven(args Args) bool {
@@ -74,13 +76,12 @@ func (s search) columns() string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-func (s search) apply(f filter, rows []session.Row, wanted python.Value) ([]session.Row, error) {
-	at := columnOf(s.table, f.column)
+func (s search) apply(table world.Table, f filter, rows []session.Row, wanted python.Value) ([]session.Row, error) {
+	at := table.Column(f.column)
 	if f.cutoff > 0 {
 		return fuzzyRows(rows, at, wanted, f.cutoff)
 	}
-	schema, _ := world.SchemaOf(s.table)
-	if err := compared(wanted, schema.Columns[at].Kind); err != nil {
+	if err := compared(wanted, table.Columns[at].Kind); err != nil {
 		return nil, err
 	}
 	var kept []session.Row
@@ -152,13 +153,13 @@ func compared(v python.Value, kind world.Kind) error {
 	}
 }
 
-func (s search) dicts(rows []session.Row) python.Value {
-	schema, _ := world.SchemaOf(s.table)
+// dicts returns rows as a list of dicts.
+func dicts(table world.Table, rows []session.Row) python.Value {
 	list := make([]python.Value, len(rows))
 	for i, row := range rows {
 		items := make([]python.Item, len(row))
 		for j, cell := range row {
-			items[j] = python.Item{Key: schema.Columns[j].Name, Value: cell}
+			items[j] = python.Item{Key: table.Columns[j].Name, Value: cell}
 		}
 		list[i] = python.DictOf(items...)
 	}

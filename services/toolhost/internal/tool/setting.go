@@ -5,7 +5,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
@@ -85,27 +84,27 @@ func settingTools() []*Tool {
 
 // setting returns a cell of the only row of the settings; None without a row.
 func setting(w *session.World, column string) python.Value {
-	rows := w.Rows(worldv1.TableName_TABLE_NAME_SETTING)
+	rows := w.Rows(world.Setting)
 	if len(rows) == 0 {
 		return python.None()
 	}
-	return rows[0][world.Setting().Column(column)]
+	return rows[0][columnOf(world.Setting, column)]
 }
 
 // writeSettings stores new values of some columns. As in the original, a null cell stays null.
 func writeSettings(w *session.World, changes map[string]python.Value) {
-	old := w.Rows(worldv1.TableName_TABLE_NAME_SETTING)
+	old := w.Rows(world.Setting)
 	rows := make([]session.Row, len(old))
 	for i, row := range old {
 		changed := append(session.Row(nil), row...)
 		for column, value := range changes {
-			if at := world.Setting().Column(column); !changed[at].IsNone() {
+			if at := columnOf(world.Setting, column); !changed[at].IsNone() {
 				changed[at] = value
 			}
 		}
 		rows[i] = changed
 	}
-	w.Write(worldv1.TableName_TABLE_NAME_SETTING, rows)
+	w.Write(world.Setting, rows)
 }
 
 // isOn says whether a setting is on; null is off.

@@ -4,7 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/agent/v1/agent.proto
 
-// What a team implements to plug its own agent in. An agent sees the conversation and its tools, nothing else.
+// What a team implements to plug its own agent in. An agent sees the conversation and its tools,
+// nothing else.
 
 package agentv1
 
@@ -164,7 +165,8 @@ type Message struct {
 	ToolName string `protobuf:"bytes,5,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// Whether the call failed. Only for SPEAKER_TOOL.
 	Failed bool `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
-	// What the tool returned, as JSON text. Only for SPEAKER_TOOL; unset if the call failed or was code.
+	// What the tool returned, as JSON text. Only for SPEAKER_TOOL; unset if the call failed or was
+	// code.
 	ValueJson *string `protobuf:"bytes,7,opt,name=value_json,json=valueJson,proto3,oneof" json:"value_json,omitempty"`
 	// Python source that the agent sent. Only for SPEAKER_AGENT.
 	Code          *string `protobuf:"bytes,8,opt,name=code,proto3,oneof" json:"code,omitempty"`
@@ -395,7 +397,8 @@ func (x *ActRequest) GetTools() []*Tool {
 	return nil
 }
 
-// Raised is what the agent's own code did instead of giving a turn. It ends the conversation with a score of 0.
+// Raised is what the agent's own code did instead of giving a turn. It ends the conversation with a
+// score of 0.
 type Raised struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Type of the exception, e.g. KeyError. Empty if it is not known.
@@ -450,7 +453,8 @@ func (x *Raised) GetText() string {
 	return ""
 }
 
-// ActResponse is the agent's turn: a text for the user, calls, or code. Calls win over code, and code over text.
+// ActResponse is the agent's turn: a text for the user, calls, or code. Calls win over code, and
+// code over text.
 type ActResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the user.
@@ -459,8 +463,8 @@ type ActResponse struct {
 	Calls []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	// There is no turn: the agent's own code failed. Wins over all else.
 	Raised *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
-	// Python source that runs in the session, with the request's tools as functions. The answer is a message of SPEAKER_TOOL with what the
-	// source printed, or with the error that ended it.
+	// Python source that runs in the session, with the request's tools as functions. The answer is a
+	// message of SPEAKER_TOOL with what the source printed, or with the error that ended it.
 	Code          *string `protobuf:"bytes,4,opt,name=code,proto3,oneof" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -622,7 +626,8 @@ type AttachAnswer struct {
 	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// With an error: the same as the code UNAVAILABLE.
 	Again bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
-	// The gRPC status code that Act would end with, and that means here what it means there. 0 with an error stands for UNKNOWN.
+	// The gRPC status code that Act would end with, and that means here what it means there. 0 with
+	// an error stands for UNKNOWN.
 	Code          int32 `protobuf:"varint,5,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -700,7 +705,8 @@ type AttachResponse struct {
 	RequestId int64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// What the gateway asks.
 	Request *ActRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
-	// How long the gateway waits for the answer, in milliseconds; nobody reads a later one. 0 says nothing about it.
+	// How long the gateway waits for the answer, in milliseconds; nobody reads a later one. 0 says
+	// nothing about it.
 	TimeoutMs     int64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

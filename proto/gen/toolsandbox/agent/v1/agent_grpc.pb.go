@@ -4,7 +4,8 @@
 // - protoc             (unknown)
 // source: toolsandbox/agent/v1/agent.proto
 
-// What a team implements to plug its own agent in. An agent sees the conversation and its tools, nothing else.
+// What a team implements to plug its own agent in. An agent sees the conversation and its tools,
+// nothing else.
 
 package agentv1
 
@@ -30,11 +31,13 @@ const (
 //
 // AgentService is implemented by the plug-in; the gateway dials it.
 type AgentServiceClient interface {
-	// Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-	// connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
-	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
-	// INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
-	// for an end on purpose, ends it without a score.
+	// Act returns the agent's next turn. The gateway may repeat a request with the same
+	// (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
+	// answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
+	// UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
+	// FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
+	// code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
+	// purpose, ends it without a score.
 	Act(ctx context.Context, in *ActRequest, opts ...grpc.CallOption) (*ActResponse, error)
 }
 
@@ -62,11 +65,13 @@ func (c *agentServiceClient) Act(ctx context.Context, in *ActRequest, opts ...gr
 //
 // AgentService is implemented by the plug-in; the gateway dials it.
 type AgentServiceServer interface {
-	// Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-	// connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
-	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
-	// INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
-	// for an end on purpose, ends it without a score.
+	// Act returns the agent's next turn. The gateway may repeat a request with the same
+	// (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
+	// answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
+	// UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
+	// FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
+	// code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
+	// purpose, ends it without a score.
 	Act(context.Context, *ActRequest) (*ActResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
@@ -144,12 +149,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
+// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
+// serves conversations on it.
 type AttachServiceClient interface {
-	// Attach announces an agent and then answers requests in any order. The agent opens the stream again after any end; requests
-	// that were not answered are sent again. Agents that attach themselves under one name share its conversations. One conversation
-	// stays with one of them as long as its stream lives, if they all reach the same replica of the gateway. Errors: INVALID_ARGUMENT (the
-	// first message is no name of 1 to 64 letters, digits, _ and -, or many more answers came than were asked for).
+	// Attach announces an agent and then answers requests in any order. The agent opens the stream
+	// again after any end; requests that were not answered are sent again. Agents that attach
+	// themselves under one name share its conversations. One conversation stays with one of them as
+	// long as its stream lives, if they all reach the same replica of the gateway. Errors:
+	// INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
+	// more answers came than were asked for).
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -178,12 +186,15 @@ type AttachService_AttachClient = grpc.BidiStreamingClient[AttachRequest, Attach
 // All implementations must embed UnimplementedAttachServiceServer
 // for forward compatibility.
 //
-// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
+// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
+// serves conversations on it.
 type AttachServiceServer interface {
-	// Attach announces an agent and then answers requests in any order. The agent opens the stream again after any end; requests
-	// that were not answered are sent again. Agents that attach themselves under one name share its conversations. One conversation
-	// stays with one of them as long as its stream lives, if they all reach the same replica of the gateway. Errors: INVALID_ARGUMENT (the
-	// first message is no name of 1 to 64 letters, digits, _ and -, or many more answers came than were asked for).
+	// Attach announces an agent and then answers requests in any order. The agent opens the stream
+	// again after any end; requests that were not answered are sent again. Agents that attach
+	// themselves under one name share its conversations. One conversation stays with one of them as
+	// long as its stream lives, if they all reach the same replica of the gateway. Errors:
+	// INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
+	// more answers came than were asked for).
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

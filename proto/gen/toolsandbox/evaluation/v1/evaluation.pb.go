@@ -388,7 +388,7 @@ func (x *TargetRow) GetCells() []*TargetCell {
 type Constraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The table that is compared.
-	Table v1.TableName `protobuf:"varint,1,opt,name=table,proto3,enum=toolsandbox.world.v1.TableName" json:"table,omitempty"`
+	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	// How the version is compared.
 	Measure SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
 	// Index of the node whose matched message is the reference; −1 is the first user message; unset where the measure needs none.
@@ -438,11 +438,11 @@ func (*Constraint) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Constraint) GetTable() v1.TableName {
+func (x *Constraint) GetTable() string {
 	if x != nil {
 		return x.Table
 	}
-	return v1.TableName(0)
+	return ""
 }
 
 func (x *Constraint) GetMeasure() SnapshotMeasure {
@@ -502,11 +502,11 @@ type Node struct {
 	// All of them count, at the same message.
 	Constraints []*Constraint `protobuf:"bytes,2,rep,name=constraints,proto3" json:"constraints,omitempty"`
 	// Tables that automatic guardrails may guard. Not read unless restrict_guardrails is set.
-	GuardrailTables []v1.TableName `protobuf:"varint,3,rep,packed,name=guardrail_tables,json=guardrailTables,proto3,enum=toolsandbox.world.v1.TableName" json:"guardrail_tables,omitempty"`
+	GuardrailTables []string `protobuf:"bytes,3,rep,name=guardrail_tables,json=guardrailTables,proto3" json:"guardrail_tables,omitempty"`
 	// Guard only guardrail_tables (possibly none) instead of all tables.
 	RestrictGuardrails bool `protobuf:"varint,4,opt,name=restrict_guardrails,json=restrictGuardrails,proto3" json:"restrict_guardrails,omitempty"`
 	// Tables that automatic guardrails leave out.
-	UnguardedTables []v1.TableName `protobuf:"varint,5,rep,packed,name=unguarded_tables,json=unguardedTables,proto3,enum=toolsandbox.world.v1.TableName" json:"unguarded_tables,omitempty"`
+	UnguardedTables []string `protobuf:"bytes,5,rep,name=unguarded_tables,json=unguardedTables,proto3" json:"unguarded_tables,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -555,7 +555,7 @@ func (x *Node) GetConstraints() []*Constraint {
 	return nil
 }
 
-func (x *Node) GetGuardrailTables() []v1.TableName {
+func (x *Node) GetGuardrailTables() []string {
 	if x != nil {
 		return x.GuardrailTables
 	}
@@ -569,7 +569,7 @@ func (x *Node) GetRestrictGuardrails() bool {
 	return false
 }
 
-func (x *Node) GetUnguardedTables() []v1.TableName {
+func (x *Node) GetUnguardedTables() []string {
 	if x != nil {
 		return x.UnguardedTables
 	}
@@ -692,7 +692,9 @@ type Evaluation struct {
 	// Must be reached. No nodes: similarity 1.
 	Milestones *Graph `protobuf:"bytes,1,opt,name=milestones,proto3" json:"milestones,omitempty"`
 	// Must not be reached. No nodes: similarity 0.
-	Minefields    *Graph `protobuf:"bytes,2,opt,name=minefields,proto3" json:"minefields,omitempty"`
+	Minefields *Graph `protobuf:"bytes,2,opt,name=minefields,proto3" json:"minefields,omitempty"`
+	// The tables that the pack declares beside the built-in ones; those of the setup.
+	Schema        []*v1.TableSchema `protobuf:"bytes,3,rep,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +743,13 @@ func (x *Evaluation) GetMinefields() *Graph {
 	return nil
 }
 
+func (x *Evaluation) GetSchema() []*v1.TableSchema {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
 var File_toolsandbox_evaluation_v1_evaluation_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
@@ -761,11 +770,10 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x129\n" +
 	"\x05value\x18\x02 \x01(\v2\x1b.toolsandbox.world.v1.ValueB\x06\xbaH\x03\xc8\x01\x01R\x05value\"H\n" +
 	"\tTargetRow\x12;\n" +
-	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\x87\x04\n" +
+	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\xe3\x03\n" +
 	"\n" +
-	"Constraint\x12A\n" +
-	"\x05table\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05table\x12P\n" +
+	"Constraint\x12\x1d\n" +
+	"\x05table\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x05table\x12P\n" +
 	"\ameasure\x18\x02 \x01(\x0e2*.toolsandbox.evaluation.v1.SnapshotMeasureB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\ameasure\x123\n" +
 	"\treference\x18\x03 \x01(\x05B\x10\xbaH\r\x1a\v(\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01H\x00R\treference\x88\x01\x01\x12<\n" +
@@ -777,19 +785,19 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\textractor\n" +
 	"\x14extractor_expressionB\f\n" +
 	"\n" +
-	"_reference\"\xac\x02\n" +
+	"_reference\"\xea\x01\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12G\n" +
-	"\vconstraints\x18\x02 \x03(\v2%.toolsandbox.evaluation.v1.ConstraintR\vconstraints\x12J\n" +
-	"\x10guardrail_tables\x18\x03 \x03(\x0e2\x1f.toolsandbox.world.v1.TableNameR\x0fguardrailTables\x12/\n" +
-	"\x13restrict_guardrails\x18\x04 \x01(\bR\x12restrictGuardrails\x12J\n" +
-	"\x10unguarded_tables\x18\x05 \x03(\x0e2\x1f.toolsandbox.world.v1.TableNameR\x0funguardedTables\"F\n" +
+	"\vconstraints\x18\x02 \x03(\v2%.toolsandbox.evaluation.v1.ConstraintR\vconstraints\x12)\n" +
+	"\x10guardrail_tables\x18\x03 \x03(\tR\x0fguardrailTables\x12/\n" +
+	"\x13restrict_guardrails\x18\x04 \x01(\bR\x12restrictGuardrails\x12)\n" +
+	"\x10unguarded_tables\x18\x05 \x03(\tR\x0funguardedTables\"F\n" +
 	"\x04Edge\x12\x1f\n" +
 	"\x06before\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x06before\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\"u\n" +
 	"\x05Graph\x125\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1f.toolsandbox.evaluation.v1.NodeR\x05nodes\x125\n" +
-	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"\x90\x01\n" +
+	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"\xcb\x01\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -797,7 +805,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"milestones\x12@\n" +
 	"\n" +
 	"minefields\x18\x02 \x01(\v2 .toolsandbox.evaluation.v1.GraphR\n" +
-	"minefields*\xf7\x01\n" +
+	"minefields\x129\n" +
+	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema*\xf7\x01\n" +
 	"\x0fSnapshotMeasure\x12 \n" +
 	"\x1cSNAPSHOT_MEASURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SNAPSHOT_MEASURE_SNAPSHOT\x10\x01\x12\x1d\n" +
@@ -843,29 +852,27 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
 	(*Graph)(nil),          // 9: toolsandbox.evaluation.v1.Graph
 	(*Evaluation)(nil),     // 10: toolsandbox.evaluation.v1.Evaluation
 	(*v1.Value)(nil),       // 11: toolsandbox.world.v1.Value
-	(v1.TableName)(0),      // 12: toolsandbox.world.v1.TableName
+	(*v1.TableSchema)(nil), // 12: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
 	2,  // 1: toolsandbox.evaluation.v1.ColumnOverride.tolerances:type_name -> toolsandbox.evaluation.v1.Tolerance
 	11, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
 	4,  // 3: toolsandbox.evaluation.v1.TargetRow.cells:type_name -> toolsandbox.evaluation.v1.TargetCell
-	12, // 4: toolsandbox.evaluation.v1.Constraint.table:type_name -> toolsandbox.world.v1.TableName
-	0,  // 5: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
-	5,  // 6: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
-	3,  // 7: toolsandbox.evaluation.v1.Constraint.overrides:type_name -> toolsandbox.evaluation.v1.ColumnOverride
-	6,  // 8: toolsandbox.evaluation.v1.Node.constraints:type_name -> toolsandbox.evaluation.v1.Constraint
-	12, // 9: toolsandbox.evaluation.v1.Node.guardrail_tables:type_name -> toolsandbox.world.v1.TableName
-	12, // 10: toolsandbox.evaluation.v1.Node.unguarded_tables:type_name -> toolsandbox.world.v1.TableName
-	7,  // 11: toolsandbox.evaluation.v1.Graph.nodes:type_name -> toolsandbox.evaluation.v1.Node
-	8,  // 12: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
-	9,  // 13: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
-	9,  // 14: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	0,  // 4: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
+	5,  // 5: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
+	3,  // 6: toolsandbox.evaluation.v1.Constraint.overrides:type_name -> toolsandbox.evaluation.v1.ColumnOverride
+	6,  // 7: toolsandbox.evaluation.v1.Node.constraints:type_name -> toolsandbox.evaluation.v1.Constraint
+	7,  // 8: toolsandbox.evaluation.v1.Graph.nodes:type_name -> toolsandbox.evaluation.v1.Node
+	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
+	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
+	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
+	12, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }

@@ -757,7 +757,7 @@ func (x *NodeAt) GetGuardrails() []*ConstraintExplanation {
 type ConstraintExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The table that is compared.
-	Table v12.TableName `protobuf:"varint,1,opt,name=table,proto3,enum=toolsandbox.world.v1.TableName" json:"table,omitempty"`
+	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	// How it is compared.
 	Measure v1.SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
 	// The node whose matched message is the reference; −1 is the first user message. Unset where the measure reads none.
@@ -808,11 +808,11 @@ func (*ConstraintExplanation) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *ConstraintExplanation) GetTable() v12.TableName {
+func (x *ConstraintExplanation) GetTable() string {
 	if x != nil {
 		return x.Table
 	}
-	return v12.TableName(0)
+	return ""
 }
 
 func (x *ConstraintExplanation) GetMeasure() v1.SnapshotMeasure {
@@ -1542,9 +1542,9 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\vconstraints\x18\x03 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\vconstraints\x12O\n" +
 	"\n" +
 	"guardrails\x18\x04 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\n" +
-	"guardrails\"\x86\x04\n" +
-	"\x15ConstraintExplanation\x125\n" +
-	"\x05table\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameR\x05table\x12D\n" +
+	"guardrails\"\xe5\x03\n" +
+	"\x15ConstraintExplanation\x12\x14\n" +
+	"\x05table\x18\x01 \x01(\tR\x05table\x12D\n" +
 	"\ameasure\x18\x02 \x01(\x0e2*.toolsandbox.evaluation.v1.SnapshotMeasureR\ameasure\x12!\n" +
 	"\treference\x18\x03 \x01(\x05H\x00R\treference\x88\x01\x01\x12,\n" +
 	"\x0freference_index\x18\x04 \x01(\x05H\x01R\x0ereferenceIndex\x88\x01\x01\x12\x1e\n" +
@@ -1663,11 +1663,10 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_goTypes = []any{
 	(*v11.Result)(nil),                // 23: toolsandbox.bus.v1.Result
 	(*v12.Message)(nil),               // 24: toolsandbox.world.v1.Message
 	(*v12.Table)(nil),                 // 25: toolsandbox.world.v1.Table
-	(v12.TableName)(0),                // 26: toolsandbox.world.v1.TableName
-	(v1.SnapshotMeasure)(0),           // 27: toolsandbox.evaluation.v1.SnapshotMeasure
-	(*v12.Row)(nil),                   // 28: toolsandbox.world.v1.Row
-	(v1.ColumnMeasure)(0),             // 29: toolsandbox.evaluation.v1.ColumnMeasure
-	(*v12.Value)(nil),                 // 30: toolsandbox.world.v1.Value
+	(v1.SnapshotMeasure)(0),           // 26: toolsandbox.evaluation.v1.SnapshotMeasure
+	(*v12.Row)(nil),                   // 27: toolsandbox.world.v1.Row
+	(v1.ColumnMeasure)(0),             // 28: toolsandbox.evaluation.v1.ColumnMeasure
+	(*v12.Value)(nil),                 // 29: toolsandbox.world.v1.Value
 }
 var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
 	22, // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
@@ -1688,37 +1687,36 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
 	12, // 15: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeAt
 	13, // 16: toolsandbox.evaluator.v1.NodeAt.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
 	13, // 17: toolsandbox.evaluator.v1.NodeAt.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	26, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.table:type_name -> toolsandbox.world.v1.TableName
-	27, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
-	14, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
-	20, // 21: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
-	21, // 22: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
-	28, // 23: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
-	15, // 24: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
-	29, // 25: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
-	30, // 26: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
-	30, // 27: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
-	16, // 28: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
-	18, // 29: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
-	17, // 30: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
-	19, // 31: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
-	28, // 32: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
-	28, // 33: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
-	1,  // 34: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
-	3,  // 35: toolsandbox.evaluator.v1.EvaluatorService.GetScore:input_type -> toolsandbox.evaluator.v1.GetScoreRequest
-	5,  // 36: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
-	7,  // 37: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	9,  // 38: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
-	2,  // 39: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
-	4,  // 40: toolsandbox.evaluator.v1.EvaluatorService.GetScore:output_type -> toolsandbox.evaluator.v1.GetScoreResponse
-	6,  // 41: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
-	8,  // 42: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	10, // 43: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
-	39, // [39:44] is the sub-list for method output_type
-	34, // [34:39] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	26, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
+	14, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
+	20, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
+	21, // 21: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
+	27, // 22: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
+	15, // 23: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
+	28, // 24: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
+	29, // 25: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
+	29, // 26: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
+	16, // 27: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
+	18, // 28: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
+	17, // 29: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
+	19, // 30: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
+	27, // 31: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
+	27, // 32: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
+	1,  // 33: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
+	3,  // 34: toolsandbox.evaluator.v1.EvaluatorService.GetScore:input_type -> toolsandbox.evaluator.v1.GetScoreRequest
+	5,  // 35: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
+	7,  // 36: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	9,  // 37: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	2,  // 38: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
+	4,  // 39: toolsandbox.evaluator.v1.EvaluatorService.GetScore:output_type -> toolsandbox.evaluator.v1.GetScoreResponse
+	6,  // 40: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
+	8,  // 41: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	10, // 42: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	38, // [38:43] is the sub-list for method output_type
+	33, // [33:38] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluator_v1_evaluator_proto_init() }

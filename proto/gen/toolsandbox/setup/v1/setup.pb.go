@@ -446,7 +446,7 @@ type Setup struct {
 	Clock *Clock `protobuf:"bytes,4,opt,name=clock,proto3" json:"clock,omitempty"`
 	// Seed of row ids and of seeded roles.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Stored versions of the starting tables, in table order, then by index.
+	// Stored versions of the starting tables, in the order of the schema, then by index.
 	Tables []*v1.Table `protobuf:"bytes,6,rep,name=tables,proto3" json:"tables,omitempty"`
 	// The starting messages with indices from 0; the recipient of the last one speaks first.
 	Messages []*v1.Message `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -457,7 +457,9 @@ type Setup struct {
 	// A solution of the task: what the oracle agent does, turn by turn.
 	OracleScript []*v1.Turn `protobuf:"bytes,10,rep,name=oracle_script,json=oracleScript,proto3" json:"oracle_script,omitempty"`
 	// Recorded answers of external services.
-	Recordings    []*RecordedAnswer `protobuf:"bytes,11,rep,name=recordings,proto3" json:"recordings,omitempty"`
+	Recordings []*RecordedAnswer `protobuf:"bytes,11,rep,name=recordings,proto3" json:"recordings,omitempty"`
+	// The tables that the pack declares beside the built-in ones.
+	Schema        []*v1.TableSchema `protobuf:"bytes,12,rep,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +571,13 @@ func (x *Setup) GetRecordings() []*RecordedAnswer {
 	return nil
 }
 
+func (x *Setup) GetSchema() []*v1.TableSchema {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
 var File_toolsandbox_setup_v1_setup_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
@@ -596,7 +605,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xdc\x04\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\x97\x05\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -615,7 +624,8 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	" \x03(\v2\x1a.toolsandbox.world.v1.TurnR\foracleScript\x12D\n" +
 	"\n" +
 	"recordings\x18\v \x03(\v2$.toolsandbox.setup.v1.RecordedAnswerR\n" +
-	"recordings*\xe3\x02\n" +
+	"recordings\x129\n" +
+	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema*\xe3\x02\n" +
 	"\fAugmentation\x12\x1c\n" +
 	"\x18AUGMENTATION_UNSPECIFIED\x10\x00\x12(\n" +
 	"$AUGMENTATION_THREE_DISTRACTION_TOOLS\x10\x01\x12&\n" +
@@ -654,6 +664,7 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*v1.Table)(nil),            // 7: toolsandbox.world.v1.Table
 	(*v1.Message)(nil),          // 8: toolsandbox.world.v1.Message
 	(*v1.Turn)(nil),             // 9: toolsandbox.world.v1.Turn
+	(*v1.TableSchema)(nil),      // 10: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
@@ -666,11 +677,12 @@ var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	9,  // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
 	9,  // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }

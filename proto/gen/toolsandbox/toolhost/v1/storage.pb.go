@@ -7,7 +7,7 @@
 package toolhostv1
 
 import (
-	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -180,7 +180,7 @@ type OutcomeRecord struct {
 	// Whether the conversation was over after it.
 	Ended bool `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
 	// The tables that it stored a version of.
-	Written       []v1.TableName `protobuf:"varint,5,rep,packed,name=written,proto3,enum=toolsandbox.world.v1.TableName" json:"written,omitempty"`
+	Written       []string `protobuf:"bytes,5,rep,name=written,proto3" json:"written,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -243,7 +243,7 @@ func (x *OutcomeRecord) GetEnded() bool {
 	return false
 }
 
-func (x *OutcomeRecord) GetWritten() []v1.TableName {
+func (x *OutcomeRecord) GetWritten() []string {
 	if x != nil {
 		return x.Written
 	}
@@ -270,13 +270,13 @@ const file_toolsandbox_toolhost_v1_storage_proto_rawDesc = "" +
 	"\x0fhosted_services\x18\n" +
 	" \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\v \x01(\bR\x06replay\x12\x16\n" +
-	"\x06digest\x18\f \x01(\fR\x06digest\"\xe6\x01\n" +
+	"\x06digest\x18\f \x01(\fR\x06digest\"\xc5\x01\n" +
 	"\rOutcomeRecord\x12!\n" +
 	"\fcalls_digest\x18\x01 \x01(\fR\vcallsDigest\x12D\n" +
 	"\bresponse\x18\x02 \x01(\v2(.toolsandbox.toolhost.v1.ExecuteResponseR\bresponse\x12\x1b\n" +
 	"\tids_drawn\x18\x03 \x01(\x03R\bidsDrawn\x12\x14\n" +
-	"\x05ended\x18\x04 \x01(\bR\x05ended\x129\n" +
-	"\awritten\x18\x05 \x03(\x0e2\x1f.toolsandbox.world.v1.TableNameR\awrittenB\xfa\x01\n" +
+	"\x05ended\x18\x04 \x01(\bR\x05ended\x12\x18\n" +
+	"\awritten\x18\x05 \x03(\tR\awrittenB\xfa\x01\n" +
 	"\x1bcom.toolsandbox.toolhost.v1B\fStorageProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1;toolhostv1\xa2\x02\x03TTX\xaa\x02\x17Toolsandbox.Toolhost.V1\xca\x02\x17Toolsandbox\\Toolhost\\V1\xe2\x02#Toolsandbox\\Toolhost\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Toolhost::V1b\x06proto3"
 
 var (
@@ -297,17 +297,15 @@ var file_toolsandbox_toolhost_v1_storage_proto_goTypes = []any{
 	(*OutcomeRecord)(nil),   // 1: toolsandbox.toolhost.v1.OutcomeRecord
 	(HostedServices)(0),     // 2: toolsandbox.toolhost.v1.HostedServices
 	(*ExecuteResponse)(nil), // 3: toolsandbox.toolhost.v1.ExecuteResponse
-	(v1.TableName)(0),       // 4: toolsandbox.world.v1.TableName
 }
 var file_toolsandbox_toolhost_v1_storage_proto_depIdxs = []int32{
 	2, // 0: toolsandbox.toolhost.v1.SessionRecord.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	3, // 1: toolsandbox.toolhost.v1.OutcomeRecord.response:type_name -> toolsandbox.toolhost.v1.ExecuteResponse
-	4, // 2: toolsandbox.toolhost.v1.OutcomeRecord.written:type_name -> toolsandbox.world.v1.TableName
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_storage_proto_init() }

@@ -610,7 +610,7 @@ type ReadTablesRequest struct {
 	// The message at which the tables are read.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// Which tables; empty means all.
-	Tables        []v11.TableName `protobuf:"varint,3,rep,packed,name=tables,proto3,enum=toolsandbox.world.v1.TableName" json:"tables,omitempty"`
+	Tables        []string `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -659,7 +659,7 @@ func (x *ReadTablesRequest) GetIndex() int32 {
 	return 0
 }
 
-func (x *ReadTablesRequest) GetTables() []v11.TableName {
+func (x *ReadTablesRequest) GetTables() []string {
 	if x != nil {
 		return x.Tables
 	}
@@ -824,7 +824,9 @@ type Session struct {
 	// What answers its requests to hosted services.
 	HostedServices HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// As in ExecuteResponse.session_digest.
-	Digest        []byte `protobuf:"bytes,9,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest []byte `protobuf:"bytes,9,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The tables that its setup declares beside the built-in ones. Not given in lists.
+	Schema        []*v11.TableSchema `protobuf:"bytes,10,rep,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -918,6 +920,13 @@ func (x *Session) GetHostedServices() HostedServices {
 func (x *Session) GetDigest() []byte {
 	if x != nil {
 		return x.Digest
+	}
+	return nil
+}
+
+func (x *Session) GetSchema() []*v11.TableSchema {
+	if x != nil {
+		return x.Schema
 	}
 	return nil
 }
@@ -1722,19 +1731,19 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\texception\x18\x04 \x01(\tR\texception\x12%\n" +
 	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
-	"\f_deactivated\"\xba\x01\n" +
+	"\f_deactivated\"\x99\x01\n" +
 	"\x11ReadTablesRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
-	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x127\n" +
-	"\x06tables\x18\x03 \x03(\x0e2\x1f.toolsandbox.world.v1.TableNameR\x06tables\"I\n" +
+	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12\x16\n" +
+	"\x06tables\x18\x03 \x03(\tR\x06tables\"I\n" +
 	"\x12ReadTablesResponse\x123\n" +
 	"\x06tables\x18\x01 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\"d\n" +
 	"\x13ListVersionsRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"I\n" +
 	"\x14ListVersionsResponse\x121\n" +
-	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xbb\x02\n" +
+	"\x05table\x18\x01 \x01(\v2\x1b.toolsandbox.world.v1.TableR\x05table\"\xf6\x02\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1746,7 +1755,9 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\tforked_at\x18\x06 \x01(\x05R\bforkedAt\x12\x1b\n" +
 	"\tids_drawn\x18\a \x01(\x03R\bidsDrawn\x12P\n" +
 	"\x0fhosted_services\x18\b \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
-	"\x06digest\x18\t \x01(\fR\x06digest\"c\n" +
+	"\x06digest\x18\t \x01(\fR\x06digest\x129\n" +
+	"\x06schema\x18\n" +
+	" \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\"c\n" +
 	"\x12ListAnswersRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"U\n" +
@@ -1862,8 +1873,8 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*v11.Tool)(nil),               // 28: toolsandbox.world.v1.Tool
 	(*v11.TableVersion)(nil),       // 29: toolsandbox.world.v1.TableVersion
 	(*v11.Message)(nil),            // 30: toolsandbox.world.v1.Message
-	(v11.TableName)(0),             // 31: toolsandbox.world.v1.TableName
-	(*v11.Table)(nil),              // 32: toolsandbox.world.v1.Table
+	(*v11.Table)(nil),              // 31: toolsandbox.world.v1.Table
+	(*v11.TableSchema)(nil),        // 32: toolsandbox.world.v1.TableSchema
 	(*v1.RecordedAnswer)(nil),      // 33: toolsandbox.setup.v1.RecordedAnswer
 	(v11.Role)(0),                  // 34: toolsandbox.world.v1.Role
 }
@@ -1882,10 +1893,10 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	30, // 11: toolsandbox.toolhost.v1.ExecuteResponse.answers:type_name -> toolsandbox.world.v1.Message
 	29, // 12: toolsandbox.toolhost.v1.ExecuteResponse.versions:type_name -> toolsandbox.world.v1.TableVersion
 	15, // 13: toolsandbox.toolhost.v1.ExecuteResponse.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	31, // 14: toolsandbox.toolhost.v1.ReadTablesRequest.tables:type_name -> toolsandbox.world.v1.TableName
-	32, // 15: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
-	32, // 16: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
-	0,  // 17: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	31, // 14: toolsandbox.toolhost.v1.ReadTablesResponse.tables:type_name -> toolsandbox.world.v1.Table
+	31, // 15: toolsandbox.toolhost.v1.ListVersionsResponse.table:type_name -> toolsandbox.world.v1.Table
+	0,  // 16: toolsandbox.toolhost.v1.Session.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	32, // 17: toolsandbox.toolhost.v1.Session.schema:type_name -> toolsandbox.world.v1.TableSchema
 	15, // 18: toolsandbox.toolhost.v1.ListAnswersResponse.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
 	33, // 19: toolsandbox.toolhost.v1.ServiceAnswer.recording:type_name -> toolsandbox.setup.v1.RecordedAnswer
 	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/world/v1/world.proto
 
-// The vocabulary every other package shares: roles, messages, tables and the turns of a script. Nothing here says how
-// a trajectory is scored.
+// The vocabulary every other package shares: roles, messages, tables and the turns of a script.
+// Nothing here says how a trajectory is scored.
 
 package worldv1
 
@@ -86,71 +86,203 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{0}
 }
 
-// TableName names one of the five tables of a session. The cells of a row stand in the column order given here.
-type TableName int32
+// CellType is the type of a column's cells. Every cell may also be null.
+type CellType int32
 
 const (
 	// Never valid on the wire.
-	TableName_TABLE_NAME_UNSPECIFIED TableName = 0
-	// The message log itself; its rows travel as Message, never as Row.
-	TableName_TABLE_NAME_SANDBOX TableName = 1
-	// device_id (text), cellular, wifi, location_service, low_battery_mode (boolean), latitude, longitude (number).
-	TableName_TABLE_NAME_SETTING TableName = 2
-	// person_id, name, phone_number, relationship (text), is_self (boolean).
-	TableName_TABLE_NAME_CONTACT TableName = 3
-	// message_id, sender_person_id, sender_phone_number, recipient_person_id, recipient_phone_number, content (text),
-	// creation_timestamp (number, POSIX seconds).
-	TableName_TABLE_NAME_MESSAGING TableName = 4
-	// reminder_id, content (text), creation_timestamp, reminder_timestamp (number, POSIX seconds), latitude, longitude
-	// (number, degrees).
-	TableName_TABLE_NAME_REMINDER TableName = 5
+	CellType_CELL_TYPE_UNSPECIFIED CellType = 0
+	// Text.
+	CellType_CELL_TYPE_TEXT CellType = 1
+	// An IEEE 754 double.
+	CellType_CELL_TYPE_NUMBER CellType = 2
+	// A truth value.
+	CellType_CELL_TYPE_BOOLEAN CellType = 3
+	// A list of texts. In SANDBOX only.
+	CellType_CELL_TYPE_TEXTS CellType = 4
 )
 
-// Enum value maps for TableName.
+// Enum value maps for CellType.
 var (
-	TableName_name = map[int32]string{
-		0: "TABLE_NAME_UNSPECIFIED",
-		1: "TABLE_NAME_SANDBOX",
-		2: "TABLE_NAME_SETTING",
-		3: "TABLE_NAME_CONTACT",
-		4: "TABLE_NAME_MESSAGING",
-		5: "TABLE_NAME_REMINDER",
+	CellType_name = map[int32]string{
+		0: "CELL_TYPE_UNSPECIFIED",
+		1: "CELL_TYPE_TEXT",
+		2: "CELL_TYPE_NUMBER",
+		3: "CELL_TYPE_BOOLEAN",
+		4: "CELL_TYPE_TEXTS",
 	}
-	TableName_value = map[string]int32{
-		"TABLE_NAME_UNSPECIFIED": 0,
-		"TABLE_NAME_SANDBOX":     1,
-		"TABLE_NAME_SETTING":     2,
-		"TABLE_NAME_CONTACT":     3,
-		"TABLE_NAME_MESSAGING":   4,
-		"TABLE_NAME_REMINDER":    5,
+	CellType_value = map[string]int32{
+		"CELL_TYPE_UNSPECIFIED": 0,
+		"CELL_TYPE_TEXT":        1,
+		"CELL_TYPE_NUMBER":      2,
+		"CELL_TYPE_BOOLEAN":     3,
+		"CELL_TYPE_TEXTS":       4,
 	}
 )
 
-func (x TableName) Enum() *TableName {
-	p := new(TableName)
+func (x CellType) Enum() *CellType {
+	p := new(CellType)
 	*p = x
 	return p
 }
 
-func (x TableName) String() string {
+func (x CellType) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (TableName) Descriptor() protoreflect.EnumDescriptor {
+func (CellType) Descriptor() protoreflect.EnumDescriptor {
 	return file_toolsandbox_world_v1_world_proto_enumTypes[1].Descriptor()
 }
 
-func (TableName) Type() protoreflect.EnumType {
+func (CellType) Type() protoreflect.EnumType {
 	return &file_toolsandbox_world_v1_world_proto_enumTypes[1]
 }
 
-func (x TableName) Number() protoreflect.EnumNumber {
+func (x CellType) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use TableName.Descriptor instead.
-func (TableName) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use CellType.Descriptor instead.
+func (CellType) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{1}
+}
+
+// Column is one column of a table.
+type Column struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique in its table.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The type of its cells.
+	Type CellType `protobuf:"varint,2,opt,name=type,proto3,enum=toolsandbox.world.v1.CellType" json:"type,omitempty"`
+	// How its cells are compared by default, as scenarios name column measures: exact, rouge_l.
+	Measure string `protobuf:"bytes,3,opt,name=measure,proto3" json:"measure,omitempty"`
+	// What the cells mean, in one sentence.
+	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Column) Reset() {
+	*x = Column{}
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Column) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Column) ProtoMessage() {}
+
+func (x *Column) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Column.ProtoReflect.Descriptor instead.
+func (*Column) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Column) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Column) GetType() CellType {
+	if x != nil {
+		return x.Type
+	}
+	return CellType_CELL_TYPE_UNSPECIFIED
+}
+
+func (x *Column) GetMeasure() string {
+	if x != nil {
+		return x.Measure
+	}
+	return ""
+}
+
+func (x *Column) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+// TableSchema is the shape of a table. The schema of a world is its tables: SANDBOX, SETTING,
+// CONTACT, MESSAGING and REMINDER, then those that its pack declares.
+type TableSchema struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique in the world.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What a row is, in one sentence.
+	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// At least one. The first is the id of a row, a text.
+	Columns       []*Column `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableSchema) Reset() {
+	*x = TableSchema{}
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableSchema) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableSchema) ProtoMessage() {}
+
+func (x *TableSchema) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableSchema.ProtoReflect.Descriptor instead.
+func (*TableSchema) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TableSchema) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TableSchema) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *TableSchema) GetColumns() []*Column {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
 }
 
 // Value is one cell. No kind set means null.
@@ -170,7 +302,7 @@ type Value struct {
 
 func (x *Value) Reset() {
 	*x = Value{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[0]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -182,7 +314,7 @@ func (x *Value) String() string {
 func (*Value) ProtoMessage() {}
 
 func (x *Value) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[0]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -195,7 +327,7 @@ func (x *Value) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value.ProtoReflect.Descriptor instead.
 func (*Value) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{0}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Value) GetKind() isValue_Kind {
@@ -260,7 +392,7 @@ func (*Value_Text) isValue_Kind() {}
 // Row is one row of a table.
 type Row struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One cell per column, in the column order of the table.
+	// One cell per column, in the order of the table's columns.
 	Cells         []*Value `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -268,7 +400,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[1]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -280,7 +412,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[1]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -293,7 +425,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Row) GetCells() []*Value {
@@ -307,7 +439,7 @@ func (x *Row) GetCells() []*Value {
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which table; never SANDBOX.
-	Name TableName `protobuf:"varint,1,opt,name=name,proto3,enum=toolsandbox.world.v1.TableName" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The message index from which on this version holds.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// All rows, in row order. An emptied table is a version without rows.
@@ -318,7 +450,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[2]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +462,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[2]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,14 +475,14 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Table) GetName() TableName {
+func (x *Table) GetName() string {
 	if x != nil {
 		return x.Name
 	}
-	return TableName_TABLE_NAME_UNSPECIFIED
+	return ""
 }
 
 func (x *Table) GetIndex() int32 {
@@ -371,7 +503,7 @@ func (x *Table) GetRows() []*Row {
 type TableVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which table; never SANDBOX.
-	Name TableName `protobuf:"varint,1,opt,name=name,proto3,enum=toolsandbox.world.v1.TableName" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The index of the version, as in Table.index.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// SHA-256 over the deterministic wire form of the Table.
@@ -382,7 +514,7 @@ type TableVersion struct {
 
 func (x *TableVersion) Reset() {
 	*x = TableVersion{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[3]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +526,7 @@ func (x *TableVersion) String() string {
 func (*TableVersion) ProtoMessage() {}
 
 func (x *TableVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[3]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,14 +539,14 @@ func (x *TableVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableVersion.ProtoReflect.Descriptor instead.
 func (*TableVersion) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *TableVersion) GetName() TableName {
+func (x *TableVersion) GetName() string {
 	if x != nil {
 		return x.Name
 	}
-	return TableName_TABLE_NAME_UNSPECIFIED
+	return ""
 }
 
 func (x *TableVersion) GetIndex() int32 {
@@ -431,8 +563,8 @@ func (x *TableVersion) GetDigest() []byte {
 	return nil
 }
 
-// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that row, its source text included, follows from
-// the message.
+// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that
+// row, its source text included, follows from the message.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the rollout, from 0, without gaps.
@@ -450,7 +582,8 @@ type Message struct {
 	//	*Message_Result
 	//	*Message_Code
 	Body isMessage_Body `protobuf_oneof:"body"`
-	// Whether the conversation goes on after this message. Unset carries the previous message's value over.
+	// Whether the conversation goes on after this message. Unset carries the previous message's value
+	// over.
 	ConversationActive *bool `protobuf:"varint,8,opt,name=conversation_active,json=conversationActive,proto3,oneof" json:"conversation_active,omitempty"`
 	// The roles that may read the message. Empty means null: sender and recipient.
 	VisibleTo     []Role `protobuf:"varint,9,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
@@ -460,7 +593,7 @@ type Message struct {
 
 func (x *Message) Reset() {
 	*x = Message{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[4]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +605,7 @@ func (x *Message) String() string {
 func (*Message) ProtoMessage() {}
 
 func (x *Message) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[4]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +618,7 @@ func (x *Message) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Message.ProtoReflect.Descriptor instead.
 func (*Message) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Message) GetIndex() int32 {
@@ -605,14 +738,17 @@ type ToolCall struct {
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
 	// The tool's real name, also where the role sees a scrambled one.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count. An object; another value is answered with
-	// an error. A text that is itself an object in JSON or Python is run as that object. Empty is an empty object.
+	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count.
+	// An object; another value is answered with an error. A text that is itself an object in JSON or
+	// Python is run as that object. Empty is an empty object.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is not read, and the answer is an error.
+	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is
+	// not read, and the answer is an error.
 	ArgumentsText *string `protobuf:"bytes,4,opt,name=arguments_text,json=argumentsText,proto3,oneof" json:"arguments_text,omitempty"`
 	// The role's name of the tool. Unset is null.
 	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What the variables of the original's source are named after. Unset is the id, and None for a call without one.
+	// What the variables of the original's source are named after. Unset is the id, and None for a
+	// call without one.
 	Variable      *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -620,7 +756,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[5]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -632,7 +768,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[5]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -645,7 +781,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolCall) GetId() string {
@@ -705,7 +841,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +853,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[6]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +866,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Code) GetSource() string {
@@ -773,7 +909,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +921,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[7]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +934,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ToolResult) GetId() string {
@@ -851,7 +987,7 @@ type ToolTrace struct {
 
 func (x *ToolTrace) Reset() {
 	*x = ToolTrace{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +999,7 @@ func (x *ToolTrace) String() string {
 func (*ToolTrace) ProtoMessage() {}
 
 func (x *ToolTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[8]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1012,7 @@ func (x *ToolTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolTrace.ProtoReflect.Descriptor instead.
 func (*ToolTrace) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ToolTrace) GetTool() string {
@@ -905,7 +1041,8 @@ type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the role's counterpart. Not read if there are calls.
 	Say string `protobuf:"bytes,1,opt,name=say,proto3" json:"say,omitempty"`
-	// Calls for the execution environment, in order; more than one are executed as one parallel batch.
+	// Calls for the execution environment, in order; more than one are executed as one parallel
+	// batch.
 	Calls         []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -913,7 +1050,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1062,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[9]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1075,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Turn) GetSay() string {
@@ -972,7 +1109,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1121,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[10]
+	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1134,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Tool) GetName() string {
@@ -1032,20 +1169,30 @@ var File_toolsandbox_world_v1_world_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/world/v1/world.proto\x12\x14toolsandbox.world.v1\x1a\x1bbuf/validate/validate.proto\"[\n" +
+	" toolsandbox/world/v1/world.proto\x12\x14toolsandbox.world.v1\x1a\x1bbuf/validate/validate.proto\"\xbd\x01\n" +
+	"\x06Column\x12.\n" +
+	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12>\n" +
+	"\x04type\x18\x02 \x01(\x0e2\x1e.toolsandbox.world.v1.CellTypeB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04type\x12!\n" +
+	"\ameasure\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\ameasure\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\"\xa1\x01\n" +
+	"\vTableSchema\x12.\n" +
+	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[A-Z][A-Z0-9_]*$R\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12@\n" +
+	"\acolumns\x18\x03 \x03(\v2\x1c.toolsandbox.world.v1.ColumnB\b\xbaH\x05\x92\x01\x02\b\x01R\acolumns\"[\n" +
 	"\x05Value\x12\x1a\n" +
 	"\aboolean\x18\x01 \x01(\bH\x00R\aboolean\x12\x18\n" +
 	"\x06number\x18\x02 \x01(\x01H\x00R\x06number\x12\x14\n" +
 	"\x04text\x18\x03 \x01(\tH\x00R\x04textB\x06\n" +
 	"\x04kind\"8\n" +
 	"\x03Row\x121\n" +
-	"\x05cells\x18\x01 \x03(\v2\x1b.toolsandbox.world.v1.ValueR\x05cells\"\x98\x01\n" +
-	"\x05Table\x12A\n" +
-	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
+	"\x05cells\x18\x01 \x03(\v2\x1b.toolsandbox.world.v1.ValueR\x05cells\"r\n" +
+	"\x05Table\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12-\n" +
-	"\x04rows\x18\x03 \x03(\v2\x19.toolsandbox.world.v1.RowR\x04rows\"\x88\x01\n" +
-	"\fTableVersion\x12A\n" +
-	"\x04name\x18\x01 \x01(\x0e2\x1f.toolsandbox.world.v1.TableNameB\f\xbaH\t\x82\x01\x06\x10\x01 \x00 \x01R\x04name\x12\x1d\n" +
+	"\x04rows\x18\x03 \x03(\v2\x19.toolsandbox.world.v1.RowR\x04rows\"b\n" +
+	"\fTableVersion\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\fR\x06digest\"\x8a\x04\n" +
 	"\aMessage\x12\x1d\n" +
@@ -1110,14 +1257,13 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\tROLE_USER\x10\x02\x12\x0e\n" +
 	"\n" +
 	"ROLE_AGENT\x10\x03\x12\x1e\n" +
-	"\x1aROLE_EXECUTION_ENVIRONMENT\x10\x04*\xa2\x01\n" +
-	"\tTableName\x12\x1a\n" +
-	"\x16TABLE_NAME_UNSPECIFIED\x10\x00\x12\x16\n" +
-	"\x12TABLE_NAME_SANDBOX\x10\x01\x12\x16\n" +
-	"\x12TABLE_NAME_SETTING\x10\x02\x12\x16\n" +
-	"\x12TABLE_NAME_CONTACT\x10\x03\x12\x18\n" +
-	"\x14TABLE_NAME_MESSAGING\x10\x04\x12\x17\n" +
-	"\x13TABLE_NAME_REMINDER\x10\x05B\xe3\x01\n" +
+	"\x1aROLE_EXECUTION_ENVIRONMENT\x10\x04*{\n" +
+	"\bCellType\x12\x19\n" +
+	"\x15CELL_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eCELL_TYPE_TEXT\x10\x01\x12\x14\n" +
+	"\x10CELL_TYPE_NUMBER\x10\x02\x12\x15\n" +
+	"\x11CELL_TYPE_BOOLEAN\x10\x03\x12\x13\n" +
+	"\x0fCELL_TYPE_TEXTS\x10\x04B\xe3\x01\n" +
 	"\x18com.toolsandbox.world.v1B\n" +
 	"WorldProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1;worldv1\xa2\x02\x03TWX\xaa\x02\x14Toolsandbox.World.V1\xca\x02\x14Toolsandbox\\World\\V1\xe2\x02 Toolsandbox\\World\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::World::V1b\x06proto3"
 
@@ -1134,35 +1280,37 @@ func file_toolsandbox_world_v1_world_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_world_v1_world_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_world_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_toolsandbox_world_v1_world_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 	(Role)(0),            // 0: toolsandbox.world.v1.Role
-	(TableName)(0),       // 1: toolsandbox.world.v1.TableName
-	(*Value)(nil),        // 2: toolsandbox.world.v1.Value
-	(*Row)(nil),          // 3: toolsandbox.world.v1.Row
-	(*Table)(nil),        // 4: toolsandbox.world.v1.Table
-	(*TableVersion)(nil), // 5: toolsandbox.world.v1.TableVersion
-	(*Message)(nil),      // 6: toolsandbox.world.v1.Message
-	(*ToolCall)(nil),     // 7: toolsandbox.world.v1.ToolCall
-	(*Code)(nil),         // 8: toolsandbox.world.v1.Code
-	(*ToolResult)(nil),   // 9: toolsandbox.world.v1.ToolResult
-	(*ToolTrace)(nil),    // 10: toolsandbox.world.v1.ToolTrace
-	(*Turn)(nil),         // 11: toolsandbox.world.v1.Turn
-	(*Tool)(nil),         // 12: toolsandbox.world.v1.Tool
+	(CellType)(0),        // 1: toolsandbox.world.v1.CellType
+	(*Column)(nil),       // 2: toolsandbox.world.v1.Column
+	(*TableSchema)(nil),  // 3: toolsandbox.world.v1.TableSchema
+	(*Value)(nil),        // 4: toolsandbox.world.v1.Value
+	(*Row)(nil),          // 5: toolsandbox.world.v1.Row
+	(*Table)(nil),        // 6: toolsandbox.world.v1.Table
+	(*TableVersion)(nil), // 7: toolsandbox.world.v1.TableVersion
+	(*Message)(nil),      // 8: toolsandbox.world.v1.Message
+	(*ToolCall)(nil),     // 9: toolsandbox.world.v1.ToolCall
+	(*Code)(nil),         // 10: toolsandbox.world.v1.Code
+	(*ToolResult)(nil),   // 11: toolsandbox.world.v1.ToolResult
+	(*ToolTrace)(nil),    // 12: toolsandbox.world.v1.ToolTrace
+	(*Turn)(nil),         // 13: toolsandbox.world.v1.Turn
+	(*Tool)(nil),         // 14: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
-	2,  // 0: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
-	1,  // 1: toolsandbox.world.v1.Table.name:type_name -> toolsandbox.world.v1.TableName
-	3,  // 2: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
-	1,  // 3: toolsandbox.world.v1.TableVersion.name:type_name -> toolsandbox.world.v1.TableName
+	1,  // 0: toolsandbox.world.v1.Column.type:type_name -> toolsandbox.world.v1.CellType
+	2,  // 1: toolsandbox.world.v1.TableSchema.columns:type_name -> toolsandbox.world.v1.Column
+	4,  // 2: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
+	5,  // 3: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
 	0,  // 4: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
 	0,  // 5: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
-	7,  // 6: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
-	9,  // 7: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
-	8,  // 8: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
+	9,  // 6: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
+	11, // 7: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
+	10, // 8: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
 	0,  // 9: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
-	10, // 10: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
-	7,  // 11: toolsandbox.world.v1.Turn.calls:type_name -> toolsandbox.world.v1.ToolCall
+	12, // 10: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
+	9,  // 11: toolsandbox.world.v1.Turn.calls:type_name -> toolsandbox.world.v1.ToolCall
 	12, // [12:12] is the sub-list for method output_type
 	12, // [12:12] is the sub-list for method input_type
 	12, // [12:12] is the sub-list for extension type_name
@@ -1175,27 +1323,27 @@ func file_toolsandbox_world_v1_world_proto_init() {
 	if File_toolsandbox_world_v1_world_proto != nil {
 		return
 	}
-	file_toolsandbox_world_v1_world_proto_msgTypes[0].OneofWrappers = []any{
+	file_toolsandbox_world_v1_world_proto_msgTypes[2].OneofWrappers = []any{
 		(*Value_Boolean)(nil),
 		(*Value_Number)(nil),
 		(*Value_Text)(nil),
 	}
-	file_toolsandbox_world_v1_world_proto_msgTypes[4].OneofWrappers = []any{
+	file_toolsandbox_world_v1_world_proto_msgTypes[6].OneofWrappers = []any{
 		(*Message_Text)(nil),
 		(*Message_Call)(nil),
 		(*Message_Result)(nil),
 		(*Message_Code)(nil),
 	}
-	file_toolsandbox_world_v1_world_proto_msgTypes[5].OneofWrappers = []any{}
-	file_toolsandbox_world_v1_world_proto_msgTypes[6].OneofWrappers = []any{}
 	file_toolsandbox_world_v1_world_proto_msgTypes[7].OneofWrappers = []any{}
+	file_toolsandbox_world_v1_world_proto_msgTypes[8].OneofWrappers = []any{}
+	file_toolsandbox_world_v1_world_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_world_v1_world_proto_rawDesc), len(file_toolsandbox_world_v1_world_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

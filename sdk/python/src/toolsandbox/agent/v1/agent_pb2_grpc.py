@@ -26,11 +26,13 @@ class AgentServiceServicer(object):
     """
 
     def Act(self, request, context):
-        """Act returns the agent's next turn. The gateway may repeat a request with the same (conversation_id, turn) after a lost
-        connection; answering it twice is harmless, as only one answer is recorded. An agent whose own code fails says so in the answer (raised).
-        Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE,
-        INTERNAL and DATA_LOSS count as raised by the agent's own code, and end the conversation with a score of 0. Any other code, such as ABORTED
-        for an end on purpose, ends it without a score.
+        """Act returns the agent's next turn. The gateway may repeat a request with the same
+        (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
+        answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
+        UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
+        FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
+        code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
+        purpose, ends it without a score.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -85,7 +87,8 @@ class AgentService(object):
 
 
 class AttachServiceStub(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
+    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
+    serves conversations on it.
     """
 
     def __init__(self, channel):
@@ -102,14 +105,17 @@ class AttachServiceStub(object):
 
 
 class AttachServiceServicer(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
+    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
+    serves conversations on it.
     """
 
     def Attach(self, request_iterator, context):
-        """Attach announces an agent and then answers requests in any order. The agent opens the stream again after any end; requests
-        that were not answered are sent again. Agents that attach themselves under one name share its conversations. One conversation
-        stays with one of them as long as its stream lives, if they all reach the same replica of the gateway. Errors: INVALID_ARGUMENT (the
-        first message is no name of 1 to 64 letters, digits, _ and -, or many more answers came than were asked for).
+        """Attach announces an agent and then answers requests in any order. The agent opens the stream
+        again after any end; requests that were not answered are sent again. Agents that attach
+        themselves under one name share its conversations. One conversation stays with one of them as
+        long as its stream lives, if they all reach the same replica of the gateway. Errors:
+        INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
+        more answers came than were asked for).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -132,7 +138,8 @@ def add_AttachServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AttachService(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and serves conversations on it.
+    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
+    serves conversations on it.
     """
 
     @staticmethod

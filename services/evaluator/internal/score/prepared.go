@@ -4,12 +4,13 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assign"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// world is a trajectory with everything that scoring derives from it once, on first use.
-type world struct {
+// prepared is a trajectory with everything that scoring derives from it once, on first use.
+type prepared struct {
 	trajectory *Trajectory
 	// first is the index of the first user message, −1 if there is none.
 	first int
@@ -19,7 +20,8 @@ type world struct {
 	targets  map[string]*rouge.Target
 	traces   [][]call
 	read     []bool
-	tables   [tableEnd]history
+	schema   *world.Schema
+	tables   []history // by place
 	solver   assign.Solver
 	costs    []float64
 	selected [][]Value
@@ -43,15 +45,16 @@ type history struct {
 // empty is the history of a table that was never stored.
 var empty = []Version{{}}
 
-// newWorld prepares a trajectory.
-func newWorld(trajectory *Trajectory) *world {
-	w := &world{trajectory: trajectory, first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
+// prepare derives nothing yet: it makes room for a trajectory.
+func prepare(trajectory *Trajectory) *prepared {
+	w := &prepared{trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
 	n := len(trajectory.Messages)
 	w.traces, w.read = make([][]call, n), make([]bool, n)
-	at := make([]int32, 4*n)
-	for t := Setting; t < tableEnd; t++ {
-		h := &w.tables[t]
-		h.versions = trajectory.Tables[t]
+	w.tables = make([]history, len(w.schema.Tables()))
+	at := make([]int32, len(w.schema.Stored())*n)
+	for t, table := range w.schema.Stored() {
+		h := &w.tables[1+t]
+		h.versions = trajectory.Tables[table.Name]
 		if len(h.versions) == 0 {
 			h.versions = empty
 		}
@@ -68,7 +71,7 @@ func newWorld(trajectory *Trajectory) *world {
 }
 
 // tokens returns a text as tokens for ROUGE-L.
-func (w *world) tokens(text string) rouge.Tokens {
+func (w *prepared) tokens(text string) rouge.Tokens {
 	tokens, ok := w.texts[text]
 	if !ok {
 		tokens = rouge.Tokenize(text)
@@ -78,7 +81,7 @@ func (w *world) tokens(text string) rouge.Tokens {
 }
 
 // calls returns the traces of a message; texts that are no trace are left out.
-func (w *world) calls(index int) []call {
+func (w *prepared) calls(index int) []call {
 	if !w.read[index] {
 		w.read[index] = true
 		for _, text := range w.trajectory.Messages[index].ToolTrace {
@@ -91,7 +94,7 @@ func (w *world) calls(index int) []call {
 }
 
 // classOf returns the class of the version of a table that holds at a message index.
-func (w *world) classOf(t Table, index int) int32 {
+func (w *prepared) classOf(t int, index int) int32 {
 	h := &w.tables[t]
 	if h.class == nil {
 		h.class = make([]int32, len(h.versions))
@@ -135,11 +138,11 @@ func equalRow(a, b []Value) bool {
 }
 
 // equal reports whether a table is the same at two message indices.
-func (w *world) equal(t Table, index, reference int) bool {
+func (w *prepared) equal(t int, index, reference int) bool {
 	if index == reference {
 		return true
 	}
-	if t == Sandbox {
+	if t == sandbox {
 		return w.trajectory.Messages[index].equal(&w.trajectory.Messages[reference])
 	}
 	return w.classOf(t, index) == w.classOf(t, reference)
@@ -147,7 +150,7 @@ func (w *world) equal(t Table, index, reference int) bool {
 
 // rows compares rows of a table with target rows: the best geometric mean over all ways to pair
 // them. One pair without a result makes the original's assignment fail, which gives 0.
-func (w *world) rows(target [][]cell, rows [][]Value) float64 {
+func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 	n := len(target)
 	if len(rows) != n {
 		return 0
@@ -185,11 +188,11 @@ func (w *world) rows(target [][]cell, rows [][]Value) float64 {
 
 // evaluate returns the similarity of a constraint at a message, with the message index of its
 // reference or −1.
-func (w *world) evaluate(c *constraint, index, reference int) float64 {
+func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	if c.measure == Guardrail {
 		return truth(w.equal(c.table, index, reference))
 	}
-	if c.table == Sandbox {
+	if c.table == sandbox {
 		if !c.admits(&w.trajectory.Messages[index]) || len(c.target) != 1 {
 			return 0
 		}
@@ -227,13 +230,16 @@ func (c *constraint) admits(m *Message) bool {
 	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
 }
 
+// columns returns the columns of a table.
+func (w *prepared) columns(t int) []world.Column { return w.schema.Tables()[t].Columns }
+
 // difference selects the rows of version more that are not in version less, null cells replaced by
 // zero values. If complete is true it reports whether the pairs of equal rows are as many as the
 // rows of less, and selects nothing useful if they are not.
-func (w *world) difference(t Table, more, less int32, complete bool) bool {
+func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	h := &w.tables[t]
 	if h.ids == nil {
-		h.number(tableColumns[t])
+		h.number(w.columns(t))
 	}
 	for _, id := range h.ids[less] {
 		h.count[id]++
@@ -254,7 +260,7 @@ func (w *world) difference(t Table, more, less int32, complete bool) bool {
 
 // number numbers the rows of all versions. Most rows of a version were in the one before it, in the
 // same order, where one may have gone in between.
-func (h *history) number(columns []Column) {
+func (h *history) number(columns []world.Column) {
 	h.ids = make([][]int32, len(h.versions))
 	known := make(map[string]int32)
 	var key []byte
@@ -288,7 +294,7 @@ func (h *history) number(columns []Column) {
 }
 
 // equalFilled compares rows in which null stands for zero values.
-func equalFilled(columns []Column, a, b []Value) bool {
+func equalFilled(columns []world.Column, a, b []Value) bool {
 	for i := range columns {
 		x, y := a[i], b[i]
 		if x.IsNull() {
@@ -305,7 +311,7 @@ func equalFilled(columns []Column, a, b []Value) bool {
 }
 
 // appendRow appends a text that two rows share if equalFilled holds for them.
-func appendRow(key []byte, columns []Column, row []Value) []byte {
+func appendRow(key []byte, columns []world.Column, row []Value) []byte {
 	for i := range columns {
 		v := row[i]
 		if v.IsNull() {
@@ -337,7 +343,7 @@ func appendRow(key []byte, columns []Column, row []Value) []byte {
 }
 
 // filledRow returns a row with zero values for null.
-func filledRow(columns []Column, row []Value) []Value {
+func filledRow(columns []world.Column, row []Value) []Value {
 	for i := range row {
 		if row[i].IsNull() {
 			filled := make([]Value, len(row))

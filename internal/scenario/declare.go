@@ -1,0 +1,115 @@
+package scenario
+
+import (
+	"io/fs"
+	"regexp"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// declaredPattern is what the name of a table or column must look like.
+const declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
+
+var declaredExpression = regexp.MustCompile(declaredPattern)
+
+// cellKinds are the types of cells that a pack's tables may hold.
+func cellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
+
+// cellTypes returns how authors write them.
+func cellTypes() []string {
+	var types []string
+	for _, kind := range cellKinds() {
+		types = append(types, kind.String())
+	}
+	return types
+}
+
+// LoadSchema returns the tables that a pack declares; none without a schema.yaml. Its error is of
+// type Errors if the file has mistakes.
+func LoadSchema(fsys fs.FS) ([]*worldv1.TableSchema, error) {
+	l := &loader{packFiles: packFiles{fsys, &usage{limits: defaultLimits()}}}
+	if l.loadSchema(); len(l.mistakes) > 0 {
+		return nil, l.mistakes
+	}
+	return l.declared, nil
+}
+
+// loadSchema reads the tables that the pack declares.
+func (l *loader) loadSchema() {
+	l.optional(schemaFile, func(r *reader, data []byte) {
+		doc := r.object(r.only(data, "schema"), schemaForm())
+		if doc == nil {
+			return
+		}
+		r.require(doc, "tables")
+		for _, item := range r.items(doc.get("tables")) {
+			table := r.declaredTable(item)
+			if len(r.errors) > 0 {
+				continue
+			}
+			if schema, err := world.NewSchema(append(l.declared, table)); err != nil {
+				r.fail(item, "%v", err)
+			} else {
+				l.declared, l.schema = append(l.declared, table), schema
+			}
+		}
+	})
+}
+
+// declaredTable reads a table of a schema.
+func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
+	out := &worldv1.TableSchema{}
+	if v = r.object(v, declaredTableForm()); v == nil {
+		return out
+	}
+	r.require(v, "name")
+	r.require(v, "columns")
+	out.Name = world.Name(r.declaredName(v.get("name")))
+	out.Description = r.text(v.get("description"))
+	for _, item := range r.items(v.get("columns")) {
+		if column := r.object(item, declaredColumnForm()); column != nil {
+			out.Columns = append(out.Columns, r.declaredColumn(column))
+		}
+	}
+	return out
+}
+
+func (r *reader) declaredColumn(v *value) *worldv1.Column {
+	r.require(v, "name")
+	r.require(v, "type")
+	out := &worldv1.Column{Name: r.declaredName(v.get("name")), Description: r.text(v.get("description")), Measure: world.DefaultMeasure}
+	if kind := v.get("type"); r.want(kind, shapeText) {
+		for _, known := range cellKinds() {
+			if known.String() == kind.text {
+				out.Type = worldv1.CellType(known)
+			}
+		}
+		if out.GetType() == 0 {
+			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
+		}
+	}
+	measure := v.get("measure")
+	if !r.want(measure, shapeText) {
+		return out
+	}
+	out.Measure = measure.text
+	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
+	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
+		r.fail(measure, "%s", reason)
+	}
+	return out
+}
+
+// declaredName reads the name of a table or column.
+func (r *reader) declaredName(v *value) string {
+	if !r.want(v, shapeText) {
+		return ""
+	}
+	if !declaredExpression.MatchString(v.text) {
+		r.fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(v.text))
+	}
+	return v.text
+}

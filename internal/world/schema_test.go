@@ -1,0 +1,83 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+func TestBuiltin(t *testing.T) {
+	want := []string{Sandbox, Setting, Contact, Messaging, Reminder}
+	tables := Builtin().Tables()
+	if len(tables) != len(want) {
+		t.Fatalf("got %d tables, want %d", len(tables), len(want))
+	}
+	for i, name := range want {
+		if tables[i].Name != name || Builtin().Place(name) != i {
+			t.Errorf("table %d: got %s at %d, want %s", i, tables[i].Name, Builtin().Place(name), name)
+		}
+		for _, column := range tables[i].Columns {
+			if column.Description == "" || column.Kind == KindTexts && i > 0 {
+				t.Errorf("%s.%s: got %+v", name, column.Name, column)
+			}
+		}
+	}
+}
+
+func declaredColumn(name string, kind Kind) *worldv1.Column {
+	return &worldv1.Column{Name: name, Type: worldv1.CellType(kind), Measure: DefaultMeasure}
+}
+
+func TestNewSchema(t *testing.T) {
+	schema, err := NewSchema([]*worldv1.TableSchema{{
+		Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText), declaredColumn("pages", KindNumber)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, ok := schema.Table("NOTE")
+	if !ok || schema.Place("NOTE") != 5 || note.Column("pages") != 1 || len(schema.Stored()) != 5 || len(Builtin().Tables()) != 5 {
+		t.Errorf("got %+v at %d of %d", note, schema.Place("NOTE"), len(schema.Tables()))
+	}
+	if _, ok := Builtin().Table("NOTE"); ok || schema.Place("NOTES") != -1 {
+		t.Error("a table is known where it was not declared")
+	}
+}
+
+func TestNewSchemaRefuses(t *testing.T) {
+	id := declaredColumn("id", KindText)
+	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}
+	for i := range MaxColumns {
+		wide.Columns = append(wide.Columns, declaredColumn(fmt.Sprint("c", i), KindText))
+	}
+	var many []*worldv1.TableSchema
+	for i := range MaxTables {
+		many = append(many, &worldv1.TableSchema{Name: fmt.Sprint("NOTE", i), Columns: []*worldv1.Column{id}})
+	}
+	one := func(name string, columns ...*worldv1.Column) []*worldv1.TableSchema {
+		return []*worldv1.TableSchema{{Name: name, Columns: columns}}
+	}
+	tests := []struct {
+		want     string
+		declared []*worldv1.TableSchema
+	}{
+		{`two tables are called "CONTACT"`, one(Contact, id)},
+		{"the first column is the id", one("NOTE")},
+		{"the first column is the id", one("NOTE", declaredColumn("id", KindNumber))},
+		{`two columns are called "id"`, one("NOTE", id, id)},
+		{"column b has no type", one("NOTE", id, declaredColumn("b", KindTexts))},
+		{"column b has no type", one("NOTE", id, declaredColumn("b", 9))},
+		{"65 columns, at most 64", []*worldv1.TableSchema{wide}},
+		{"69 tables, at most 64", many},
+	}
+	for _, test := range tests {
+		if _, err := NewSchema(test.declared); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("NewSchema: got %v, want an error with %q", err, test.want)
+		}
+		if got := SchemaOf(test.declared); got != Builtin() {
+			t.Errorf("SchemaOf of what NewSchema refuses (%s): got %d tables, want the built-in ones", test.want, len(got.Tables()))
+		}
+	}
+}
