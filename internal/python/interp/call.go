@@ -307,7 +307,8 @@ type arguments struct {
 	named      []keyword
 }
 
-// bind assigns the arguments to parameters; those that were not given are absent. The first required ones must be given.
+// bind assigns the arguments to parameters; those that were not given are absent. The first
+// required ones must be given.
 func (a *arguments) bind(required int, params ...string) ([]any, error) {
 	bound := blank(len(params))
 	given := len(a.positional)

@@ -65,7 +65,8 @@ func newInt(a *arguments) (any, error) {
 	return nil, raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0]))
 }
 
-// digits returns the digits of a number in text as ASCII, and whether underscores stand only between digits.
+// digits returns the digits of a number in text as ASCII, and whether underscores stand only
+// between digits.
 func asciiDigits(text string) (string, bool) {
 	text = strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII && unicode.Is(unicode.Nd, r) {

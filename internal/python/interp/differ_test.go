@@ -16,7 +16,8 @@ var (
 	reference = flag.String("python", "python3.9", "the Python that TestDiffer compares with")
 )
 
-// TestDiffer runs random programs here and, where it is installed, in Python 3.9, and compares what they print and raise.
+// TestDiffer runs random programs here and, where it is installed, in Python 3.9, and compares what
+// they print and raise.
 func TestDiffer(t *testing.T) {
 	t.Parallel()
 	sources := make([]string, *programs)
@@ -73,7 +74,8 @@ func letters(s string) string {
 	return string(all)
 }
 
-// exceeds says whether a program did what only Python does: a limit was exceeded, or a complex number asked for.
+// exceeds says whether a program did what only Python does: a limit was exceeded, or a complex
+// number asked for.
 func exceeds(got string) bool {
 	for _, text := range []string{"bytes are needed", "bytes were printed", "steps are needed", "the number is too large", "complex numbers"} {
 		if strings.Contains(got, text) {

@@ -318,7 +318,8 @@ func (m *machine) imports(f *frame, s *syntax.Import) error {
 	return nil
 }
 
-// importsFrom binds a member of a module. What comes from the original's own modules is there anyway.
+// importsFrom binds a member of a module. What comes from the original's own modules is there
+// anyway.
 func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) error {
 	switch {
 	case s.Name == nil && (s.Module == jsonModule || known(s.Module)):

@@ -244,7 +244,8 @@ func floatText(s spec, f float64, precision int) string {
 	}
 }
 
-// general returns a float with so many significant digits, without zeros at the end unless they are kept.
+// general returns a float with so many significant digits, without zeros at the end unless they are
+// kept.
 func general(f float64, precision int, keep bool) string {
 	if f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
@@ -291,7 +292,8 @@ func (m *machine) signed(s spec, sign, text string, group int) (string, error) {
 	return m.padded(sign+text, s.fill, s.align, s.width)
 }
 
-// grouped puts a separator between groups of digits of the whole part, with zeros before them up to a width.
+// grouped puts a separator between groups of digits of the whole part, with zeros before them up to
+// a width.
 func grouped(text, separator string, group, width int) string {
 	end := strings.IndexFunc(text, func(c rune) bool { return (c < '0' || c > '9') && (group == 3 || c < 'A' || c > 'f') })
 	if end < 0 {

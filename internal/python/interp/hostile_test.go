@@ -194,8 +194,8 @@ func deepBlocks(n int) string {
 	return out.String()
 }
 
-// TestHostile checks that no source takes more than 64 MB, or a time that no slow machine explains, counted over the whole run, and that the same source
-// always answers the same.
+// TestHostile checks that no source takes more than 64 MB, or a time that no slow machine explains,
+// counted over the whole run, and that the same source always answers the same.
 func TestHostile(t *testing.T) {
 	const maxBytes, maxTime = 64 << 20, 10 * time.Second
 	for name, source := range hostile() {

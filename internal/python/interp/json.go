@@ -130,7 +130,8 @@ func (m *machine) fromPython(v python.Value) (any, error) {
 // maxIndent is the largest indentation of JSON text.
 const maxIndent = 16
 
-// dumps is json.dumps, of whose options it knows indent, ensure_ascii, sort_keys and default, which it does not call.
+// dumps is json.dumps, of whose options it knows indent, ensure_ascii, sort_keys and default, which
+// it does not call.
 func dumps(a *arguments) (any, error) {
 	args, err := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
 	if err != nil {

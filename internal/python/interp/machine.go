@@ -1,6 +1,7 @@
-// Package interp runs the programs that package syntax reads: a tree walker that knows no file, network, clock or chance. What a run may use is
-// bounded by the table of package limit; everything that grows is charged before it is made. A run depends on the program and on what the
-// host answers, nothing else.
+// Package interp runs the programs that package syntax reads: a tree walker that knows no file,
+// network, clock or chance. What a run may use is bounded by the table of package limit; everything
+// that grows is charged before it is made. A run depends on the program and on what the host
+// answers, nothing else.
 package interp
 
 import (
@@ -17,7 +18,8 @@ import (
 type Host interface {
 	// Callable says whether there is a function of that name.
 	Callable(name string) bool
-	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other error ends the run.
+	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other
+	// error ends the run.
 	Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error)
 }
 
@@ -25,8 +27,8 @@ type Host interface {
 type Outcome struct {
 	// Output is what was printed.
 	Output string
-	// Err is nil or what ended the run: a *python.Exception with the last line of Python's traceback, an error of the host, or the cause of the
-	// context's end.
+	// Err is nil or what ended the run: a *python.Exception with the last line of Python's
+	// traceback, an error of the host, or the cause of the context's end.
 	Err error
 	// Steps says how much work it was, up to about limit.Steps.
 	Steps int

@@ -418,7 +418,8 @@ func floatPower(x, y float64) (any, error) {
 	return result, nil
 }
 
-// rounded returns x to the power of y, rightly rounded for whole y that are not large, which math.Pow is not.
+// rounded returns x to the power of y, rightly rounded for whole y that are not large, which
+// math.Pow is not.
 func rounded(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)

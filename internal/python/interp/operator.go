@@ -132,7 +132,8 @@ func (m *machine) repeated(items []any, n int) ([]any, error) {
 	return result, nil
 }
 
-// setItems returns the table of a set, or of a view of keys or items. With a view any other operand that has items counts as a set too.
+// setItems returns the table of a set, or of a view of keys or items. With a view any other operand
+// that has items counts as a set too.
 func (m *machine) setItems(v any, beside any) (*table, bool, error) {
 	switch v := v.(type) {
 	case *set:
@@ -171,7 +172,8 @@ func (m *machine) setOperation(op string, x, y any) (any, bool, error) {
 	return result, true, m.combine(&result.table, op, a, b)
 }
 
-// combine puts the union, intersection, difference or symmetric difference of two sets into a table.
+// combine puts the union, intersection, difference or symmetric difference of two sets into a
+// table.
 func (m *machine) combine(into *table, op string, a, b *table) error {
 	if err := m.allocItems(2 * (a.live + b.live)); err != nil {
 		return err

@@ -194,7 +194,8 @@ func (w *writer) expr(kind string, depth int) string {
 	return w.expand(w.pick(templates()[kind]...), depth-1)
 }
 
-// expand puts random expressions in place of §kind, §n (a small number), §m (one that may be negative) and §slice.
+// expand puts random expressions in place of §kind, §n (a small number), §m (one that may be
+// negative) and §slice.
 func (w *writer) expand(template string, depth int) string {
 	var out strings.Builder
 	for {

@@ -8,8 +8,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// FuzzRepr evaluates the literal of a value and prints it again: the dialect's repr, through Starlark's values and back, is
-// that of the package python.
+// FuzzRepr evaluates the literal of a value and prints it again: the dialect's repr, through
+// Starlark's values and back, is that of the package python.
 func FuzzRepr(f *testing.F) {
 	for _, text := range []string{
 		`{'a': [1, -2.5, "x'\ud800\x00"], }`, "'''a\r\n'''", "0x1_F", "1_0e-5", "-0", "-0.0", "1e400", "[[], {}, '', None, True, False]", "1e16",

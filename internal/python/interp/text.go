@@ -49,7 +49,8 @@ func strMethod(name string) native {
 	}
 }
 
-// textOf returns the text whose method was called, and its arguments. It charges going over the text.
+// textOf returns the text whose method was called, and its arguments. It charges going over the
+// text.
 func (a *arguments) textOf(least, most int) (string, []any, error) {
 	s, _ := a.self.(string)
 	args, err := a.positionalOnly(least, most)
@@ -130,7 +131,8 @@ func strReplace(a *arguments) (any, error) {
 	return strings.Replace(s, before, after, most), a.alloc(len(s))
 }
 
-// part returns the part of a text between bounds in characters, and the character at which it begins; ok is false beyond its end.
+// part returns the part of a text between bounds in characters, and the character at which it
+// begins; ok is false beyond its end.
 func part(s string, low, high any) (text string, start int, ok bool, err error) {
 	n := length(s)
 	given := slice{}

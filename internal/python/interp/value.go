@@ -7,8 +7,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// A value of Python is one of these Go values: nil (None), bool, int, *big.Int (only beyond 64 bits), float64, string (WTF-8), or a pointer to a
-// type of this file or of table.go. They live as long as their run, which one goroutine executes.
+// A value of Python is one of these Go values: nil (None), bool, int, *big.Int (only beyond 64
+// bits), float64, string (WTF-8), or a pointer to a type of this file or of table.go. They live as
+// long as their run, which one goroutine executes.
 type (
 	list  struct{ items []any }
 	tuple struct{ items []any }
@@ -185,7 +186,8 @@ func (s *span) length() int {
 // at returns the item of a range at a place within it.
 func (s *span) at(i int) int { return s.start + i*s.step }
 
-// same says whether two values are one object. Texts and numbers are where they are equal and of one type.
+// same says whether two values are one object. Texts and numbers are where they are equal and of
+// one type.
 func same(x, y any) bool {
 	switch x := x.(type) {
 	case *big.Int:

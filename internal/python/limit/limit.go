@@ -15,14 +15,17 @@ const (
 	Locals = 200
 )
 
-// Limits of a run. A run that exceeds one of them ends with TimeoutError or MemoryError, which no program can catch; beyond Calls and Depth it
-// raises RecursionError, beyond Bits and Digits an exception.
+// Limits of a run. A run that exceeds one of them ends with TimeoutError or MemoryError, which no
+// program can catch; beyond Calls and Depth it raises RecursionError, beyond Bits and Digits an
+// exception.
 const (
-	// Steps is how many statements and expressions a run may evaluate. What a builtin does counts too, by the items it looks at.
+	// Steps is how many statements and expressions a run may evaluate. What a builtin does counts
+	// too, by the items it looks at.
 	Steps = 200_000
 	// CallSteps is what a call of a tool counts.
 	CallSteps = 1000
-	// Memory is how many bytes of texts and containers a run may make in all, whether it keeps them or not.
+	// Memory is how many bytes of texts and containers a run may make in all, whether it keeps them
+	// or not.
 	Memory = 8 << 20
 	// ItemSize is about what an item of a container takes in memory.
 	ItemSize = 64
@@ -32,7 +35,8 @@ const (
 	Bits = 14_280
 	// Digits is the longest decimal integer that is converted from and to text.
 	Digits = 4300
-	// Depth is how deep lists and dicts may nest where they are printed, compared, hashed or converted.
+	// Depth is how deep lists and dicts may nest where they are printed, compared, hashed or
+	// converted.
 	Depth = 200
 	// Calls is how many calls may be open: Python's own limit.
 	Calls = 1000

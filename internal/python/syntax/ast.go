@@ -1,5 +1,6 @@
-// Package syntax reads the part of Python 3.11 that programs of agents use: a lexer, a parser and the tree they build, in which every name
-// knows its variable. Type hints and docstrings stay in the tree. Everything here is a pure function of the source.
+// Package syntax reads the part of Python 3.11 that programs of agents use: a lexer, a parser and
+// the tree they build, in which every name knows its variable. Type hints and docstrings stay in
+// the tree. Everything here is a pure function of the source.
 package syntax
 
 // Module is a parsed program. It is immutable and safe for concurrent use.
@@ -27,7 +28,8 @@ type Place uint8
 const (
 	// PlaceBuiltin is no variable: the name of a builtin or of a tool.
 	PlaceBuiltin Place = iota
-	// PlaceLocal is a variable of a function or comprehension: Slot of the scope that is Hops scopes further out.
+	// PlaceLocal is a variable of a function or comprehension: Slot of the scope that is Hops
+	// scopes further out.
 	PlaceLocal
 	// PlaceGlobal is a variable of the module.
 	PlaceGlobal
@@ -49,7 +51,8 @@ type (
 		Hops  int
 		Slot  int
 	}
-	// Constant is a literal: nil (None), bool, int, *big.Int beyond 64 bits, float64, string or Ellipsis.
+	// Constant is a literal: nil (None), bool, int, *big.Int beyond 64 bits, float64, string or
+	// Ellipsis.
 	Constant struct {
 		At
 		Value any
@@ -59,7 +62,8 @@ type (
 		At
 		Parts []Expr
 	}
-	// Formatted is a field of an f-string. Conversion is 's', 'r', 'a' or 0, Spec nil or the format specification.
+	// Formatted is a field of an f-string. Conversion is 's', 'r', 'a' or 0, Spec nil or the format
+	// specification.
 	Formatted struct {
 		At
 		Value      Expr
@@ -167,14 +171,16 @@ const (
 	KindGenerator
 )
 
-// Clause is "for Target in Iterable", and the conditions after it. The first clause's iterable belongs to the scope around.
+// Clause is "for Target in Iterable", and the conditions after it. The first clause's iterable
+// belongs to the scope around.
 type Clause struct {
 	Target     Expr
 	Iterable   Expr
 	Conditions []Expr
 }
 
-// Argument is an argument of a call. Name is empty for a positional one; Stars is 1 for *X and 2 for **X.
+// Argument is an argument of a call. Name is empty for a positional one; Stars is 1 for *X and 2
+// for **X.
 type Argument struct {
 	Name  string
 	Stars int
@@ -185,7 +191,8 @@ type Argument struct {
 type Function struct {
 	Name   string
 	Params []Param
-	// Positional is the number of parameters before *args or the bare *, PositionalOnly of those before "/".
+	// Positional is the number of parameters before *args or the bare *, PositionalOnly of those
+	// before "/".
 	Positional, PositionalOnly int
 	// Args and Kwargs are the slots of *args and **kwargs, -1 if there are none.
 	Args, Kwargs int
@@ -197,7 +204,8 @@ type Function struct {
 	Nesting int
 }
 
-// Param is a parameter; its variable is the slot of its place in Params. Keyword-only ones come last.
+// Param is a parameter; its variable is the slot of its place in Params. Keyword-only ones come
+// last.
 type Param struct {
 	Name    string
 	Hint    Expr

@@ -7,12 +7,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// parser reads tokens by recursive descent. What is wrong it raises as a panic with an *Error, which Parse recovers.
+// parser reads tokens by recursive descent. What is wrong it raises as a panic with an *Error,
+// which Parse recovers.
 type parser struct {
 	lexer
 	tok   token
 	scope *Scope
-	// depth is how deep the descent is, height how deep the expression nests that was read last, and peak how deep the function.
+	// depth is how deep the descent is, height how deep the expression nests that was read last,
+	// and peak how deep the function.
 	depth, height, peak int
 	blocks              int // around the statement
 	function            bool

@@ -2,7 +2,8 @@ package syntax
 
 import "strings"
 
-// joined splits an f-string into its parts: Constants and Formatted fields. It sets the height to that of the highest field.
+// joined splits an f-string into its parts: Constants and Formatted fields. It sets the height to
+// that of the highest field.
 func (p *parser) joined(t token) []Expr {
 	prefix := strings.IndexAny(t.text, `'"`)
 	quote := t.text[prefix : prefix+1]
@@ -154,7 +155,8 @@ func (f *formatter) value(source string) (x Expr) {
 	return x
 }
 
-// endOfValue returns where the value of a field ends: at its equals sign, conversion, format specification or closing brace.
+// endOfValue returns where the value of a field ends: at its equals sign, conversion, format
+// specification or closing brace.
 func endOfValue(text string) int {
 	depth := 0
 	quote := ""

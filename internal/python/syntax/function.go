@@ -14,7 +14,8 @@ func (p *parser) lambda() Expr {
 	return &Lambda{At(at), f}
 }
 
-// enterFunction makes the scope of a function whose parameters were read, and returns what goes back to the scope around it.
+// enterFunction makes the scope of a function whose parameters were read, and returns what goes
+// back to the scope around it.
 func (p *parser) enterFunction(f *Function, args, kwargs string) (leave func()) {
 	outer, function, loop := p.scope, p.function, p.loop
 	p.scope, p.function, p.loop = newScope(scopeFunction, outer), true, false

@@ -30,7 +30,8 @@ type token struct {
 	at   int
 }
 
-// lexer splits source into tokens, one at a time. What is wrong it raises as a panic with an *Error, which Parse recovers.
+// lexer splits source into tokens, one at a time. What is wrong it raises as a panic with an
+// *Error, which Parse recovers.
 type lexer struct {
 	s       string
 	pos     int

@@ -67,7 +67,8 @@ type mark struct{ uses, children int }
 
 func (s *Scope) mark() mark { return mark{len(s.uses), len(s.children)} }
 
-// adopt moves what was read since the mark to an inner scope: it turned out to be the element of a comprehension.
+// adopt moves what was read since the mark to an inner scope: it turned out to be the element of a
+// comprehension.
 func (s *Scope) adopt(inner *Scope, since mark) {
 	inner.uses = append(inner.uses, s.uses[since.uses:]...)
 	s.uses = s.uses[:since.uses]

@@ -331,7 +331,8 @@ func (p *parser) dotted() string {
 	return module
 }
 
-// alias reads "as name", and returns what is bound: first binds the name itself where there is none.
+// alias reads "as name", and returns what is bound: first binds the name itself where there is
+// none.
 func (p *parser) alias(name string, at int) *Name {
 	if p.take("as") {
 		return p.variable(p.name())

@@ -32,8 +32,8 @@ func (c *call) weight() int {
 	return 1 + c.program.steps/stepsPerCall
 }
 
-// run executes the program on a world and says what it answers. The error is what ended it, if anything did: what it
-// changed until then stays, and the calls that it made have their traces.
+// run executes the program on a world and says what it answers. The error is what ended it, if
+// anything did: what it changed until then stays, and the calls that it made have their traces.
 func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	tools := &programTools{ctx: ctx, program: p, evaluate: func(c *call) (python.Value, error) {
 		result, _, err := c.evaluate(ctx, w)
@@ -76,7 +76,8 @@ func (t *programTools) Call(name string, positional []python.Value, keyword *pyt
 	return result, nil
 }
 
-// exception makes what a tool raises an exception that the program can catch, unless the context has ended.
+// exception makes what a tool raises an exception that the program can catch, unless the context
+// has ended.
 func (t *programTools) exception(err error) error {
 	var exception *python.Exception
 	if errors.As(err, &exception) || t.ctx.Err() != nil {

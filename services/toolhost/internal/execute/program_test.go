@@ -119,7 +119,8 @@ func TestProgramCallable(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their own.
+// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their
+// own.
 func TestProgramsInBatch(t *testing.T) {
 	pool := append(sources(),
 		"if get_wifi_status(): set_wifi_status(False)\nelse: 1/0",
@@ -154,8 +155,8 @@ func TestProgramsInBatch(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their steps count, not the time
-// that they take on this machine.
+// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their
+// steps count, not the time that they take on this machine.
 func TestProgramsInBatchAreBounded(t *testing.T) {
 	texts := make([]string, 8)
 	for i := range texts {
@@ -167,7 +168,8 @@ func TestProgramsInBatchAreBounded(t *testing.T) {
 	}
 }
 
-// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error in the original's form.
+// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error
+// in the original's form.
 func TestRawSourceForm(t *testing.T) {
 	form := regexp.MustCompile(`^(Error: The given code was incomplete|  File "<input>", line \d+\n|[\w.]+(: .*)?\n?$)`)
 	env, played, failed := environment(t), 0, 0
