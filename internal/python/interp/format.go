@@ -121,13 +121,13 @@ func (m *machine) formatText(v any, format string) (string, error) {
 		return "", raise("ValueError", "Sign not allowed in string format specifier")
 	case s.alternate:
 		return "", raise("ValueError", "Alternate form (#) not allowed in string format specifier")
-	case s.align == '=':
+	case s.align == '=' && !s.zero: // as in Python 3.10 and later, "05" pads a text behind it
 		return "", raise("ValueError", "'=' alignment not allowed in string format specifier")
 	}
 	if s.precision >= 0 && s.precision < len(text) {
 		text = text[:offset(text, s.precision)]
 	}
-	if s.align == 0 {
+	if s.align == 0 || s.zero {
 		s.align = '<'
 	}
 	return m.padded(text, s.fill, s.align, s.width)

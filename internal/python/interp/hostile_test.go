@@ -1,11 +1,16 @@
 package interp
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 // hostile is source that tries to take more than it may, by what it tries.
@@ -221,3 +226,20 @@ func TestHostile(t *testing.T) {
 }
 
 func tail(s string) string { return s[max(0, len(s)-150):] }
+
+// TestCancelled ends programs that never end by themselves with the cause of the context's end.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("nobody waits any more")
+	for _, source := range []string{"while True: pass", "def f():\n    while True:\n        try:\n            f()\n        except BaseException:\n            pass\nf()"} {
+		program, err := syntax.Parse(source)
+		if err != nil {
+			t.Fatalf("%q: %v", source, err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		if outcome := Run(ctx, program, &desk{}); !errors.Is(outcome.Err, cause) || outcome.Steps > limit.Steps/10 {
+			t.Errorf("%q: got %v after %d steps, want %v soon", source, outcome.Err, outcome.Steps, cause)
+		}
+	}
+}

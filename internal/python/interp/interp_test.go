@@ -35,15 +35,21 @@ func (d *desk) Call(name string, positional []python.Value, keyword *python.Dict
 
 // answer runs source and returns what it prints and, behind that, what it raises.
 func answer(source string) string {
+	output, exception := play(source)
+	return output + exception
+}
+
+// play runs source and returns what it prints and what it raises.
+func play(source string) (output, exception string) {
 	program, err := syntax.Parse(source)
 	if err != nil {
-		return err.Error()
+		return "", err.Error()
 	}
 	outcome := Run(context.Background(), program, &desk{})
 	if outcome.Err != nil {
-		return outcome.Output + outcome.Err.Error()
+		return outcome.Output, outcome.Err.Error()
 	}
-	return outcome.Output
+	return outcome.Output, ""
 }
 
 // TestPython compares with what Python prints and raises.
