@@ -55,6 +55,12 @@ test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector w
 	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
 	go test $(TEST_FLAGS) -race $(call packages,$(RACE_MODULES))
 
+# Every kind of difference is in docs/differences.md.
+PROGRAMS ?= 25000
+.PHONY: differ
+differ: ## Run PROGRAMS (default 25,000) random programs here and in Python 3.11, and compare
+	go test -timeout 30m -run TestDiffer ./internal/python/interp -v -programs $(PROGRAMS)
+
 # The last pass goes on beyond it: in all it takes less than 10 minutes.
 CHAOS_TIME ?= 8m
 CHAOS_SEED ?= 1

@@ -20,8 +20,9 @@ type Arg struct {
 	Given bool
 }
 
-// Bind assigns the arguments of a call to the parameters, in signature order. The error is Python's TypeError, an
-// *Exception: a value given twice, too many positional ones, a missing one, an unexpected name, in this order.
+// Bind assigns the arguments of a call to the parameters, in signature order. The error is Python's
+// TypeError, an *Exception: a value given twice, too many positional ones, a missing one, an
+// unexpected name, in this order.
 func (s Signature) Bind(positional []Value, keyword *Dict) ([]Arg, error) {
 	bound := make([]Arg, len(s.Params))
 	named := 0

@@ -12,7 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
-// callVector is one case of calls/*.jsonl, or of raw_source.jsonl, which has source in place of tool and arguments.
+// callVector is one case of calls/*.jsonl, or of raw_source.jsonl, which has source in place of
+// tool and arguments.
 type callVector struct {
 	Expect    string
 	Tool      string
@@ -43,8 +44,8 @@ func toolSignatures(t *testing.T) map[string]Signature {
 	return all
 }
 
-// paramsOf reads a printed signature such as (a: str, b: Union[str, int] = 5) -> None. A default that is no literal is
-// the empty str, which no tool uses.
+// paramsOf reads a printed signature such as (a: str, b: Union[str, int] = 5) -> None. A default
+// that is no literal is the empty str, which no tool uses.
 func paramsOf(t *testing.T, text string) []Param {
 	t.Helper()
 	var params []Param

@@ -9,8 +9,8 @@ type Item struct {
 	Value Value
 }
 
-// Dict is a dict with str keys in insertion order. The zero Dict is empty and ready to use; a nil *Dict reads as empty.
-// Reading is safe for concurrent use, Set is not.
+// Dict is a dict with str keys in insertion order. The zero Dict is empty and ready to use; a nil
+// *Dict reads as empty. Reading is safe for concurrent use, Set is not.
 type Dict struct {
 	items []Item
 	index map[string]int

@@ -5,7 +5,8 @@ import (
 	"math/big"
 )
 
-// Equal compares as Python's == does: 1, 1.0 and True are equal, dicts regardless of order, NaN with nothing.
+// Equal compares as Python's == does: 1, 1.0 and True are equal, dicts regardless of order, NaN
+// with nothing.
 func (v Value) Equal(w Value) bool {
 	if v.isNumber() && w.isNumber() {
 		return numbersEqual(v, w)
@@ -56,7 +57,8 @@ func dictsEqual(v, w *Dict) bool {
 	return true
 }
 
-// numbersEqual compares two numbers exactly: an int and a float are equal only if the float is that integer.
+// numbersEqual compares two numbers exactly: an int and a float are equal only if the float is that
+// integer.
 func numbersEqual(v, w Value) bool {
 	switch {
 	case v.kind == KindFloat && w.kind == KindFloat:

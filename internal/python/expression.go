@@ -21,10 +21,11 @@ type Expression struct {
 	Print      Print
 }
 
-// ParseExpressionCall recognises source with a single call whose arguments are literals: tool(...), print(tool(...)),
-// print(repr(tool(...))), or x = tool(...), then perhaps print(x) or print(repr(x)) as a statement of its own. The result
-// may be subscripted with literals, and **{...} may stand among the arguments. ok is false for anything else, be
-// it valid Python or not. Arguments may hold nan and inf: see NonFinite.
+// ParseExpressionCall recognises source with a single call whose arguments are literals: tool(...),
+// print(tool(...)), print(repr(tool(...))), or x = tool(...), then perhaps print(x) or
+// print(repr(x)) as a statement of its own. The result may be subscripted with literals, and
+// **{...} may stand among the arguments. ok is false for anything else, be it valid Python or not.
+// Arguments may hold nan and inf: see NonFinite.
 func ParseExpressionCall(source string) (call Expression, ok bool) {
 	if strings.IndexByte(source, 0) >= 0 {
 		return Expression{}, false
@@ -171,7 +172,8 @@ func (p *expressionParser) toolCall(call *Expression) bool {
 	return p.subscripts(call)
 }
 
-// argument reads one argument: a literal, name=literal or **{...}. Positional ones come first and no name twice.
+// argument reads one argument: a literal, name=literal or **{...}. Positional ones come first and
+// no name twice.
 func (p *expressionParser) argument(call *Expression) bool {
 	if strings.HasPrefix(p.s[p.pos:], "**") {
 		p.named = true

@@ -1,6 +1,7 @@
 //go:build ignore
 
-// Command gen writes the table of the code points that Python 3.9 escapes, from the vector file named by -source.
+// Command gen writes the table of the code points that Python 3.9 escapes, from the vector file
+// named by -source.
 package main
 
 import (

@@ -2,7 +2,8 @@ package python
 
 import "unicode/utf8"
 
-// Index returns v[key]. The error is an *Exception: KeyError, IndexError or TypeError with Python's text.
+// Index returns v[key]. The error is an *Exception: KeyError, IndexError or TypeError with Python's
+// text.
 func Index(v, key Value) (Value, error) {
 	switch v.kind {
 	case KindDict:

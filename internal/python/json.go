@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns json.dumps(v, ensure_ascii=False): ", " and ": " as separators, NaN and Infinity for numbers that JSON has
-// no text for. Lone surrogates are escaped, unlike Python's, so that the result is always valid UTF-8; it reads back as
-// the same value.
+// JSON returns json.dumps(v, ensure_ascii=False): ", " and ": " as separators, NaN and Infinity for
+// numbers that JSON has no text for. Lone surrogates are escaped, unlike Python's, so that the
+// result is always valid UTF-8; it reads back as the same value.
 func JSON(v Value) string { return string(AppendJSON(nil, v)) }
 
 // ASCIIJSON returns json.dumps(v): as JSON, with every character beyond printable ASCII escaped.

@@ -12,10 +12,10 @@ import (
 // ErrLiteral is returned for text that is not a literal of the kinds that Value holds.
 var ErrLiteral = errors.New("not a Python literal")
 
-// ParseLiteral reads the Python text of a value: what Repr prints (bare nan and inf too), and the other spellings of the
-// same kinds of literals, e.g. double and triple quotes, raw texts, adjacent texts, 1_000, 0x1F, trailing commas,
-// comments inside brackets. Tuples, sets, bytes, f-strings and operators other than signs are refused, as is nesting
-// beyond MaxDepth. The error is ErrLiteral.
+// ParseLiteral reads the Python text of a value: what Repr prints (bare nan and inf too), and the
+// other spellings of the same kinds of literals, e.g. double and triple quotes, raw texts, adjacent
+// texts, 1_000, 0x1F, trailing commas, comments inside brackets. Tuples, sets, bytes, f-strings and
+// operators other than signs are refused, as is nesting beyond MaxDepth. The error is ErrLiteral.
 func ParseLiteral(text string) (Value, error) {
 	p := literalParser{s: text}
 	p.blanks()
@@ -192,7 +192,8 @@ func negated(v Value) Value {
 	return BigInt(i.Neg(i))
 }
 
-// word passes an identifier and returns it, without the blanks after it; it is empty if none is next.
+// word passes an identifier and returns it, without the blanks after it; it is empty if none is
+// next.
 func (p *literalParser) word() string {
 	start := p.pos
 	for p.pos < len(p.s) {

@@ -23,10 +23,11 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("%s: line %d column %d (char %d)", e.Reason, e.Line, e.Column, e.Offset)
 }
 
-// ParseJSON returns json.loads(text). It accepts what Python does beyond JSON: NaN, Infinity, -Infinity, ints of up to
-// 4300 digits, lone surrogate escapes. Bytes that are not UTF-8 count as U+FFFD. The error is a *DecodeError for text
-// that is not JSON and an *Exception for what Python raises otherwise: nesting beyond MaxDepth, more digits.
-// A str shares the memory of text where text is a string.
+// ParseJSON returns json.loads(text). It accepts what Python does beyond JSON: NaN, Infinity,
+// -Infinity, ints of up to 4300 digits, lone surrogate escapes. Bytes that are not UTF-8 count as
+// U+FFFD. The error is a *DecodeError for text that is not JSON and an *Exception for what Python
+// raises otherwise: nesting beyond MaxDepth, more digits. A str shares the memory of text where
+// text is a string.
 func ParseJSON[T string | []byte](text T) (Value, error) {
 	p := jsonParser{s: string(text)}
 	if !utf8.ValidString(p.s) {
@@ -47,7 +48,8 @@ func ParseJSON[T string | []byte](text T) (Value, error) {
 	return v, nil
 }
 
-// cleanText replaces each byte that belongs neither to a code point nor to a lone surrogate by U+FFFD.
+// cleanText replaces each byte that belongs neither to a code point nor to a lone surrogate by
+// U+FFFD.
 func cleanText(s string) string {
 	dst := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
@@ -314,7 +316,8 @@ func (p *jsonParser) text() (string, error) {
 	return "", p.fail("Unterminated string starting at", begin)
 }
 
-// escape reads the escape sequence at the backslash that is next; begin is the place of the string's quote.
+// escape reads the escape sequence at the backslash that is next; begin is the place of the
+// string's quote.
 func (p *jsonParser) escape(begin int) (rune, error) {
 	at := p.pos
 	if at+1 >= len(p.s) {
@@ -341,7 +344,8 @@ func (p *jsonParser) escape(begin int) (rune, error) {
 	}
 }
 
-// unicode reads the four digits after the u at the given place, and the second half of a surrogate pair if one follows.
+// unicode reads the four digits after the u at the given place, and the second half of a surrogate
+// pair if one follows.
 func (p *jsonParser) unicode(at int) (rune, error) {
 	r, ok := p.hex(at + 1)
 	if !ok {

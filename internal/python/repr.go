@@ -83,7 +83,8 @@ func appendInt(dst []byte, v Value) []byte {
 	return strconv.AppendInt(dst, int64(v.num), 10)
 }
 
-// FormatFloat returns repr(f): the shortest digits that read back as f, with an exponent below 1e-4 and from 1e16.
+// FormatFloat returns repr(f): the shortest digits that read back as f, with an exponent below 1e-4
+// and from 1e16.
 func FormatFloat(f float64) string { return string(appendFloat(nil, f)) }
 
 func appendFloat(dst []byte, f float64) []byte {

@@ -1,10 +1,11 @@
-// Package python is the part of Python 3.9 that a conversation can see: JSON-like values, how they print (repr, str,
-// json.dumps), how they are read back (json.loads, literals), the standard tool call snippet and the binding of
-// arguments with its error texts. It runs no code and knows no tool.
+// Package python is the part of Python 3.9 that a conversation can see: JSON-like values, how they
+// print (repr, str, json.dumps), how they are read back (json.loads, literals), the standard tool
+// call snippet and the binding of arguments with its error texts. It runs no code and knows no
+// tool.
 //
-// Texts are WTF-8: UTF-8 that may also hold lone surrogates as three bytes each, because Python's texts may.
-// Everything here is a pure function of its input and safe for concurrent use as long as nobody changes a shared Dict or
-// list.
+// Texts are WTF-8: UTF-8 that may also hold lone surrogates as three bytes each, because Python's
+// texts may. Everything here is a pure function of its input and safe for concurrent use as long as
+// nobody changes a shared Dict or list.
 package python
 
 import (
@@ -13,8 +14,8 @@ import (
 	"strconv"
 )
 
-// MaxDepth is how deep lists and dicts may nest in parsed text. Python's own limit depends on the stack in use and lies
-// a little below 1000.
+// MaxDepth is how deep lists and dicts may nest in parsed text. Python's own limit depends on the
+// stack in use and lies a little below 1000.
 const MaxDepth = 900
 
 // maxIntDigits is the longest decimal integer that Python 3.9 converts from text.
@@ -34,8 +35,8 @@ const (
 	KindDict
 )
 
-// Value is one Python value: None, bool, int of any size, float, str, list or dict. The zero Value is None. Copies share
-// lists and dicts.
+// Value is one Python value: None, bool, int of any size, float, str, list or dict. The zero Value
+// is None. Copies share lists and dicts.
 type Value struct {
 	kind Kind
 	num  uint64 // bool as 0 or 1, int64, or the bits of a float
@@ -66,7 +67,8 @@ func BigInt(i *big.Int) Value {
 	return Value{kind: KindInt, text: i.String()}
 }
 
-// decimalInt returns the int with the given digits (an optional minus sign, then decimal digits without surplus zeros).
+// decimalInt returns the int with the given digits (an optional minus sign, then decimal digits
+// without surplus zeros).
 func decimalInt(digits string) Value {
 	if i, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		return Int(i)
@@ -83,7 +85,8 @@ func Str(s string) Value { return Value{kind: KindStr, text: s} }
 // List returns a list that shares items.
 func List(items ...Value) Value { return Value{kind: KindList, list: items} }
 
-// DictOf returns a dict of the items in order; a repeated key keeps its first place and its last value.
+// DictOf returns a dict of the items in order; a repeated key keeps its first place and its last
+// value.
 func DictOf(items ...Item) Value {
 	d := &Dict{}
 	for _, item := range items {
@@ -101,7 +104,8 @@ func (v Value) IsNone() bool { return v.kind == KindNone }
 // AsBool returns the bool that v is.
 func (v Value) AsBool() (b, ok bool) { return v.num != 0 && v.kind == KindBool, v.kind == KindBool }
 
-// AsInt returns the int that v is; ok is false for any other kind (bool too) and for an int beyond 64 bits.
+// AsInt returns the int that v is; ok is false for any other kind (bool too) and for an int beyond
+// 64 bits.
 func (v Value) AsInt() (i int64, ok bool) {
 	if v.kind != KindInt || v.text != "" {
 		return 0, false
@@ -120,7 +124,8 @@ func (v Value) AsBigInt() (i *big.Int, ok bool) {
 	return new(big.Int).SetString(v.text, 10)
 }
 
-// AsFloat returns the float that v is; ok is false for any other kind. See Number for ints and bools too.
+// AsFloat returns the float that v is; ok is false for any other kind. See Number for ints and
+// bools too.
 func (v Value) AsFloat() (f float64, ok bool) {
 	if v.kind != KindFloat {
 		return 0, false
@@ -139,11 +144,12 @@ func (v Value) AsStr() (s string, ok bool) {
 // AsList returns the items of the list that v is, shared with v.
 func (v Value) AsList() (items []Value, ok bool) { return v.list, v.kind == KindList }
 
-// AsDict returns the dict that v is, shared with v. It is nil, which reads as an empty dict, where ok is false.
+// AsDict returns the dict that v is, shared with v. It is nil, which reads as an empty dict, where
+// ok is false.
 func (v Value) AsDict() (d *Dict, ok bool) { return v.dict, v.kind == KindDict }
 
-// Number returns float(v) for an int, float or bool. ok is false for other kinds and for an int that is too large for a
-// float, where Python raises OverflowError.
+// Number returns float(v) for an int, float or bool. ok is false for other kinds and for an int
+// that is too large for a float, where Python raises OverflowError.
 func (v Value) Number() (f float64, ok bool) {
 	switch v.kind {
 	case KindBool:
@@ -188,8 +194,8 @@ func (v Value) TypeName() string {
 // ClassName returns v's type as Python prints it, e.g. <class 'str'>.
 func (v Value) ClassName() string { return "<class '" + v.TypeName() + "'>" }
 
-// NonFinite returns the first name, nan or inf, that Repr prints for a number in v that has no literal. Python code that
-// holds it raises NameError: name 'nan' is not defined.
+// NonFinite returns the first name, nan or inf, that Repr prints for a number in v that has no
+// literal. Python code that holds it raises NameError: name 'nan' is not defined.
 func NonFinite(v Value) (name string, found bool) {
 	switch v.kind {
 	case KindFloat:

@@ -21,8 +21,9 @@ import (
 // exceptionPattern is how the last line of Python's traceback begins.
 var exceptionPattern = regexp.MustCompile(`^[A-Za-z_.]+(Error|Exception)(: |$|\n)`)
 
-// FuzzArguments calls any tool with any arguments. Every call is answered, in UTF-8; what fails has the form of a Python
-// exception and leaves no table changed; a trace is JSON; and the same call answers the same twice.
+// FuzzArguments calls any tool with any arguments. Every call is answered, in UTF-8; what fails has
+// the form of a Python exception and leaves no table changed; a trace is JSON; and the same call
+// answers the same twice.
 func FuzzArguments(f *testing.F) {
 	for number := range tool.Builtin().All() {
 		f.Add(uint8(number), `{}`)

@@ -1,27 +1,32 @@
-// Package execute is the execution environment: it runs the calls that one speaker sent and says what each of them
-// answers. It does no input or output. A single tool call with literal arguments is run as it is; other source goes to
-// package source.
+// Package execute is the execution environment: it runs the calls that one speaker sent and says
+// what each of them answers. It does no input or output. A single tool call with literal arguments
+// is run as it is; package interp runs other source.
 //
 // # Parallel calls
 //
-// The outcome of a batch is that of the first of all orders in which any call raises. The search for it is exact.
+// The outcome of a batch is that of the first of all orders in which any call raises. The search
+// for it is exact.
 //
-// The given order is the first one, so that it is the outcome if it fails. Otherwise each call declares three sets of parts of
-// the world: those that decide whether it raises, those that it changes unless it raises, and those that shape these changes.
+// The given order is the first one, so that it is the outcome if it fails. Otherwise each call
+// declares three sets of parts of the world: those that decide whether it raises, those that it
+// changes unless it raises, and those that shape these changes.
 //
-// A call of which no other call changes a part that decides whether it raises finds these parts in any order as it found them
-// in the given one, up to the first call that raises: it does not raise. The other calls are vulnerable. What a vulnerable call
-// sees are the parts that decide whether it raises and, again and again, those that shape the changes of calls to what it sees.
-// These calls are its group; groups that share a call are one. By construction no call outside of a group changes what the
-// group sees, and what its own calls make of these parts depends on nothing else. So whether some order of the calls that are
-// left raises is whether, for one of the groups, some order of its own calls does, and this depends only on which of them are
-// left and on what the group sees. The calls in no group neither raise nor matter to those that do: without groups the given
-// order is the outcome.
+// A call of which no other call changes a part that decides whether it raises finds these parts in
+// any order as it found them in the given one, up to the first call that raises: it does not raise.
+// The other calls are vulnerable. What a vulnerable call sees are the parts that decide whether it
+// raises and, again and again, those that shape the changes of calls to what it sees. These calls
+// are its group; groups that share a call are one. By construction no call outside of a group
+// changes what the group sees, and what its own calls make of these parts depends on nothing else.
+// So whether some order of the calls that are left raises is whether, for one of the groups, some
+// order of its own calls does, and this depends only on which of them are left and on what the
+// group sees. The calls in no group neither raise nor matter to those that do: without groups the
+// given order is the outcome.
 //
-// The outcome is built call by call: the next call is the first one, in ascending order, in a group or not, that raises or after
-// which some order of the others raises. Its answers and its state come from running every call on the whole world. In a group,
-// a call that changes nothing that the group sees can be made at any moment, so that only the orders of the others are told
-// apart; of calls that are the same any one stands for all; and what was found about a state is kept.
+// The outcome is built call by call: the next call is the first one, in ascending order, in a group
+// or not, that raises or after which some order of the others raises. Its answers and its state
+// come from running every call on the whole world. In a group, a call that changes nothing that the
+// group sees can be made at any moment, so that only the orders of the others are told apart; of
+// calls that are the same any one stands for all; and what was found about a state is kept.
 package execute
 
 import (
@@ -32,14 +37,15 @@ import (
 	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// ErrTooManyOrders says that a batch depends on the order of its calls in more ways than can be tried.
+// ErrTooManyOrders says that a batch depends on the order of its calls in more ways than can be
+// tried.
 var ErrTooManyOrders = errors.New("too many orders of parallel calls to try")
 
 // Answer is what one call answers.
@@ -56,7 +62,8 @@ type Answer struct {
 	Traces []*worldv1.ToolTrace
 }
 
-// Environment executes calls with the tools of a session. It is immutable and safe for concurrent use.
+// Environment executes calls with the tools of a session. It is immutable and safe for concurrent
+// use.
 type Environment struct {
 	catalogue *tool.Catalogue
 	selection *tool.Selection
@@ -67,9 +74,9 @@ func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 	return &Environment{catalogue: catalogue, selection: selection}
 }
 
-// Run executes the calls and the code of one batch on a copy of the world. It returns the answers, in
-// the order in which the calls took effect, and the world after them. A call of a tool that the sender
-// may not call raises NameError. The error is ErrTooManyOrders, or the cause of ctx's end.
+// Run executes the calls and the code of one batch on a copy of the world. It returns the answers,
+// in the order in which the calls took effect, and the world after them. A call of a tool that the
+// sender may not call raises NameError. The error is ErrTooManyOrders, or the cause of ctx's end.
 //
 // For several calls the outcome is that of the first order, in lexicographic order of positions, in
 // which any call raises, or that of the given order if none does.
@@ -114,7 +121,8 @@ func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
 	return e.code(sandbox.Content(m), sender)
 }
 
-// stated resolves a call as a role states it. Arguments that are a text with an object in it are that object.
+// stated resolves a call as a role states it. Arguments that are a text with an object in it are
+// that object.
 func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call {
 	args, err := sandbox.Arguments(stated)
 	if err != nil {
@@ -141,7 +149,7 @@ func (e *Environment) code(text string, sender worldv1.Role) call {
 	if expression, ok := python.ParseExpressionCall(text); ok {
 		return e.expression(expression, sender)
 	}
-	compiled, err := source.Compile(text)
+	compiled, err := syntax.Parse(text)
 	if err != nil {
 		return call{raises: err}
 	}
@@ -182,7 +190,8 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
-// evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
+// evaluate executes the call on a world: result is what the tool returns, value what is left of it
+// after the subscripts.
 func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
 		return result, value, c.raises
@@ -228,7 +237,8 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	return answer
 }
 
-// printed returns output as an answer has it: a message is UTF-8, the text need not be; and white space at its ends is lost.
+// printed returns output as an answer has it: a message is UTF-8, the text need not be; and white
+// space at its ends is lost.
 func printed(output string) string {
 	return strings.TrimFunc(strings.ToValidUTF8(output, "\uFFFD"), isSpace)
 }
@@ -236,17 +246,17 @@ func printed(output string) string {
 // isSpace says what Python's str.strip removes.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// raised makes an answer of an exception: only the last line of its text survives, unless the source does not compile.
+// raised makes an answer of an exception: only the last line of its text survives, unless the
+// source does not compile.
 func (a Answer) raised(err error) Answer {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	var compile *source.SyntaxError
+	var compile *syntax.Error
 	if errors.As(err, &compile) {
 		a.Content, a.Exception = text, text
 		return a
 	}
-	if i := strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n'); i >= 0 {
-		text = text[i+1:]
-	}
+	text = strings.TrimRight(text, "\n")
+	text = text[strings.LastIndexByte(text, '\n')+1:]
 	a.Content, a.Exception = text, text
 	return a
 }

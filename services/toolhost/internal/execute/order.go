@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools that all change everything stay
-	// below it. It bounds the memory of the search too, which keeps a few dozen bytes for each step at most.
+	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools
+	// that all change everything stay below it. It bounds the memory of the search too, which keeps
+	// a few dozen bytes for each step at most.
 	maxSteps = 150_000
 	// maxParallel bounds the calls of one batch: a set of calls is a bit mask.
 	maxParallel = 64
@@ -24,8 +25,8 @@ type set uint64
 func (s set) has(i int) bool    { return s&(1<<i) != 0 }
 func (s set) without(i int) set { return s &^ (1 << i) }
 
-// search looks for the first failing order of a batch whose given order does not fail. The package comment says why it is
-// exact.
+// search looks for the first failing order of a batch whose given order does not fail. The package
+// comment says why it is exact.
 type search struct {
 	calls  []call
 	base   session.World
@@ -39,8 +40,9 @@ type search struct {
 	steps  int
 }
 
-// firstFailing returns the outcome of the first order in which any call raises, in lexicographic order of positions, or that of
-// the given order if there is none. The error is ErrTooManyOrders, or the cause of ctx's end.
+// firstFailing returns the outcome of the first order in which any call raises, in lexicographic
+// order of positions, or that of the given order if there is none. The error is ErrTooManyOrders,
+// or the cause of ctx's end.
 func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answer, session.World, error) {
 	if len(calls) > maxParallel {
 		return nil, session.World{}, ErrTooManyOrders
@@ -85,7 +87,8 @@ func twins(calls []call) []int {
 	return positions
 }
 
-// build appends the answers of the first failing order of the calls that are left. There must be one.
+// build appends the answers of the first failing order of the calls that are left. There must be
+// one.
 func (s *search) build(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World, error) {
 	for i := range s.calls {
 		if !left.has(i) {
@@ -138,8 +141,8 @@ func (s *search) groupCanFail(ctx context.Context, g *group, world *session.Worl
 	return fails, err
 }
 
-// explore tries every call of a group that is left, and then every order of the others after each of those that change what
-// the group sees. Of calls that are the same it tries the first.
+// explore tries every call of a group that is left, and then every order of the others after each
+// of those that change what the group sees. Of calls that are the same it tries the first.
 func (s *search) explore(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
 	var next []int
 	var worlds []session.World
@@ -198,8 +201,8 @@ func (s *search) key(g *group, world *session.World, left set) [sha256.Size]byte
 	return sha256.Sum256(key)
 }
 
-// appendWorld appends everything of a state. Tables that still share the rows of the batch's beginning need not be spelled
-// out.
+// appendWorld appends everything of a state. Tables that still share the rows of the batch's
+// beginning need not be spelled out.
 func (s *search) appendWorld(key []byte, world *session.World) []byte {
 	key = binary.LittleEndian.AppendUint64(key, uint64(world.Drawn()))
 	key = strconv.AppendBool(key, world.Active())

@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// group is a set of calls whose order decides whether any of them raises, together with the parts of the world that they see
-// of each other. No call outside of it changes these parts.
+// group is a set of calls whose order decides whether any of them raises, together with the parts
+// of the world that they see of each other. No call outside of it changes these parts.
 type group struct {
 	calls set
 	// shaping are those of the calls that change the parts.
@@ -16,7 +16,8 @@ type group struct {
 	parts   []tool.Part
 }
 
-// effects returns what the call depends on and what it changes. A call of no known tool does everything.
+// effects returns what the call depends on and what it changes. A call of no known tool does
+// everything.
 func (c *call) effects() tool.Effects {
 	switch {
 	case c.raises != nil:
@@ -42,13 +43,14 @@ type analysis struct {
 	effects []tool.Effects
 	// changing are the calls that change anything.
 	changing []int
-	// ids are those that the batch may draw; nil until they are asked for. unknown says that it may draw others too.
+	// ids are those that the batch may draw; nil until they are asked for. unknown says that it may
+	// draw others too.
 	ids     map[string]bool
 	unknown bool
 }
 
-// groupsOf returns the groups of a batch of which no call raises in the given order. The calls in none of them raise in no
-// order, and no call of a group sees what they change.
+// groupsOf returns the groups of a batch of which no call raises in the given order. The calls in
+// none of them raise in no order, and no call of a group sees what they change.
 func groupsOf(calls []call, base session.World) []group {
 	a := &analysis{base: base, effects: make([]tool.Effects, len(calls))}
 	for i := range calls {
@@ -94,8 +96,8 @@ func (a *analysis) vulnerable(i int) bool {
 	return false
 }
 
-// reach returns the group of one call: the parts that decide whether it raises, the calls that change these, the parts that
-// shape those changes, the calls that change these, and so on.
+// reach returns the group of one call: the parts that decide whether it raises, the calls that
+// change these, the parts that shape those changes, the calls that change these, and so on.
 func (a *analysis) reach(i int) group {
 	g := group{calls: 1 << i, parts: slices.Clone(a.effects[i].Raises)}
 	for grown := true; grown; {
@@ -111,7 +113,8 @@ func (a *analysis) reach(i int) group {
 	return g
 }
 
-// seen returns those of the parts that some call changes, each once; the whole world stands for all others.
+// seen returns those of the parts that some call changes, each once; the whole world stands for all
+// others.
 func (a *analysis) seen(parts []tool.Part) []tool.Part {
 	var kept []tool.Part
 	for _, part := range parts {
@@ -126,9 +129,10 @@ func (a *analysis) seen(parts []tool.Part) []tool.Part {
 	return kept
 }
 
-// widen gives up on the calls that change a table from which all rows may go away although it had none before, as then other
-// rows come back: see session.World.Clear. It takes that every row is named in a removal, and that the table either was empty
-// at some time or is filled again by the batch.
+// widen gives up on the calls that change a table from which all rows may go away although it had
+// none before, as then other rows come back: see session.World.Clear. It takes that every row is
+// named in a removal, and that the table either was empty at some time or is filled again by the
+// batch.
 func (a *analysis) widen() {
 	for _, table := range a.base.Tables() {
 		name := table.Name
@@ -160,7 +164,8 @@ func survives(name string, rows []session.Row, removed map[string]bool) bool {
 	})
 }
 
-// narrow leaves out the changes that only take rows away where there are none and no other call puts any.
+// narrow leaves out the changes that only take rows away where there are none and no other call
+// puts any.
 func (a *analysis) narrow() {
 	for _, i := range a.changing {
 		a.effects[i].Changes = slices.DeleteFunc(slices.Clone(a.effects[i].Changes), func(part tool.Part) bool {

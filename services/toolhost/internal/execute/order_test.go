@@ -76,8 +76,8 @@ func sources() []string {
 	}
 }
 
-// naive runs every order, as the original does, and keeps the first one that fails, else the given one. Orders share the run of
-// what they begin with.
+// naive runs every order, as the original does, and keeps the first one that fails, else the given
+// one. Orders share the run of what they begin with.
 func naive(calls []call, base session.World) ([]Answer, session.World) {
 	var given []Answer
 	var givenWorld session.World
@@ -122,7 +122,8 @@ func state(w session.World) string {
 	return text
 }
 
-// pools are calls that get into each other's way, by what they are about; together they are calls of all tools.
+// pools are calls that get into each other's way, by what they are about; together they are calls
+// of all tools.
 func pools(ids []string) [][]string {
 	contacts := []string{
 		"add_contact('Dan', '+14085551111')", "add_contact('Eve', '+14085552222', is_self=True)", "add_contact('Fay', 'no number')",

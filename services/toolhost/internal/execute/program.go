@@ -2,20 +2,23 @@ package execute
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/source"
 )
 
 // program is source that is more than a single tool call, and its speaker.
 type program struct {
-	compiled    *source.Program
+	compiled    *syntax.Module
 	environment *Environment
 	sender      worldv1.Role
 	// steps is how much work the last run was.
-	steps uint64
+	steps int
 }
 
 // stepsPerCall is how many steps of a program count as one call in the search for a failing order.
@@ -26,17 +29,17 @@ func (c *call) weight() int {
 	if c.program == nil {
 		return 1
 	}
-	return 1 + int(c.program.steps/stepsPerCall)
+	return 1 + c.program.steps/stepsPerCall
 }
 
-// run executes the program on a world and says what it answers. The error is what ended it, if anything did: what it
-// changed until then stays, and the calls that it made have their traces.
+// run executes the program on a world and says what it answers. The error is what ended it, if
+// anything did: what it changed until then stays, and the calls that it made have their traces.
 func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
-	tools := &programTools{program: p, evaluate: func(c *call) (python.Value, error) {
+	tools := &programTools{ctx: ctx, program: p, evaluate: func(c *call) (python.Value, error) {
 		result, _, err := c.evaluate(ctx, w)
 		return result, err
 	}}
-	outcome := p.compiled.Run(tools)
+	outcome := interp.Run(ctx, p.compiled, tools)
 	p.steps = outcome.Steps
 	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
 	if outcome.Err == nil {
@@ -51,6 +54,7 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 
 // programTools are the tools that a program calls. evaluate executes a call on its world.
 type programTools struct {
+	ctx      context.Context
 	program  *program
 	evaluate func(*call) (python.Value, error)
 	traces   []*worldv1.ToolTrace
@@ -66,8 +70,19 @@ func (t *programTools) Call(name string, positional []python.Value, keyword *pyt
 	c := t.program.environment.expression(python.Expression{Tool: name, Positional: positional, Keyword: keyword}, t.program.sender)
 	result, err := t.evaluate(&c)
 	if err != nil {
-		return python.Value{}, err
+		return python.Value{}, t.exception(err)
 	}
 	t.traces = append(t.traces, trace(name, c.args, result))
 	return result, nil
+}
+
+// exception makes what a tool raises an exception that the program can catch, unless the context
+// has ended.
+func (t *programTools) exception(err error) error {
+	var exception *python.Exception
+	if errors.As(err, &exception) || t.ctx.Err() != nil {
+		return err
+	}
+	kind, text, _ := strings.Cut(err.Error(), ": ")
+	return &python.Exception{Type: kind, Text: text}
 }

@@ -39,6 +39,10 @@ func TestProgram(t *testing.T) {
 			Content:   "a\nTypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
 			Exception: "TypeError: Parameter 'on' is of type '<class 'str'>', but expected '<class 'bool'>'.",
 		}},
+		{"an exception of a tool is handled", "try:\n    add_contact('x', 'bad')\nexcept Exception as e:\n    print(type(e).__name__, e.args)", Answer{
+			Content: "NumberParseException ('(1) The string supplied did not seem to be a phone number.',)",
+		}},
+		{"the text of an exception ends with a line break", "raise ValueError('a\\n')", Answer{Content: "ValueError: a", Exception: "ValueError: a"}},
 		{"only an exception", "undefined_name", Answer{
 			Content: "NameError: name 'undefined_name' is not defined", Exception: "NameError: name 'undefined_name' is not defined",
 		}},
@@ -115,7 +119,8 @@ func TestProgramCallable(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their own.
+// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their
+// own.
 func TestProgramsInBatch(t *testing.T) {
 	pool := append(sources(),
 		"if get_wifi_status(): set_wifi_status(False)\nelse: 1/0",
@@ -150,8 +155,8 @@ func TestProgramsInBatch(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their steps count, not the time
-// that they take on this machine.
+// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their
+// steps count, not the time that they take on this machine.
 func TestProgramsInBatchAreBounded(t *testing.T) {
 	texts := make([]string, 8)
 	for i := range texts {
@@ -163,7 +168,8 @@ func TestProgramsInBatchAreBounded(t *testing.T) {
 	}
 }
 
-// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error in the original's form.
+// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error
+// in the original's form.
 func TestRawSourceForm(t *testing.T) {
 	form := regexp.MustCompile(`^(Error: The given code was incomplete|  File "<input>", line \d+\n|[\w.]+(: .*)?\n?$)`)
 	env, played, failed := environment(t), 0, 0

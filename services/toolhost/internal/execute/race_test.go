@@ -2,5 +2,6 @@
 
 package execute
 
-// rounds is how many random batches are compared with all their orders: a few with the race detector, which makes each several times as dear.
+// rounds is how many random batches are compared with all their orders: a few with the race
+// detector, which makes each several times as dear.
 const rounds = 2_200

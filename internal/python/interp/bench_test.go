@@ -1,0 +1,53 @@
+package interp
+
+import (
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+)
+
+// agentProgram is what an agent writes: 20 lines with three calls.
+const agentProgram = `names = ['ann', 'bob', 'eve', 'joe']
+found = {}
+def label(name, count=1):
+    if count > 2:
+        return name.upper()
+    return f'{name}-{count:02d}'
+for i, name in enumerate(names):
+    if i == 3:
+        continue
+    answer = echo(name, index=i)
+    found[name] = answer['kwargs']['index']
+total = 0
+for name in sorted(found):
+    total += found[name] * 10 + len(name)
+words = [label(n, c) for n, c in found.items() if c >= 0]
+longest = max(words, key=lambda w: len(w))
+summary = ', '.join(words) + ' / ' + longest
+if total > 30:
+    summary = summary.replace('-', ' ')
+print(summary)
+print(total, found, words[1:], len(summary))
+`
+
+func BenchmarkAgentProgram(b *testing.B) {
+	program, err := syntax.Parse(agentProgram)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if outcome := Run(b.Context(), program, &desk{}); outcome.Err != nil {
+			b.Fatal(outcome.Err)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := syntax.Parse(agentProgram); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

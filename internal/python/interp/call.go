@@ -1,0 +1,381 @@
+package interp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+)
+
+// keyword is an argument with a name.
+type keyword struct {
+	name  string
+	value any
+}
+
+func (m *machine) evalCall(f *frame, x *syntax.Call) (any, error) {
+	fn, err := m.eval(f, x.Func)
+	if err != nil {
+		return nil, err
+	}
+	positional := make([]any, 0, len(x.Args))
+	var named []keyword
+	for i := range x.Args {
+		arg := &x.Args[i]
+		v, err := m.eval(f, arg.X)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case arg.Name != "":
+			named, err = addKeyword(named, fn, arg.Name, v)
+		case arg.Stars == 1:
+			if _, failure := m.iter(v); failure != nil {
+				return nil, raise("TypeError", "%s argument after * must be an iterable, not %s", calledName(fn), typeName(v))
+			}
+			positional, err = m.collect(positional, v)
+		case arg.Stars == 2:
+			named, err = m.addKeywords(named, fn, v)
+		default:
+			positional = append(positional, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m.call(fn, positional, named)
+}
+
+// calledName returns the name of a function in messages about its arguments.
+func calledName(fn any) string {
+	switch fn := fn.(type) {
+	case *function:
+		return "__console__." + fn.code.Name + "()"
+	case *builtin:
+		if fn.self != nil {
+			return typeName(fn.self) + "." + fn.name + "()"
+		}
+		return fn.name + "()"
+	case *tool:
+		return fn.name + "()"
+	case *class:
+		return fn.name + "()"
+	default:
+		return typeName(fn) + " object"
+	}
+}
+
+func addKeyword(named []keyword, fn any, name string, v any) ([]keyword, error) {
+	if slices.ContainsFunc(named, func(k keyword) bool { return k.name == name }) {
+		return nil, raise("TypeError", "%s got multiple values for keyword argument '%s'", calledName(fn), name)
+	}
+	return append(named, keyword{name, v}), nil
+}
+
+func (m *machine) addKeywords(named []keyword, fn, v any) ([]keyword, error) {
+	d, ok := v.(*dict)
+	if !ok {
+		return nil, raise("TypeError", "%s argument after ** must be a mapping, not %s", calledName(fn), typeName(v))
+	}
+	if err := m.allocItems(d.live); err != nil {
+		return nil, err
+	}
+	for _, e := range d.all() {
+		name, ok := e.key.(string)
+		if !ok {
+			return nil, raise("TypeError", "keywords must be strings")
+		}
+		if err := m.spend(len(named) / 8); err != nil {
+			return nil, err
+		}
+		var err error
+		if named, err = addKeyword(named, fn, name, e.value); err != nil {
+			return nil, err
+		}
+	}
+	return named, nil
+}
+
+// call calls a function, a type or a tool.
+func (m *machine) call(fn any, positional []any, named []keyword) (any, error) {
+	switch fn := fn.(type) {
+	case *function:
+		return m.callFunction(fn, positional, named)
+	case *builtin:
+		return m.callNative(fn.call, &arguments{m, fn.name, fn.self, positional, named})
+	case *class:
+		if construct := fn.constructor(); construct != nil {
+			return m.callNative(construct, &arguments{m, fn.name, fn, positional, named})
+		}
+		return nil, raise("TypeError", "cannot create '%s' instances", fn.name)
+	case *tool:
+		return m.callTool(fn.name, positional, named)
+	default:
+		return nil, raise("TypeError", "'%s' object is not callable", typeName(fn))
+	}
+}
+
+// callNative bounds how deep builtins call each other.
+func (m *machine) callNative(call native, a *arguments) (any, error) {
+	if m.calls++; m.calls > limit.Calls {
+		m.calls--
+		return nil, tooDeep()
+	}
+	v, err := call(a)
+	m.calls--
+	return v, err
+}
+
+func (m *machine) callFunction(fn *function, positional []any, named []keyword) (any, error) {
+	code := fn.code
+	n := len(code.Scope.Names)
+	if err := m.alloc(64 + 16*n); err != nil {
+		return nil, err
+	}
+	f := &frame{vars: blank(n), around: fn.around, code: code}
+	if err := m.bind(f, fn, positional, named); err != nil {
+		return nil, err
+	}
+	if m.calls >= limit.Calls || m.stack+code.Nesting > limit.Stack {
+		return nil, tooDeep()
+	}
+	m.calls++
+	m.stack += code.Nesting
+	sig, err := m.block(f, code.Body)
+	m.calls--
+	m.stack -= code.Nesting
+	if err != nil || sig != signalReturn {
+		return nil, err
+	}
+	return f.result, nil
+}
+
+// bind assigns the arguments of a call to the variables of the parameters.
+func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword) error {
+	code := fn.code
+	n := min(len(positional), code.Positional)
+	copy(f.vars, positional[:n])
+	if code.Args >= 0 {
+		rest := slices.Clone(positional[n:])
+		if err := m.allocItems(len(rest)); err != nil {
+			return err
+		}
+		f.vars[code.Args] = &tuple{rest}
+	}
+	var more *dict
+	if code.Kwargs >= 0 {
+		more = &dict{}
+		f.vars[code.Kwargs] = more
+	}
+	for _, k := range named {
+		i := slices.IndexFunc(code.Params, func(p syntax.Param) bool { return p.Name == k.name })
+		switch {
+		case i >= code.PositionalOnly && f.vars[i] == absent:
+			f.vars[i] = k.value
+		case i >= code.PositionalOnly:
+			return raise("TypeError", "%s() got multiple values for argument '%s'", code.Name, k.name)
+		case more != nil:
+			if err := m.put(&more.table, k.name, k.value); err != nil {
+				return err
+			}
+		case i >= 0:
+			return raise("TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", code.Name, k.name)
+		default:
+			return raise("TypeError", "%s() got an unexpected keyword argument '%s'", code.Name, k.name)
+		}
+	}
+	if len(positional) > code.Positional && code.Args < 0 {
+		return tooMany(fn, len(positional))
+	}
+	for i := range code.Params {
+		if f.vars[i] == absent {
+			f.vars[i] = fn.defaults[i]
+		}
+	}
+	return missing(f, code)
+}
+
+func tooMany(fn *function, given int) error {
+	code, least := fn.code, 0
+	for i := range code.Positional {
+		if code.Params[i].Default == nil {
+			least++
+		}
+	}
+	takes, plural, were := fmt.Sprint(code.Positional), "s", "were"
+	if least < code.Positional {
+		takes = fmt.Sprintf("from %d to %d", least, code.Positional)
+	} else if least == 1 {
+		plural = ""
+	}
+	if given == 1 {
+		were = "was"
+	}
+	return raise("TypeError", "%s() takes %s positional argument%s but %d %s given", code.Name, takes, plural, given, were)
+}
+
+// missing returns the error for parameters that have no value.
+func missing(f *frame, code *syntax.Function) error {
+	for _, part := range []struct {
+		low, high int
+		what      string
+	}{{0, code.Positional, "positional"}, {code.Positional, len(code.Params), "keyword-only"}} {
+		var names []string
+		for i := part.low; i < part.high; i++ {
+			if f.vars[i] == absent {
+				names = append(names, "'"+code.Params[i].Name+"'")
+			}
+		}
+		n := len(names)
+		if n == 0 {
+			continue
+		}
+		text, plural := names[0], ""
+		if n > 1 {
+			text, plural = strings.Join(names[:n-1], ", ")+" and "+names[n-1], "s"
+		}
+		if n > 2 {
+			text = strings.Join(names[:n-1], ", ") + ", and " + names[n-1]
+		}
+		return raise("TypeError", "%s() missing %d required %s argument%s: %s", code.Name, n, part.what, plural, text)
+	}
+	return nil
+}
+
+// callTool calls a function of the host.
+func (m *machine) callTool(name string, positional []any, named []keyword) (any, error) {
+	if err := m.spend(limit.CallSteps); err != nil {
+		return nil, err
+	}
+	if m.ctx.Err() != nil {
+		return nil, m.step()
+	}
+	values := make([]python.Value, len(positional))
+	for i, arg := range positional {
+		var err error
+		if values[i], err = m.toPython(arg, 0); err != nil {
+			return nil, err
+		}
+	}
+	keywords := &python.Dict{}
+	for _, k := range named {
+		value, err := m.toPython(k.value, 0)
+		if err != nil {
+			return nil, err
+		}
+		keywords.Set(k.name, value)
+	}
+	result, err := m.host.Call(name, values, keywords)
+	if err != nil {
+		return nil, m.fromHost(err)
+	}
+	return m.fromPython(result)
+}
+
+// fromHost makes an exception that the program can catch of one of the host.
+func (m *machine) fromHost(err error) error {
+	var failure *python.Exception
+	if !errors.As(err, &failure) {
+		return err
+	}
+	kind := exceptionClass(failure.Type)
+	if kind == nil {
+		if kind = m.classes[failure.Type]; kind == nil {
+			kind = &class{name: failure.Type, base: exceptionClass("Exception")}
+			if m.classes == nil {
+				m.classes = make(map[string]*class)
+			}
+			m.classes[failure.Type] = kind
+		}
+	}
+	if err := m.alloc(len(failure.Text)); err != nil {
+		return err
+	}
+	return &raised{&exception{class: kind, args: []any{failure.Text}, cause: err}}
+}
+
+// arguments are those of a call of a builtin. A method's object is self.
+type arguments struct {
+	*machine
+	name       string
+	self       any
+	positional []any
+	named      []keyword
+}
+
+// bind assigns the arguments to parameters; those that were not given are absent. The first
+// required ones must be given.
+func (a *arguments) bind(required int, params ...string) ([]any, error) {
+	bound := blank(len(params))
+	given := len(a.positional)
+	switch {
+	case required == 1 && len(params) == 1 && given != 1 && len(a.named) == 0:
+		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, given)
+	case len(params) == 0 && given+len(a.named) > 0:
+		return nil, raise("TypeError", "%s() takes no arguments (%d given)", a.name, given)
+	case given > len(params) && required == len(params):
+		return nil, raise("TypeError", "%s() takes exactly %d arguments (%d given)", a.name, required, given)
+	case given > len(params):
+		plural := "s"
+		if len(params) == 1 {
+			plural = ""
+		}
+		return nil, raise("TypeError", "%s() takes at most %d argument%s (%d given)", a.name, len(params), plural, given)
+	}
+	copy(bound, a.positional)
+	for _, k := range a.named {
+		i := slices.Index(params, k.name)
+		if i < 0 {
+			return nil, raise("TypeError", "'%s' is an invalid keyword argument for %s()", k.name, a.name)
+		}
+		if bound[i] != absent {
+			return nil, raise("TypeError", "%s() got multiple values for argument '%s'", a.name, k.name)
+		}
+		bound[i] = k.value
+	}
+	for i := range required {
+		if bound[i] == absent {
+			if given == 0 && len(a.named) == 0 && required > 1 {
+				return nil, raise("TypeError", "%s expected at least %d arguments, got 0", a.name, required)
+			}
+			return nil, raise("TypeError", "%s() missing required argument '%s' (pos %d)", a.name, params[i], i+1)
+		}
+	}
+	return bound, nil
+}
+
+// positionalOnly binds like bind for builtins that take no names, with their words.
+func (a *arguments) positionalOnly(least, most int) ([]any, error) {
+	n := len(a.positional)
+	name := a.name
+	if _, isClass := a.self.(*class); a.self != nil && !isClass {
+		name = typeName(a.self) + "." + name
+	}
+	switch {
+	case len(a.named) > 0:
+		return nil, raise("TypeError", "%s() takes no keyword arguments", name)
+	case n >= least && n <= most:
+		bound := blank(most)
+		copy(bound, a.positional)
+		return bound, nil
+	case least == most && most == 0:
+		return nil, raise("TypeError", "%s() takes no arguments (%d given)", name, n)
+	case least == most && most == 1:
+		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", name, n)
+	case least == most:
+		return nil, raise("TypeError", "%s expected %d arguments, got %d", a.name, least, n)
+	}
+	bound, words := least, "at least"
+	if n > most {
+		bound, words = most, "at most"
+	}
+	plural := "s"
+	if bound == 1 {
+		plural = ""
+	}
+	return nil, raise("TypeError", "%s expected %s %d argument%s, got %d", a.name, words, bound, plural, n)
+}

@@ -1,0 +1,286 @@
+package interp
+
+import (
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+)
+
+// compare returns x op y.
+func (m *machine) compare(op string, x, y any) (bool, error) {
+	switch op {
+	case "==":
+		return m.equal(x, y, 0)
+	case "!=":
+		equal, err := m.equal(x, y, 0)
+		return !equal, err
+	case "in":
+		return m.contains(x, y)
+	case "not in":
+		inside, err := m.contains(x, y)
+		return !inside, err
+	case "is":
+		return same(x, y), nil
+	case "is not":
+		return !same(x, y), nil
+	default:
+		return m.less(op, x, y, 0)
+	}
+}
+
+// equal returns x == y.
+func (m *machine) equal(x, y any, depth int) (bool, error) {
+	if depth > limit.Depth {
+		return false, raise("RecursionError", "maximum recursion depth exceeded in comparison")
+	}
+	if err := m.spend(1); err != nil {
+		return false, err
+	}
+	if isNumber(x) && isNumber(y) {
+		order, ordered := order(x, y)
+		return ordered && order == 0, nil
+	}
+	switch x := x.(type) {
+	case string:
+		text, ok := y.(string)
+		return ok && x == text, m.spend(len(x) / 64)
+	case *list:
+		if y, ok := y.(*list); ok {
+			return m.equalItems(x.items, y.items, depth)
+		}
+	case *tuple:
+		if y, ok := y.(*tuple); ok {
+			return m.equalItems(x.items, y.items, depth)
+		}
+	case *dict:
+		if y, ok := y.(*dict); ok {
+			return m.equalTables(&x.table, &y.table, depth)
+		}
+	case *set, *view:
+		a, aOK, err := m.setItems(x, nil)
+		if err != nil || !aOK {
+			return same(x, y), err
+		}
+		b, bOK, err := m.setItems(y, nil)
+		if err != nil || !bOK {
+			return same(x, y), err
+		}
+		return a.live == b.live && within(a, b), m.spend(a.live)
+	case *span:
+		if y, ok := y.(*span); ok {
+			n := x.length()
+			return n == y.length() && (n == 0 || x.start == y.start && (n == 1 || x.step == y.step)), nil
+		}
+	}
+	return same(x, y), nil
+}
+
+// within says whether all keys of a table are in another one.
+func within(a, b *table) bool {
+	for i := range a.entries {
+		if e := &a.entries[i]; e.hash != nil && b.find(e.hash) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) equalItems(x, y []any, depth int) (bool, error) {
+	if len(x) != len(y) {
+		return false, nil
+	}
+	for i := range x {
+		if i >= len(y) {
+			return false, nil
+		}
+		if equal, err := m.identical(x[i], y[i], depth+1); err != nil || !equal {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// identical says whether two items of containers are one object, or equal.
+func (m *machine) identical(x, y any, depth int) (bool, error) {
+	if _, isFloat := x.(float64); !isFloat && same(x, y) {
+		return true, m.spend(1)
+	}
+	return m.equal(x, y, depth)
+}
+
+func (m *machine) equalTables(x, y *table, depth int) (bool, error) {
+	if x.live != y.live {
+		return false, nil
+	}
+	for _, e := range x.all() {
+		i := y.find(e.hash)
+		if i < 0 {
+			return false, nil
+		}
+		if equal, err := m.identical(e.value, y.entries[i].value, depth+1); err != nil || !equal {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// order returns the order of two numbers; ordered is false if one is NaN.
+func order(x, y any) (order int, ordered bool) {
+	a, aLarge, aInt := integer(x)
+	b, bLarge, bInt := integer(y)
+	if aInt && bInt && aLarge == nil && bLarge == nil {
+		switch {
+		case a < b:
+			return -1, true
+		case a > b:
+			return 1, true
+		default:
+			return 0, true
+		}
+	}
+	f, fOK := x.(float64)
+	g, gOK := y.(float64)
+	switch {
+	case fOK && math.IsNaN(f) || gOK && math.IsNaN(g):
+		return 0, false
+	case fOK && gOK:
+		switch {
+		case f < g:
+			return -1, true
+		case f > g:
+			return 1, true
+		default:
+			return 0, true
+		}
+	}
+	return exact(x).Cmp(exact(y)), true
+}
+
+// exact returns a number that is not NaN as a big float.
+func exact(v any) *big.Float {
+	if f, ok := v.(float64); ok {
+		return big.NewFloat(f)
+	}
+	i, _ := whole(v)
+	return new(big.Float).SetInt(i)
+}
+
+// less returns x op y for an op of <, <=, > and >=.
+func (m *machine) less(op string, x, y any, depth int) (bool, error) {
+	if depth > limit.Depth {
+		return false, raise("RecursionError", "maximum recursion depth exceeded in comparison")
+	}
+	if err := m.spend(1); err != nil {
+		return false, err
+	}
+	if isNumber(x) && isNumber(y) {
+		order, ordered := order(x, y)
+		return ordered && holds(op, order), nil
+	}
+	switch x := x.(type) {
+	case string:
+		if y, ok := y.(string); ok {
+			return holds(op, strings.Compare(x, y)), m.spend(min(len(x), len(y)) / 64)
+		}
+	case *list:
+		if y, ok := y.(*list); ok {
+			return m.lessItems(op, x.items, y.items, depth)
+		}
+	case *tuple:
+		if y, ok := y.(*tuple); ok {
+			return m.lessItems(op, x.items, y.items, depth)
+		}
+	case *set, *view:
+		a, aOK, err := m.setItems(x, nil)
+		if err != nil {
+			return false, err
+		}
+		b, bOK, err := m.setItems(y, nil)
+		if err != nil {
+			return false, err
+		}
+		if aOK && bOK {
+			if op[0] == '>' {
+				a, b = b, a
+			}
+			return within(a, b) && (len(op) == 2 || a.live < b.live), m.spend(a.live)
+		}
+	}
+	return false, raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(x), typeName(y))
+}
+
+func holds(op string, order int) bool {
+	switch op {
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	default:
+		return order >= 0
+	}
+}
+
+// lessItems compares the first items that differ, else the lengths.
+func (m *machine) lessItems(op string, x, y []any, depth int) (bool, error) {
+	for i := range min(len(x), len(y)) {
+		equal, err := m.identical(x[i], y[i], depth+1)
+		if err != nil {
+			return false, err
+		}
+		if !equal {
+			return m.less(op, x[i], y[i], depth+1)
+		}
+	}
+	return holds(op, len(x)-len(y)), nil
+}
+
+// contains returns x in y.
+func (m *machine) contains(x, y any) (bool, error) {
+	switch y := y.(type) {
+	case string:
+		text, ok := x.(string)
+		if !ok {
+			return false, raise("TypeError", "'in <string>' requires string as left operand, not %s", typeName(x))
+		}
+		return strings.Contains(y, text), m.spend(len(y) / 64)
+	case *dict:
+		i, err := m.get(&y.table, x)
+		return i >= 0, err
+	case *set:
+		i, err := m.get(&y.table, frozen(x))
+		return i >= 0, err
+	case *span:
+		if i, large, ok := integer(x); ok {
+			if large != nil || y.length() == 0 {
+				return false, nil
+			}
+			low, high := y.start, y.at(y.length()-1)
+			if y.step < 0 {
+				low, high = high, low
+			}
+			return i >= low && i <= high && (uint64(i)-uint64(y.start))%magnitude(y.step) == 0 || i == y.start, nil
+		}
+	case *view:
+		if y.kind == viewKeys {
+			i, err := m.get(&y.of.table, x)
+			return i >= 0, err
+		}
+	}
+	it, err := m.iter(y)
+	if err != nil {
+		return false, raise("TypeError", "argument of type '%s' is not iterable", typeName(y))
+	}
+	for {
+		item, ok, err := m.advance(it)
+		if err != nil || !ok {
+			return false, err
+		}
+		if equal, err := m.identical(item, x, 0); err != nil || equal {
+			return equal, err
+		}
+	}
+}

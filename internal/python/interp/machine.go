@@ -1,0 +1,180 @@
+// Package interp runs the programs that package syntax reads: a tree walker that knows no file,
+// network, clock or chance. What a run may use is bounded by the table of package limit; everything
+// that grows is charged before it is made. A run depends on the program and on what the host
+// answers, nothing else.
+package interp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+)
+
+// Host is the functions that a program can call besides the builtins.
+type Host interface {
+	// Callable says whether there is a function of that name.
+	Callable(name string) bool
+	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other
+	// error ends the run.
+	Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error)
+}
+
+// Outcome is what a run did.
+type Outcome struct {
+	// Output is what was printed.
+	Output string
+	// Err is nil or what ended the run: a *python.Exception with the last line of Python's
+	// traceback, an error of the host, or the cause of the context's end.
+	Err error
+	// Steps says how much work it was, up to about limit.Steps.
+	Steps int
+}
+
+// Run executes a program once. It is safe for concurrent use: runs share nothing.
+func Run(ctx context.Context, program *syntax.Module, host Host) (outcome Outcome) {
+	m := &machine{ctx: ctx, host: host}
+	m.module = frame{vars: blank(len(program.Scope.Names))}
+	defer func() {
+		if failure := recover(); failure != nil { // a defect in the interpreter must not end the other sessions
+			outcome = Outcome{Output: string(m.out), Err: &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}, Steps: limit.Steps}
+		}
+	}()
+	_, err := m.block(&m.module, program.Body)
+	return Outcome{Output: string(m.out), Err: m.final(err), Steps: m.steps}
+}
+
+// machine is the state of one run.
+type machine struct {
+	ctx        context.Context
+	host       Host
+	module     frame
+	steps      int
+	memory     int
+	calls      int // that are open
+	stack      int // how deep they nest
+	out        []byte
+	handling   []*exception // innermost last
+	identities map[any]int
+	classes    map[string]*class // of exceptions that only the host raises
+}
+
+// frame is the variables of a call, a comprehension or the module.
+type frame struct {
+	vars   []any
+	around *frame
+	code   *syntax.Function
+	result any // of return
+}
+
+func blank(n int) []any {
+	vars := make([]any, n)
+	for i := range vars {
+		vars[i] = absent
+	}
+	return vars
+}
+
+// raised is an exception on its way. Handlers can catch it, unlike every other error.
+type raised struct{ *exception }
+
+// Error returns the last line of the traceback.
+func (r *raised) Error() string { return r.class.name }
+
+// raise returns an exception with a text.
+func raise(kind, format string, args ...any) error {
+	text := format
+	if len(args) > 0 {
+		text = fmt.Sprintf(format, args...)
+	}
+	return &raised{&exception{class: exceptionClass(kind), args: []any{text}}}
+}
+
+// raiseValue returns an exception with a value.
+func raiseValue(kind string, args ...any) error {
+	return &raised{&exception{class: exceptionClass(kind), args: args}}
+}
+
+func tooDeep() error { return raise("RecursionError", "maximum recursion depth exceeded") }
+
+// exhausted is the end of a run that exceeds a limit. No program can catch it.
+func exhausted(kind, format string, args ...any) error {
+	return &python.Exception{Type: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+// final turns what ended a run into what the caller sees.
+func (m *machine) final(err error) error {
+	var r *raised
+	if !errors.As(err, &r) {
+		return err
+	}
+	if r.cause != nil {
+		return r.cause
+	}
+	text, failure := m.exceptionText(r.exception)
+	if failure != nil {
+		text = "<exception str() failed>"
+	}
+	return &python.Exception{Type: r.class.name, Text: text}
+}
+
+// step counts one statement or expression.
+func (m *machine) step() error {
+	if m.steps++; m.steps&1023 == 0 && m.ctx.Err() != nil {
+		return context.Cause(m.ctx)
+	}
+	if m.steps >= limit.Steps {
+		return exhausted("TimeoutError", "more than %d steps are needed", limit.Steps)
+	}
+	return nil
+}
+
+// spend counts the work of a builtin.
+func (m *machine) spend(steps int) error {
+	if steps >= limit.Steps-m.steps {
+		m.steps = limit.Steps
+		return exhausted("TimeoutError", "more than %d steps are needed", limit.Steps)
+	}
+	m.steps += steps
+	return nil
+}
+
+// alloc counts the memory of a text or container before it is made.
+func (m *machine) alloc(bytes int) error {
+	if bytes > limit.Memory-m.memory {
+		return exhausted("MemoryError", "more than %d bytes are needed", limit.Memory)
+	}
+	m.memory += bytes
+	return nil
+}
+
+// allocItems counts the items of a container: the room for them, and the steps of going over them.
+func (m *machine) allocItems(n int) error {
+	if n > limit.Memory/limit.ItemSize {
+		return m.alloc(limit.Memory + 1)
+	}
+	if err := m.alloc(n * limit.ItemSize); err != nil {
+		return err
+	}
+	return m.spend(n / 4)
+}
+
+// allocTimes counts n pieces of so many bytes each.
+func (m *machine) allocTimes(n, bytes int) error {
+	if n > 0 && bytes > 0 && n > limit.Memory/bytes {
+		return m.alloc(limit.Memory + 1)
+	}
+	return m.alloc(max(0, n) * bytes)
+}
+
+// write prints.
+func (m *machine) write(text string) error {
+	if len(text) > limit.Output-len(m.out) {
+		return exhausted("MemoryError", "more than %d bytes were printed", limit.Output)
+	}
+	m.out = append(m.out, text...)
+	return m.spend(len(text) / 64)
+}

@@ -1,0 +1,441 @@
+package interp
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+)
+
+// normal returns an int as the interpreter holds it.
+func normal(i *big.Int) any {
+	if i.IsInt64() {
+		return int(i.Int64())
+	}
+	return i
+}
+
+// fits returns an int that is not too large.
+func fits(i *big.Int) (any, error) {
+	if i.BitLen() > limit.Bits {
+		return nil, tooLarge()
+	}
+	return normal(i), nil
+}
+
+func tooLarge() error { return exhausted("MemoryError", "the number is too large") }
+
+// integer returns the int that a value is, bools too.
+func integer(v any) (small int, large *big.Int, ok bool) {
+	switch v := v.(type) {
+	case int:
+		return v, nil, true
+	case bool:
+		if v {
+			return 1, nil, true
+		}
+		return 0, nil, true
+	case *big.Int:
+		return 0, v, true
+	default:
+		return 0, nil, false
+	}
+}
+
+// whole returns an int, as a big one.
+func whole(v any) (*big.Int, bool) {
+	small, large, ok := integer(v)
+	if ok && large == nil {
+		large = big.NewInt(int64(small))
+	}
+	return large, ok
+}
+
+// float returns a number as a float.
+func float(v any) (float64, error) {
+	if f, ok := v.(float64); ok {
+		return f, nil
+	}
+	small, large, _ := integer(v)
+	if large == nil {
+		return float64(small), nil
+	}
+	f, _ := new(big.Float).SetInt(large).Float64()
+	if math.IsInf(f, 0) {
+		return 0, raise("OverflowError", "int too large to convert to float")
+	}
+	return f, nil
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case bool, int, *big.Int, float64:
+		return true
+	default:
+		return false
+	}
+}
+
+// machineInt returns an int as an index takes it: huge ones are clamped if they may be.
+func machineInt(v any, clamp bool) (int, error) {
+	small, large, ok := integer(v)
+	switch {
+	case !ok:
+		return 0, raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v))
+	case large == nil:
+		return small, nil
+	case !clamp:
+		return 0, raise("OverflowError", "Python int too large to convert to C ssize_t")
+	case large.Sign() < 0:
+		return math.MinInt, nil
+	default:
+		return math.MaxInt, nil
+	}
+}
+
+// truncate converts a float to an int towards zero.
+func truncate(f float64) (any, error) {
+	switch {
+	case math.IsNaN(f):
+		return nil, raise("ValueError", "cannot convert float NaN to integer")
+	case math.IsInf(f, 0):
+		return nil, raise("OverflowError", "cannot convert float infinity to integer")
+	case math.Abs(f) < 1<<62:
+		return int(f), nil
+	}
+	i, _ := big.NewFloat(f).Int(nil)
+	return normal(i), nil
+}
+
+func unsupported(op string, x, y any) error {
+	if op == "**" {
+		op = "** or pow()"
+	}
+	return raise("TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(x), typeName(y))
+}
+
+// unary returns operator x.
+func (m *machine) unary(op string, x any) (any, error) {
+	if op == "not" {
+		return !truth(x), nil
+	}
+	if f, ok := x.(float64); ok && op != "~" {
+		if op == "-" {
+			f = -f
+		}
+		return f, nil
+	}
+	i, ok := whole(x)
+	if !ok {
+		return nil, raise("TypeError", "bad operand type for unary %s: '%s'", op, typeName(x))
+	}
+	switch op {
+	case "-":
+		return normal(new(big.Int).Neg(i)), m.alloc(i.BitLen() / 8)
+	case "~":
+		return normal(new(big.Int).Not(i)), m.alloc(i.BitLen() / 8)
+	default:
+		return normal(i), nil
+	}
+}
+
+// arithmetic computes with numbers.
+func (m *machine) arithmetic(op, shown string, x, y any) (any, error) {
+	_, xFloat := x.(float64)
+	_, yFloat := y.(float64)
+	if !xFloat && !yFloat {
+		a, aLarge, _ := integer(x)
+		b, bLarge, _ := integer(y)
+		if aLarge == nil && bLarge == nil {
+			if v, ok := smallInts(op, a, b); ok {
+				return logicalBool(op, x, y, v), nil
+			}
+		}
+		if op == "**" {
+			return m.power(x, y)
+		}
+		return m.largeInts(op, shown, x, y)
+	}
+	switch op {
+	case "&", "|", "^", "<<", ">>", "@":
+		return nil, unsupported(shown, x, y)
+	}
+	a, err := float(x)
+	if err != nil {
+		return nil, err
+	}
+	b, err := float(y)
+	if err != nil {
+		return nil, err
+	}
+	if op == "**" {
+		return floatPower(a, b)
+	}
+	return floats(op, a, b)
+}
+
+// logicalBool makes a bool of the result of a logical operator on two bools.
+func logicalBool(op string, x, y any, v int) any {
+	if op == "&" || op == "|" || op == "^" {
+		_, xBool := x.(bool)
+		_, yBool := y.(bool)
+		if xBool && yBool {
+			return v != 0
+		}
+	}
+	return v
+}
+
+// smallInts computes where neither the operands nor the result are large.
+func smallInts(op string, a, b int) (int, bool) {
+	switch op {
+	case "+":
+		c := a + b
+		return c, (c > a) == (b > 0)
+	case "-":
+		c := a - b
+		return c, (c < a) == (b > 0)
+	case "*":
+		high, low := bits.Mul64(magnitude(a), magnitude(b))
+		return a * b, high == 0 && low < 1<<63
+	case "//", "%":
+		if b == 0 || b == -1 {
+			return 0, false
+		}
+		q, r := a/b, a%b
+		if r != 0 && (r < 0) != (b < 0) {
+			q--
+			r += b
+		}
+		if op == "%" {
+			return r, true
+		}
+		return q, true
+	case "&":
+		return a & b, true
+	case "|":
+		return a | b, true
+	case "^":
+		return a ^ b, true
+	default:
+		return 0, false
+	}
+}
+
+func magnitude(a int) uint64 {
+	if a < 0 {
+		return -uint64(a)
+	}
+	return uint64(a)
+}
+
+func (m *machine) largeInts(op, shown string, x, y any) (any, error) {
+	a, _ := whole(x)
+	b, _ := whole(y)
+	if err := m.spend((a.BitLen() + b.BitLen()) / 512); err != nil {
+		return nil, err
+	}
+	if err := m.alloc((a.BitLen() + b.BitLen()) / 8); err != nil {
+		return nil, err
+	}
+	switch op {
+	case "+":
+		return fits(new(big.Int).Add(a, b))
+	case "-":
+		return fits(new(big.Int).Sub(a, b))
+	case "*":
+		if a.BitLen()+b.BitLen() > limit.Bits+1 {
+			return nil, tooLarge()
+		}
+		return fits(new(big.Int).Mul(a, b))
+	case "/":
+		return quotient(a, b)
+	case "//", "%":
+		if b.Sign() == 0 {
+			return nil, raise("ZeroDivisionError", "integer division or modulo by zero")
+		}
+		q, r := floorDivide(a, b)
+		if op == "%" {
+			return normal(r), nil
+		}
+		return normal(q), nil
+	case "&":
+		return normal(new(big.Int).And(a, b)), nil
+	case "|":
+		return normal(new(big.Int).Or(a, b)), nil
+	case "^":
+		return normal(new(big.Int).Xor(a, b)), nil
+	case "<<", ">>":
+		return shift(op, a, b)
+	default:
+		return nil, unsupported(shown, x, y)
+	}
+}
+
+// floorDivide divides with the quotient rounded down.
+func floorDivide(a, b *big.Int) (quotient, remainder *big.Int) {
+	quotient, remainder = new(big.Int).QuoRem(a, b, new(big.Int))
+	if remainder.Sign() != 0 && remainder.Sign() != b.Sign() {
+		quotient.Sub(quotient, big.NewInt(1))
+		remainder.Add(remainder, b)
+	}
+	return quotient, remainder
+}
+
+// quotient divides as Python does, rightly rounded.
+func quotient(a, b *big.Int) (any, error) {
+	if b.Sign() == 0 {
+		return nil, raise("ZeroDivisionError", "division by zero")
+	}
+	f, _ := new(big.Rat).SetFrac(a, b).Float64()
+	if math.IsInf(f, 0) {
+		return nil, raise("OverflowError", "integer division result too large for a float")
+	}
+	if a.Sign() == 0 && b.Sign() < 0 {
+		f = math.Copysign(0, -1)
+	}
+	return f, nil
+}
+
+func shift(op string, x, y *big.Int) (any, error) {
+	if y.Sign() < 0 {
+		return nil, raise("ValueError", "negative shift count")
+	}
+	large := !y.IsInt64() || y.Int64() > limit.Bits
+	switch {
+	case op == ">>" && large:
+		return min(0, x.Sign()), nil
+	case op == ">>":
+		return normal(new(big.Int).Rsh(x, uint(y.Int64()))), nil
+	case x.Sign() == 0:
+		return 0, nil
+	case large || x.BitLen()+int(y.Int64()) > limit.Bits:
+		return nil, tooLarge()
+	default:
+		return normal(new(big.Int).Lsh(x, uint(y.Int64()))), nil
+	}
+}
+
+func floats(op string, x, y float64) (any, error) {
+	switch op {
+	case "+":
+		return x + y, nil
+	case "-":
+		return x - y, nil
+	case "*":
+		return x * y, nil
+	case "/":
+		if y == 0 {
+			return nil, raise("ZeroDivisionError", "float division by zero")
+		}
+		return x / y, nil
+	case "//":
+		if y == 0 {
+			return nil, raise("ZeroDivisionError", "float floor division by zero")
+		}
+		quotient, _ := divide(x, y)
+		return quotient, nil
+	default:
+		if y == 0 {
+			return nil, raise("ZeroDivisionError", "float modulo")
+		}
+		_, remainder := divide(x, y)
+		return remainder, nil
+	}
+}
+
+// divide divides with the quotient rounded down.
+func divide(x, y float64) (quotient, remainder float64) {
+	remainder = math.Mod(x, y)
+	quotient = (x - remainder) / y
+	switch {
+	case remainder != 0 && (y < 0) != (remainder < 0):
+		remainder += y
+		quotient--
+	case remainder == 0:
+		remainder = math.Copysign(0, y)
+	}
+	if quotient == 0 {
+		return math.Copysign(0, x/y), remainder
+	}
+	floor := math.Floor(quotient)
+	if quotient-floor > 0.5 {
+		floor++
+	}
+	return floor, remainder
+}
+
+// power returns x ** y of two ints.
+func (m *machine) power(x, y any) (any, error) {
+	a, _ := whole(x)
+	b, _ := whole(y)
+	if b.Sign() < 0 {
+		if a.Sign() == 0 {
+			return nil, raise("ZeroDivisionError", "0.0 cannot be raised to a negative power")
+		}
+		f, err := float(x)
+		if err != nil {
+			return nil, err
+		}
+		g, err := float(y)
+		if err != nil {
+			return nil, err
+		}
+		return floatPower(f, g)
+	}
+	size := a.BitLen()
+	if size <= 1 { // -1, 0 or 1
+		if b.Sign() > 0 {
+			b = big.NewInt(2 - int64(b.Bit(0)))
+		}
+		return normal(new(big.Int).Exp(a, b, nil)), nil
+	}
+	if !b.IsInt64() || b.Int64() > limit.Bits || (size-1)*int(b.Int64()) > limit.Bits {
+		return nil, tooLarge()
+	}
+	n := int(b.Int64())
+	if err := m.spend(size * n / 64); err != nil {
+		return nil, err
+	}
+	if err := m.alloc(size * n / 8); err != nil {
+		return nil, err
+	}
+	return fits(new(big.Int).Exp(a, b, nil))
+}
+
+func floatPower(x, y float64) (any, error) {
+	if x == 0 && y < 0 {
+		return nil, raise("ZeroDivisionError", "0.0 cannot be raised to a negative power")
+	}
+	result := rounded(x, y)
+	switch {
+	case math.IsNaN(result) && !math.IsNaN(x) && !math.IsNaN(y):
+		return nil, raise("ValueError", "complex numbers cannot be computed here")
+	case math.IsInf(result, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
+		return nil, raiseValue("OverflowError", 34, "Numerical result out of range")
+	}
+	return result, nil
+}
+
+// rounded returns x to the power of y, rightly rounded for whole y that are not large, which
+// math.Pow is not.
+func rounded(x, y float64) float64 {
+	const precision = 256
+	result := math.Pow(x, y)
+	if y != math.Trunc(y) || math.Abs(y) > 1<<10 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
+		return result
+	}
+	power, base := new(big.Float).SetPrec(precision).SetInt64(1), new(big.Float).SetPrec(precision).SetFloat64(x)
+	for n := int(math.Abs(y)); n > 0; n >>= 1 {
+		if n&1 == 1 {
+			power.Mul(power, base)
+		}
+		base.Mul(base, base)
+	}
+	if y < 0 {
+		power.Quo(new(big.Float).SetPrec(precision).SetInt64(1), power)
+	}
+	result, _ = power.Float64()
+	return result
+}

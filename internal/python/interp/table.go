@@ -1,0 +1,272 @@
+package interp
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+)
+
+type (
+	dict struct{ table }
+
+	// set goes over its items in the order in which they came.
+	set struct {
+		table
+		frozen bool
+	}
+)
+
+// table holds keys, and values for dicts, in the order in which they came.
+type table struct {
+	entries []entry
+	index   map[any]int // of entries by hash, if there are more than scanned
+	live    int
+}
+
+type entry struct {
+	hash       any // nil: deleted
+	key, value any
+}
+
+// scanned is up to how many entries are searched without an index.
+const scanned = 8
+
+func (t *table) find(hash any) int {
+	if t.index != nil {
+		if i, ok := t.index[hash]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range t.entries {
+		if t.entries[i].hash == hash {
+			return i
+		}
+	}
+	return -1
+}
+
+// put stores a value: in the key's place if it is there, else at the end.
+func (t *table) put(hash, key, value any) {
+	if i := t.find(hash); i >= 0 {
+		t.entries[i].value = value
+		return
+	}
+	t.entries = append(t.entries, entry{hash, key, value})
+	t.live++
+	switch n := len(t.entries); {
+	case t.index != nil:
+		t.index[hash] = n - 1
+	case n > scanned:
+		t.reindex()
+	}
+}
+
+func (t *table) reindex() {
+	t.index = make(map[any]int, 2*len(t.entries))
+	for i := range t.entries {
+		t.index[t.entries[i].hash] = i
+	}
+}
+
+// remove deletes the entry at a place. Entries move together when most are deleted.
+func (t *table) remove(i int) {
+	if t.index != nil {
+		delete(t.index, t.entries[i].hash)
+	}
+	t.entries[i] = entry{}
+	t.live--
+	for n := len(t.entries); n > 0 && t.entries[n-1].hash == nil; n-- {
+		t.entries = t.entries[:n-1]
+	}
+	if len(t.entries) > 2*t.live+scanned {
+		t.entries = slices.DeleteFunc(slices.Clone(t.entries), func(e entry) bool { return e.hash == nil })
+		if t.index != nil {
+			t.reindex()
+		}
+	}
+}
+
+func (t *table) clear() { *t = table{} }
+
+// all returns the entries that are there.
+func (t *table) all() []entry {
+	if t.live == len(t.entries) {
+		return t.entries
+	}
+	return slices.DeleteFunc(slices.Clone(t.entries), func(e entry) bool { return e.hash == nil })
+}
+
+// Hashes of values that are no comparable Go values of their own.
+type (
+	bigHash  string
+	seqHash  string
+	nanHash  struct{}
+	noneHash struct{}
+)
+
+// hash returns what stands for a key in a table: equal for equal keys.
+func (m *machine) hash(v any) (any, error) {
+	switch v := v.(type) {
+	case nil:
+		return noneHash{}, nil
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case int, string:
+		return v, m.spend(textCost(v))
+	case *big.Int:
+		return bigHash(v.Text(62)), m.alloc(v.BitLen() / 5)
+	case float64:
+		if math.IsNaN(v) {
+			return nanHash{}, nil
+		}
+		if v == math.Trunc(v) && !math.IsInf(v, 0) {
+			i, err := truncate(v)
+			if err != nil {
+				return nil, err
+			}
+			return m.hash(i)
+		}
+		return v, nil
+	case *tuple, *set:
+		if s, ok := v.(*set); ok && !s.frozen {
+			break
+		}
+		text, err := m.hashText(nil, v, 0)
+		return seqHash(text), err
+	case *list, *dict, *view, *slice:
+	case *builtin, *tool, *span:
+		text, err := m.repr(v)
+		return seqHash(typeName(v) + text), err
+	default:
+		return v, nil
+	}
+	return nil, raise("TypeError", "unhashable type: '%s'", typeName(v))
+}
+
+func textCost(v any) int {
+	s, _ := v.(string)
+	return len(s) / 64
+}
+
+// hashText writes a text that is equal for equal tuples and frozen sets.
+func (m *machine) hashText(dst []byte, v any, depth int) ([]byte, error) {
+	if depth > limit.Depth {
+		return nil, tooDeep()
+	}
+	if err := m.alloc(16); err != nil {
+		return nil, err
+	}
+	if err := m.spend(1); err != nil {
+		return nil, err
+	}
+	var items []any
+	frozen := false
+	switch v := v.(type) {
+	case *tuple:
+		items = v.items
+	case *set:
+		if frozen = v.frozen; !frozen {
+			return nil, raise("TypeError", "unhashable type: 'set'")
+		}
+		items = v.keys()
+	default:
+		return m.hashAtom(dst, v)
+	}
+	parts := make([]string, len(items))
+	for i, item := range items {
+		part, err := m.hashText(nil, item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.alloc(len(part) + 32); err != nil {
+			return nil, err
+		}
+		parts[i] = string(part)
+	}
+	open := byte('(')
+	if frozen {
+		open = '{'
+		slices.Sort(parts)
+	}
+	dst = append(dst, open)
+	for _, part := range parts {
+		dst = append(dst, part...)
+	}
+	return append(dst, ')'), nil
+}
+
+func (m *machine) hashAtom(dst []byte, v any) ([]byte, error) {
+	hash, err := m.hash(v)
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	switch hash := hash.(type) {
+	case string:
+		text = "s" + hash
+	case int:
+		text = "i" + strconv.Itoa(hash)
+	case float64:
+		text = "f" + strconv.FormatFloat(hash, 'g', -1, 64)
+	case bigHash:
+		text = "b" + string(hash)
+	case seqHash:
+		text = "q" + string(hash)
+	case noneHash, nanHash:
+		text = typeName(v)
+	default:
+		text = "o" + strconv.Itoa(m.identity(hash))
+	}
+	dst = strconv.AppendInt(dst, int64(len(text)), 10)
+	return append(append(dst, ':'), text...), m.alloc(len(text))
+}
+
+// identity returns a number of an object that has no value of its own.
+func (m *machine) identity(v any) int {
+	if m.identities == nil {
+		m.identities = make(map[any]int)
+	}
+	if _, known := m.identities[v]; !known {
+		m.identities[v] = len(m.identities)
+	}
+	return m.identities[v]
+}
+
+// keys returns the keys in order.
+func (t *table) keys() []any {
+	entries := t.all()
+	keys := make([]any, len(entries))
+	for i := range entries {
+		keys[i] = entries[i].key
+	}
+	return keys
+}
+
+// put stores an item of a dict or set.
+func (m *machine) put(t *table, key, value any) error {
+	hash, err := m.hash(key)
+	if err != nil {
+		return err
+	}
+	if err := m.allocItems(2); err != nil {
+		return err
+	}
+	t.put(hash, key, value)
+	return nil
+}
+
+// get returns the place of a key, -1 if it is not there.
+func (m *machine) get(t *table, key any) (int, error) {
+	hash, err := m.hash(key)
+	if err != nil {
+		return -1, err
+	}
+	return t.find(hash), nil
+}

@@ -1,0 +1,465 @@
+package interp
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+)
+
+// isSpace says what Python takes for white space.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
+
+// strMethod returns a method of texts.
+func strMethod(name string) native {
+	switch name {
+	case "join":
+		return strJoin
+	case "format":
+		return strFormat
+	case "format_map":
+		return strFormatMap
+	case "replace":
+		return strReplace
+	case "find", "rfind", "index", "rindex", "count":
+		return strFind
+	case "startswith", "endswith":
+		return strStarts
+	case "zfill", "ljust", "rjust", "center":
+		return strPad
+	case "split", "rsplit":
+		return strSplit
+	case "splitlines":
+		return strSplitLines
+	case "partition", "rpartition":
+		return strPartition
+	case "strip", "lstrip", "rstrip":
+		return strStrip
+	case "removeprefix", "removesuffix":
+		return strRemove
+	case "upper", "lower", "casefold", "swapcase", "capitalize", "title":
+		return strCase
+	case "isnumeric", "isdecimal", "isdigit", "isalpha", "isalnum", "isspace", "islower", "isupper", "istitle", "isascii", "isidentifier", "isprintable":
+		return strIs
+	case "expandtabs":
+		return strExpandTabs
+	default:
+		return nil
+	}
+}
+
+// textOf returns the text whose method was called, and its arguments. It charges going over the
+// text.
+func (a *arguments) textOf(least, most int) (string, []any, error) {
+	s, _ := a.self.(string)
+	args, err := a.positionalOnly(least, most)
+	if err == nil {
+		err = a.spend(len(s) / 64)
+	}
+	return s, args, err
+}
+
+func notText(what string, v any) error {
+	return raise("TypeError", "%s must be str, not %s", what, typeName(v))
+}
+
+func strJoin(a *arguments) (any, error) {
+	s, args, err := a.textOf(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.iter(args[0]); err != nil {
+		return nil, raise("TypeError", "can only join an iterable")
+	}
+	items, err := a.collect(nil, args[0])
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			return nil, raise("TypeError", "sequence item %d: expected str instance, %s found", i, typeName(item))
+		}
+		if err := a.alloc(len(s) + len(text)); err != nil {
+			return nil, err
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, s), nil
+}
+
+func strFormatMap(a *arguments) (any, error) {
+	_, args, err := a.textOf(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	named, err := a.addKeywords(nil, &builtin{name: a.name}, args[0])
+	if err != nil {
+		return nil, err
+	}
+	return strFormat(&arguments{a.machine, a.name, a.self, nil, named})
+}
+
+func strReplace(a *arguments) (any, error) {
+	s, args, err := a.textOf(2, 3)
+	if err != nil {
+		return nil, err
+	}
+	before, ok := args[0].(string)
+	if !ok {
+		return nil, notText("replace() argument 1", args[0])
+	}
+	after, ok := args[1].(string)
+	if !ok {
+		return nil, notText("replace() argument 2", args[1])
+	}
+	most := -1
+	if args[2] != absent {
+		if most, err = machineInt(args[2], true); err != nil {
+			return nil, err
+		}
+	}
+	n := strings.Count(s, before)
+	if most >= 0 {
+		n = min(n, most)
+	}
+	if err := a.allocTimes(n, len(after)); err != nil {
+		return nil, err
+	}
+	return strings.Replace(s, before, after, most), a.alloc(len(s))
+}
+
+// part returns the part of a text between bounds in characters, and the character at which it
+// begins; ok is false beyond its end.
+func part(s string, low, high any) (text string, start int, ok bool, err error) {
+	n := length(s)
+	given := slice{}
+	if low != absent {
+		given.low = low
+	}
+	if high != absent {
+		given.high = high
+	}
+	first, last, _, err := given.bounds(n)
+	if err != nil {
+		return "", 0, false, err
+	}
+	if i, _, isInt := integer(given.low); isInt && i > n || first > last {
+		return "", first, false, nil
+	}
+	at := offset(s, first)
+	return s[at : at+offset(s[at:], last-first)], first, true, nil
+}
+
+// strFind is find, rfind, index, rindex and count.
+func strFind(a *arguments) (any, error) {
+	s, args, err := a.textOf(1, 3)
+	if err != nil {
+		return nil, err
+	}
+	wanted, ok := args[0].(string)
+	if !ok {
+		return nil, raise("TypeError", "must be str, not %s", typeName(args[0]))
+	}
+	text, start, within, err := part(s, args[1], args[2])
+	if err != nil {
+		return nil, err
+	}
+	if a.name == "count" {
+		if !within {
+			return 0, nil
+		}
+		if wanted == "" {
+			return length(text) + 1, nil
+		}
+		return strings.Count(text, wanted), nil
+	}
+	at := -1
+	if within {
+		if at = strings.Index(text, wanted); strings.HasPrefix(a.name, "r") {
+			at = strings.LastIndex(text, wanted)
+		}
+	}
+	switch {
+	case at >= 0:
+		return start + length(text[:at]), nil
+	case strings.HasSuffix(a.name, "index"):
+		return nil, raise("ValueError", "substring not found")
+	}
+	return -1, nil
+}
+
+// strStarts is startswith and endswith.
+func strStarts(a *arguments) (any, error) {
+	s, args, err := a.textOf(1, 3)
+	if err != nil {
+		return nil, err
+	}
+	text, _, within, err := part(s, args[1], args[2])
+	if err != nil {
+		return nil, err
+	}
+	has := strings.HasPrefix
+	if a.name == "endswith" {
+		has = strings.HasSuffix
+	}
+	several, isTuple := args[0].(*tuple)
+	if !isTuple {
+		several = &tuple{args[:1]}
+	}
+	for _, one := range several.items {
+		affix, ok := one.(string)
+		switch {
+		case !ok && isTuple:
+			return nil, raise("TypeError", "tuple for %s must only contain str, not %s", a.name, typeName(one))
+		case !ok:
+			return nil, raise("TypeError", "%s first arg must be str or a tuple of str, not %s", a.name, typeName(one))
+		case within && has(text, affix):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// strPad is zfill, ljust, rjust and center.
+func strPad(a *arguments) (any, error) {
+	most := 2
+	if a.name == "zfill" {
+		most = 1
+	}
+	s, args, err := a.textOf(1, most)
+	if err != nil {
+		return nil, err
+	}
+	width, err := machineInt(args[0], false)
+	if err != nil {
+		return nil, err
+	}
+	if a.name == "zfill" {
+		sign := ""
+		if s != "" && (s[0] == '-' || s[0] == '+') {
+			sign = s[:1]
+		}
+		padded, err := a.padded(s[len(sign):], "0", '>', width-len(sign))
+		return sign + padded, err
+	}
+	fill := " "
+	if args[1] != absent {
+		text, ok := args[1].(string)
+		if !ok {
+			return nil, raise("TypeError", "The fill character must be a unicode character, not %s", typeName(args[1]))
+		}
+		if fill = text; length(fill) != 1 {
+			return nil, raise("TypeError", "The fill character must be exactly one character long")
+		}
+	}
+	if a.name == "center" { // an odd space stands on the left if the width is odd
+		n := width - length(s)
+		if left := n/2 + n&width&1; n > 0 {
+			if s, err = a.padded(s, fill, '>', length(s)+left); err != nil {
+				return nil, err
+			}
+		}
+		return a.padded(s, fill, '<', width)
+	}
+	return a.padded(s, fill, map[string]byte{"ljust": '<', "rjust": '>'}[a.name], width)
+}
+
+// texts makes a list of texts.
+func (m *machine) texts(pieces []string) (any, error) {
+	if err := m.allocItems(len(pieces)); err != nil {
+		return nil, err
+	}
+	items := make([]any, len(pieces))
+	for i, piece := range pieces {
+		items[i] = piece
+	}
+	return &list{items}, nil
+}
+
+// strSplit is split and rsplit.
+func strSplit(a *arguments) (any, error) {
+	s, _ := a.self.(string)
+	args, err := a.bind(0, "sep", "maxsplit")
+	if err != nil {
+		return nil, err
+	}
+	most := -1
+	if args[1] != absent {
+		if most, err = machineInt(args[1], true); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.alloc(16 * len(s)); err != nil { // each character may become a text
+		return nil, err
+	}
+	if err := a.spend(len(s) / 16); err != nil {
+		return nil, err
+	}
+	if args[0] == absent || args[0] == nil {
+		return a.texts(splitSpace(s, most, a.name == "rsplit"))
+	}
+	separator, ok := args[0].(string)
+	switch {
+	case !ok:
+		return nil, raise("TypeError", "must be str or None, not %s", typeName(args[0]))
+	case separator == "":
+		return nil, raise("ValueError", "empty separator")
+	}
+	pieces := strings.Split(s, separator)
+	if most >= 0 && len(pieces) > most+1 {
+		if a.name == "split" {
+			pieces = strings.SplitN(s, separator, most+1)
+		} else {
+			pieces = splitRight(s, separator, most)
+		}
+	}
+	return a.texts(pieces)
+}
+
+// splitRight splits at the last separators.
+func splitRight(s, separator string, most int) []string {
+	var pieces []string
+	for range most {
+		at := strings.LastIndex(s, separator)
+		if at < 0 {
+			break
+		}
+		pieces = append(pieces, s[at+len(separator):])
+		s = s[:at]
+	}
+	pieces = append(pieces, s)
+	slices.Reverse(pieces)
+	return pieces
+}
+
+// splitSpace splits at white space.
+func splitSpace(s string, most int, right bool) []string {
+	if most < 0 {
+		return strings.FieldsFunc(s, isSpace)
+	}
+	var pieces []string
+	if right {
+		for s = strings.TrimRightFunc(s, isSpace); s != ""; s = strings.TrimRightFunc(s, isSpace) {
+			at := strings.LastIndexFunc(s, isSpace)
+			if at < 0 || len(pieces) == most {
+				pieces = append(pieces, s)
+				break
+			}
+			at += width(s[at:])
+			pieces, s = append(pieces, s[at:]), s[:at]
+		}
+		slices.Reverse(pieces)
+		return pieces
+	}
+	for s = strings.TrimLeftFunc(s, isSpace); s != ""; s = strings.TrimLeftFunc(s, isSpace) {
+		at := strings.IndexFunc(s, isSpace)
+		if at < 0 || len(pieces) == most {
+			return append(pieces, s)
+		}
+		pieces, s = append(pieces, s[:at]), s[at:]
+	}
+	return pieces
+}
+
+func strSplitLines(a *arguments) (any, error) {
+	s, _ := a.self.(string)
+	args, err := a.bind(0, "keepends")
+	if err != nil {
+		return nil, err
+	}
+	if err := a.alloc(16 * len(s)); err != nil {
+		return nil, err
+	}
+	if err := a.spend(len(s) / 16); err != nil {
+		return nil, err
+	}
+	keep := args[0] != absent && truth(args[0])
+	var lines []string
+	for s != "" {
+		at := strings.IndexAny(s, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
+		if at < 0 {
+			lines = append(lines, s)
+			break
+		}
+		end := at + width(s[at:])
+		if strings.HasPrefix(s[at:], "\r\n") {
+			end = at + 2
+		}
+		if keep {
+			at = end
+		}
+		lines, s = append(lines, s[:at]), s[end:]
+	}
+	return a.texts(lines)
+}
+
+// strPartition is partition and rpartition.
+func strPartition(a *arguments) (any, error) {
+	s, args, err := a.textOf(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	separator, ok := args[0].(string)
+	switch {
+	case !ok:
+		return nil, raise("TypeError", "must be str, not %s", typeName(args[0]))
+	case separator == "":
+		return nil, raise("ValueError", "empty separator")
+	}
+	at := strings.Index(s, separator)
+	if a.name == "rpartition" {
+		at = strings.LastIndex(s, separator)
+	}
+	parts := []any{s, "", ""}
+	if at >= 0 {
+		parts = []any{s[:at], separator, s[at+len(separator):]}
+	} else if a.name == "rpartition" {
+		parts = []any{"", "", s}
+	}
+	return &tuple{parts}, a.alloc(limit.ItemSize + 3*16)
+}
+
+// strStrip is strip, lstrip and rstrip.
+func strStrip(a *arguments) (any, error) {
+	s, args, err := a.textOf(0, 1)
+	if err != nil {
+		return nil, err
+	}
+	strips := isSpace
+	if args[0] != absent && args[0] != nil {
+		set, ok := args[0].(string)
+		if !ok {
+			return nil, raise("TypeError", "%s arg must be None or str", a.name)
+		}
+		if err := a.spend(len(s) / 64 * (1 + len(set))); err != nil {
+			return nil, err
+		}
+		strips = func(r rune) bool { return strings.ContainsRune(set, r) }
+	}
+	if a.name != "rstrip" {
+		s = strings.TrimLeftFunc(s, strips)
+	}
+	if a.name != "lstrip" {
+		s = strings.TrimRightFunc(s, strips)
+	}
+	return s, nil
+}
+
+// strRemove is removeprefix and removesuffix.
+func strRemove(a *arguments) (any, error) {
+	s, args, err := a.textOf(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	affix, ok := args[0].(string)
+	if !ok {
+		return nil, notText(a.name+"() argument", args[0])
+	}
+	if a.name == "removeprefix" {
+		return strings.TrimPrefix(s, affix), nil
+	}
+	return strings.TrimSuffix(s, affix), nil
+}

@@ -1,0 +1,208 @@
+package interp
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+)
+
+// A value of Python is one of these Go values: nil (None), bool, int, *big.Int (only beyond 64
+// bits), float64, string (WTF-8), or a pointer to a type of this file or of table.go. They live as
+// long as their run, which one goroutine executes.
+type (
+	list  struct{ items []any }
+	tuple struct{ items []any }
+
+	// span is a range.
+	span struct{ start, stop, step int }
+
+	// slice is low:high:step.
+	slice struct{ low, high, step any }
+
+	// function is what def and lambda make.
+	function struct {
+		code     *syntax.Function
+		defaults []any // by parameter, unbound if it has none
+		around   *frame
+	}
+
+	// builtin is a function of this package, or a method with its object.
+	builtin struct {
+		name string
+		self any
+		call native
+	}
+
+	// tool is a function of the host.
+	tool struct{ name string }
+
+	// module is a few functions.
+	module struct {
+		name    string
+		members map[string]any
+	}
+
+	// class is a type.
+	class struct {
+		name string // with its module, unless builtin
+		base *class
+	}
+
+	// exception is an exception.
+	exception struct {
+		class *class
+		args  []any
+		cause error // of the host, if it raised
+	}
+
+	// view is keys(), values() or items() of a dict.
+	view struct {
+		of   *dict
+		kind viewKind
+	}
+)
+
+// native is the Go function of a builtin.
+type native func(*arguments) (any, error)
+
+type viewKind uint8
+
+const (
+	viewKeys viewKind = iota
+	viewValues
+	viewItems
+)
+
+// absent is the value of a variable that has none, and of an argument that was not given.
+type absentType struct{}
+
+var absent any = absentType{}
+
+// typeName returns the name of a value's type.
+func typeName(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case int, *big.Int:
+		return "int"
+	case float64:
+		return "float"
+	case string:
+		return "str"
+	case *list:
+		return "list"
+	case *tuple:
+		return "tuple"
+	case *dict:
+		return "dict"
+	case *set:
+		if v.frozen {
+			return "frozenset"
+		}
+		return "set"
+	case *span:
+		return "range"
+	case *slice:
+		return "slice"
+	case *function, *tool:
+		return "function"
+	case *builtin:
+		return "builtin_function_or_method"
+	case *module:
+		return "module"
+	case *class:
+		return "type"
+	case *exception:
+		return v.class.short()
+	case *view:
+		return [...]string{"dict_keys", "dict_values", "dict_items"}[v.kind]
+	case iterator:
+		return v.name()
+	case syntax.EllipsisType:
+		return "ellipsis"
+	default:
+		return "object"
+	}
+}
+
+// short returns the name without its module.
+func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.')+1:] }
+
+// within says whether a class is another one or derives from it.
+func (c *class) within(other *class) bool {
+	for ; c != nil; c = c.base {
+		if c == other {
+			return true
+		}
+	}
+	return false
+}
+
+// truth says whether a value counts as true.
+func truth(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case int:
+		return v != 0
+	case float64:
+		return v != 0
+	case string:
+		return v != ""
+	case *list:
+		return len(v.items) > 0
+	case *tuple:
+		return len(v.items) > 0
+	case *dict:
+		return v.live > 0
+	case *set:
+		return v.live > 0
+	case *span:
+		return v.length() > 0
+	case *view:
+		return v.of.live > 0
+	default:
+		return true
+	}
+}
+
+// length returns the number of items of a range.
+func (s *span) length() int {
+	switch {
+	case s.step > 0 && s.start < s.stop:
+		return int((uint64(s.stop)-uint64(s.start)-1)/uint64(s.step)) + 1
+	case s.step < 0 && s.start > s.stop:
+		return int((uint64(s.start)-uint64(s.stop)-1)/(-uint64(s.step))) + 1
+	default:
+		return 0
+	}
+}
+
+// at returns the item of a range at a place within it.
+func (s *span) at(i int) int { return s.start + i*s.step }
+
+// same says whether two values are one object. Texts and numbers are where they are equal and of
+// one type.
+func same(x, y any) bool {
+	switch x := x.(type) {
+	case *big.Int:
+		y, ok := y.(*big.Int)
+		return ok && x.Cmp(y) == 0
+	case *tuple:
+		y, ok := y.(*tuple)
+		return ok && (x == y || len(x.items)+len(y.items) == 0)
+	case *builtin:
+		y, ok := y.(*builtin)
+		return ok && x.name == y.name && x.self == nil && y.self == nil
+	case *tool:
+		y, ok := y.(*tool)
+		return ok && x.name == y.name
+	default:
+		return x == y
+	}
+}

@@ -1,0 +1,316 @@
+// Package syntax reads the part of Python 3.11 that programs of agents use: a lexer, a parser and
+// the tree they build, in which every name knows its variable. Type hints and docstrings stay in
+// the tree. Everything here is a pure function of the source.
+package syntax
+
+// Module is a parsed program. It is immutable and safe for concurrent use.
+type Module struct {
+	Body  []Stmt
+	Scope *Scope
+}
+
+// Expr is an expression.
+type Expr interface{ Offset() int }
+
+// Stmt is a statement.
+type Stmt interface{ Offset() int }
+
+// At is the byte offset in the source at which a node begins.
+type At int
+
+// Offset returns the offset.
+func (a At) Offset() int { return int(a) }
+
+// Place says where the variable of a name is.
+type Place uint8
+
+// The places of variables.
+const (
+	// PlaceBuiltin is no variable: the name of a builtin or of a tool.
+	PlaceBuiltin Place = iota
+	// PlaceLocal is a variable of a function or comprehension: Slot of the scope that is Hops
+	// scopes further out.
+	PlaceLocal
+	// PlaceGlobal is a variable of the module.
+	PlaceGlobal
+)
+
+// EllipsisType is the type of Ellipsis.
+type EllipsisType struct{}
+
+// Ellipsis is the value of "...".
+var Ellipsis = EllipsisType{}
+
+// Expressions.
+type (
+	// Name is a variable.
+	Name struct {
+		At
+		ID    string
+		Place Place
+		Hops  int
+		Slot  int
+	}
+	// Constant is a literal: nil (None), bool, int, *big.Int beyond 64 bits, float64, string or
+	// Ellipsis.
+	Constant struct {
+		At
+		Value any
+	}
+	// Joined is an f-string: Constants of text and Formatted fields.
+	Joined struct {
+		At
+		Parts []Expr
+	}
+	// Formatted is a field of an f-string. Conversion is 's', 'r', 'a' or 0, Spec nil or the format
+	// specification.
+	Formatted struct {
+		At
+		Value      Expr
+		Conversion byte
+		Spec       *Joined
+	}
+	// Sequence is a display of a list, tuple or set, or a target list.
+	Sequence struct {
+		At
+		Kind  Kind
+		Items []Expr
+	}
+	// Dict is a display of a dict. A key that is nil unpacks its value.
+	Dict struct {
+		At
+		Keys, Values []Expr
+	}
+	// Comprehension computes Value, for dicts Key too, for all that its clauses go over.
+	Comprehension struct {
+		At
+		Kind       Kind
+		Key, Value Expr
+		Clauses    []Clause
+		Scope      *Scope
+	}
+	// Unary is an operator of one operand: + - ~ not.
+	Unary struct {
+		At
+		Op string
+		X  Expr
+	}
+	// Binary is an arithmetic operator.
+	Binary struct {
+		At
+		Op   string
+		X, Y Expr
+	}
+	// Logical is X and Y, or X or Y.
+	Logical struct {
+		At
+		Or   bool
+		X, Y Expr
+	}
+	// Compare is a chain of comparisons: X Ops[0] Rights[0] Ops[1] Rights[1] …
+	Compare struct {
+		At
+		X      Expr
+		Ops    []string
+		Rights []Expr
+	}
+	// Condition is "X if Test else Y".
+	Condition struct {
+		At
+		Test, X, Y Expr
+	}
+	// Lambda is a function without a name.
+	Lambda struct {
+		At
+		Function *Function
+	}
+	// Call is a call.
+	Call struct {
+		At
+		Func Expr
+		Args []Argument
+	}
+	// Attribute is X.Name.
+	Attribute struct {
+		At
+		X    Expr
+		Name string
+	}
+	// Subscript is X[Index].
+	Subscript struct {
+		At
+		X, Index Expr
+	}
+	// Slice is Low:High:Step within a subscript; each may be nil.
+	Slice struct {
+		At
+		Low, High, Step Expr
+	}
+	// Starred is *X.
+	Starred struct {
+		At
+		X Expr
+	}
+	// Named is "Name := X".
+	Named struct {
+		At
+		Name *Name
+		X    Expr
+	}
+)
+
+// Kind is what a display or comprehension makes.
+type Kind uint8
+
+// The kinds of displays and comprehensions.
+const (
+	KindTuple Kind = iota
+	KindList
+	KindSet
+	KindDict
+	KindGenerator
+)
+
+// Clause is "for Target in Iterable", and the conditions after it. The first clause's iterable
+// belongs to the scope around.
+type Clause struct {
+	Target     Expr
+	Iterable   Expr
+	Conditions []Expr
+}
+
+// Argument is an argument of a call. Name is empty for a positional one; Stars is 1 for *X and 2
+// for **X.
+type Argument struct {
+	Name  string
+	Stars int
+	X     Expr
+}
+
+// Function is what def and lambda have in common. A lambda's body is one Return.
+type Function struct {
+	Name   string
+	Params []Param
+	// Positional is the number of parameters before *args or the bare *, PositionalOnly of those
+	// before "/".
+	Positional, PositionalOnly int
+	// Args and Kwargs are the slots of *args and **kwargs, -1 if there are none.
+	Args, Kwargs int
+	Body         []Stmt
+	Doc          string
+	Returns      Expr
+	Scope        *Scope
+	// Nesting is how deep the body nests.
+	Nesting int
+}
+
+// Param is a parameter; its variable is the slot of its place in Params. Keyword-only ones come
+// last.
+type Param struct {
+	Name    string
+	Hint    Expr
+	Default Expr
+}
+
+// Statements.
+type (
+	// Do is an expression that stands alone.
+	Do struct {
+		At
+		X Expr
+	}
+	// Assign assigns a value to each target in turn.
+	Assign struct {
+		At
+		Targets []Expr
+		X       Expr
+	}
+	// Annotate is "Target: Hint = X"; X may be nil.
+	Annotate struct {
+		At
+		Target, Hint, X Expr
+	}
+	// Augment is "Target Op= X"; Op has no equals sign.
+	Augment struct {
+		At
+		Target Expr
+		Op     string
+		X      Expr
+	}
+	// If is if, elif and else.
+	If struct {
+		At
+		Test       Expr
+		Then, Else []Stmt
+	}
+	// While is a while loop.
+	While struct {
+		At
+		Test       Expr
+		Body, Else []Stmt
+	}
+	// For is a for loop.
+	For struct {
+		At
+		Target, Iterable Expr
+		Body, Else       []Stmt
+	}
+	// Def defines a function.
+	Def struct {
+		At
+		Name     *Name
+		Function *Function
+	}
+	// Return returns X, or None where X is nil.
+	Return struct {
+		At
+		X Expr
+	}
+	// Branch is pass, break or continue.
+	Branch struct {
+		At
+		Word string
+	}
+	// Import is "import Module as Name". Name is nil if nothing is bound.
+	Import struct {
+		At
+		Module string
+		Name   *Name
+	}
+	// ImportFrom is "from Module import Member as Name". Name is nil if nothing is bound.
+	ImportFrom struct {
+		At
+		Module, Member string
+		Name           *Name
+	}
+	// Raise raises X, or again what is being handled where X is nil.
+	Raise struct {
+		At
+		X, Cause Expr
+	}
+	// Try handles exceptions.
+	Try struct {
+		At
+		Body     []Stmt
+		Handlers []Handler
+		Else     []Stmt
+		Finally  []Stmt
+	}
+	// Assert raises AssertionError unless Test holds.
+	Assert struct {
+		At
+		Test, Message Expr
+	}
+	// Delete deletes variables and items.
+	Delete struct {
+		At
+		Targets []Expr
+	}
+)
+
+// Handler is "except Type as Name". Type and Name may be nil.
+type Handler struct {
+	Type Expr
+	Name *Name
+	Body []Stmt
+}

@@ -1,0 +1,46 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	syntaxError      = "SyntaxError"
+	indentationError = "IndentationError"
+	memoryError      = "MemoryError"
+	invalidSyntax    = "invalid syntax"
+)
+
+// Error says why source does not compile. Its text is the whole answer.
+type Error struct{ text string }
+
+// Error returns the compiler's message as Python prints it.
+func (e *Error) Error() string { return e.text }
+
+// incomplete is the error of source that ends too early.
+func incomplete(source string) *Error {
+	return &Error{"Error: The given code was incomplete and could not be executed: '" + source + "'"}
+}
+
+// unmarked is the error of source that is found wrong only after it was read.
+func unmarked(message string) *Error {
+	return &Error{"  File \"<input>\", line 1\nSyntaxError: " + message + "\n"}
+}
+
+// wrong is the error of source that cannot be read, with a mark under the offset.
+func wrong(source string, at int, kind, message string) *Error {
+	at = min(at, len(source))
+	number := 1 + strings.Count(source[:at], "\n")
+	start := strings.LastIndexByte(source[:at], '\n') + 1
+	shown, _, _ := strings.Cut(source[start:], "\n")
+	shown = strings.TrimSuffix(shown, "\r")
+	trimmed := strings.TrimLeft(shown, " ")
+	column := utf8.RuneCountInString(source[start:at]) - (len(shown) - len(trimmed))
+	mark := ""
+	if column >= 0 {
+		mark = "    " + strings.Repeat(" ", column) + "^\n"
+	}
+	return &Error{fmt.Sprintf("  File \"<input>\", line %d\n    %s\n%s%s: %s\n", number, trimmed, mark, kind, message)}
+}

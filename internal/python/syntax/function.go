@@ -1,0 +1,91 @@
+package syntax
+
+func (p *parser) lambda() Expr {
+	at := p.expect("lambda").at
+	f := &Function{Name: "<lambda>", Args: -1, Kwargs: -1}
+	args, kwargs := p.params(f, ":", false)
+	p.expect(":")
+	leave := p.enterFunction(f, args, kwargs)
+	x := p.test()
+	f.Body = []Stmt{&Return{At(x.Offset()), x}}
+	f.Nesting = p.height + 1
+	leave()
+	p.nest(p.height)
+	return &Lambda{At(at), f}
+}
+
+// enterFunction makes the scope of a function whose parameters were read, and returns what goes
+// back to the scope around it.
+func (p *parser) enterFunction(f *Function, args, kwargs string) (leave func()) {
+	outer, function, loop := p.scope, p.function, p.loop
+	p.scope, p.function, p.loop = newScope(scopeFunction, outer), true, false
+	f.Scope = p.scope
+	seen := make(map[string]bool)
+	bind := func(name string) int {
+		if seen[name] {
+			p.postpone("duplicate argument '" + name + "' in function definition")
+		}
+		seen[name] = true
+		return p.scope.bind(name)
+	}
+	for i := range f.Params {
+		bind(f.Params[i].Name)
+	}
+	if args != "" {
+		f.Args = bind(args)
+	}
+	if kwargs != "" {
+		f.Kwargs = bind(kwargs)
+	}
+	return func() { p.scope, p.function, p.loop = outer, function, loop }
+}
+
+// params reads parameters up to a closing mark. args and kwargs are the names behind * and **.
+func (p *parser) params(f *Function, closing string, hints bool) (args, kwargs string) {
+	optional, star, height := false, false, 0
+	hint := func() Expr {
+		if !hints || !p.take(":") {
+			return nil
+		}
+		return p.test()
+	}
+	for !p.is(closing) {
+		switch {
+		case kwargs != "":
+			p.unexpected()
+		case p.take("**"):
+			kwargs = p.name().text
+			hint()
+		case p.is("*") && !star:
+			p.advance()
+			star, optional = true, false
+			if f.Positional = len(f.Params); p.tok.kind == kindName {
+				args = p.name().text
+				hint()
+			} else if !p.is(",") {
+				p.fail(p.tok.at, "named arguments must follow bare *")
+			}
+		case p.is("/") && !star && f.PositionalOnly == 0 && len(f.Params) > 0:
+			p.advance()
+			f.PositionalOnly = len(f.Params)
+		default:
+			at := p.tok.at
+			param := Param{Name: p.name().text, Hint: hint()}
+			if p.take("=") {
+				param.Default = p.test()
+				height, optional = max(height, p.height), true
+			} else if optional && !star {
+				p.fail(at, "non-default argument follows default argument")
+			}
+			f.Params = append(f.Params, param)
+		}
+		if !p.take(",") {
+			break
+		}
+	}
+	if !star {
+		f.Positional = len(f.Params)
+	}
+	p.height = height
+	return args, kwargs
+}
