@@ -42,6 +42,7 @@ func TestDiffer(t *testing.T) {
 }
 
 func differ(t *testing.T, program string, texts bool) {
+	t.Helper()
 	sources := make([]string, *programs)
 	var input bytes.Buffer
 	encoder := json.NewEncoder(&input)
