@@ -1,0 +1,378 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Record is what calls did to a world while it was watched. Records that were added up are the
+// effects of one call in all the states in which it was run. It is not safe for concurrent use.
+type Record struct {
+	// Reads are what the calls learned. Whatever they did follows from it and from their arguments.
+	Reads []Read
+	// Shapes are what the world copied into rows that the calls wrote, without telling them.
+	Shapes []Read
+	Writes []Write
+	// Draws is how many ids a run drew at most.
+	Draws int
+
+	begin World
+}
+
+// Part is a part of a world that calls read and write.
+type Part uint8
+
+// The parts.
+const (
+	// PartRows is the rows of a table.
+	PartRows Part = iota
+	// PartVersions is a whole table with what decides whether rows come back: see Remove.
+	PartVersions
+	// PartActive is whether the conversation goes on.
+	PartActive
+	// PartClock is the virtual time.
+	PartClock
+	// PartDrawn is how many row ids were drawn.
+	PartDrawn
+)
+
+// Read is one question that a call put to the world. The question counts and not the answer: one
+// that found nothing is a read of the rows that might have been there.
+type Read struct {
+	of      Part
+	table   worldv1.TableName
+	where   Where
+	columns columnSet
+	// rows are those that it found, if they have a condition; many says that there was more than one
+	// at a time, unbounded that there were too many to list.
+	rows            []Row
+	many, unbounded bool
+}
+
+// maxFound is how many rows the list of those that a question found may have.
+const maxFound = 256
+
+// Write is one change of the world.
+type Write struct {
+	of    Part
+	kind  writeKind
+	table worldv1.TableName
+	where Where
+	row   Row
+	// columns are those that an update changes, or those of an added row that are copies.
+	columns columnSet
+}
+
+type writeKind uint8
+
+const (
+	writeAll writeKind = iota
+	writeAppend
+	writeRemove
+	writeUpdate
+)
+
+// columnSet is a bit for each column. Columns beyond its size share the last bit.
+type columnSet uint64
+
+const allColumns = ^columnSet(0)
+
+func columnBit(column int) columnSet { return 1 << min(column, 63) }
+
+// Watch lets the record take down what calls do to the world from now on, and copies of the world
+// with it; nil ends that.
+func (w *World) Watch(record *Record) {
+	w.record = nil
+	if record != nil {
+		*record = Record{Reads: record.Reads[:0], Shapes: record.Shapes[:0], Writes: record.Writes[:0], begin: *w}
+		w.record = record
+	}
+}
+
+// Drawing returns the question how many ids were drawn.
+func Drawing() Read { return Read{of: PartDrawn} }
+
+func (w *World) read(part Part) {
+	if w.record != nil {
+		w.record.Reads = append(w.record.Reads, Read{of: part, where: All()})
+	}
+}
+
+// readRows takes down a question about rows of a table.
+func (w *World) readRows(name worldv1.TableName, where Where, columns columnSet) {
+	if w.record != nil {
+		w.record.Reads = append(w.record.Reads, w.question(name, where, columns))
+	}
+}
+
+// question returns a question with the rows that it finds, those that it would have found before the
+// call's own writes among them.
+func (w *World) question(name worldv1.TableName, where Where, columns columnSet) Read {
+	read := Read{table: name, where: where, columns: columns}
+	if where.all() {
+		return read
+	}
+	read.find(w.tables[name].rows)
+	if w.tables[name].written {
+		read.find(w.record.begin.tables[name].rows)
+	}
+	return read
+}
+
+func (r *Read) find(rows []Row) {
+	before := len(r.rows)
+	for _, row := range rows {
+		if r.where.selects(row) {
+			r.rows = append(r.rows, row)
+		}
+	}
+	r.many = r.many || len(r.rows) > before+1
+}
+
+func (w *World) wrote(write Write) {
+	if w.record != nil {
+		w.record.Writes = append(w.record.Writes, write)
+	}
+}
+
+// Add adds another record of the same call and says whether that was anything new.
+func (r *Record) Add(other *Record) bool {
+	grown := addReads(&r.Reads, other.Reads)
+	grown = addReads(&r.Shapes, other.Shapes) || grown
+	for _, write := range other.Writes {
+		if !slices.ContainsFunc(r.Writes, write.same) {
+			r.Writes, grown = append(r.Writes, write), true
+		}
+	}
+	grown = grown || other.Draws > r.Draws
+	r.Draws = max(r.Draws, other.Draws)
+	return grown
+}
+
+func addReads(reads *[]Read, others []Read) (grown bool) {
+	for i := range others {
+		at := slices.IndexFunc(*reads, others[i].Same)
+		if at < 0 {
+			added := others[i]
+			added.rows = slices.Clone(added.rows)
+			*reads, grown = append(*reads, added), true
+			continue
+		}
+		grown = (*reads)[at].add(&others[i]) || grown
+	}
+	return grown
+}
+
+// Same says whether two reads are the same question.
+func (r Read) Same(other Read) bool {
+	return r.of == other.of && r.table == other.table && r.columns == other.columns && r.where.same(other.where)
+}
+
+// add adds what the same question found in another run.
+func (r *Read) add(other *Read) bool {
+	grown := other.many && !r.many
+	r.many = r.many || other.many
+	for _, row := range other.rows {
+		if r.unbounded || slices.ContainsFunc(r.rows, func(known Row) bool { return sameCells(known, row, 0) }) {
+			continue
+		}
+		if r.rows, grown = append(r.rows, row), true; len(r.rows) > maxFound {
+			r.rows, r.unbounded = nil, true
+		}
+	}
+	return grown
+}
+
+func (w Write) same(other Write) bool {
+	return w.of == other.of && w.kind == other.kind && w.table == other.table && w.columns == other.columns &&
+		w.where.same(other.where) && sameCells(w.row, other.row, w.columns)
+}
+
+// sameCells compares two rows except in some columns.
+func sameCells(a, b Row, except columnSet) bool {
+	if len(a) == 0 || len(b) == 0 || &a[0] == &b[0] {
+		return len(a) == len(b)
+	}
+	for i := range a {
+		if except&columnBit(i) == 0 && !sameValue(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue says whether two values cannot be told apart. A number that is not equal to itself is the
+// same as another such one.
+func sameValue(a, b python.Value) bool {
+	return a.Kind() == b.Kind() && (a.Equal(b) || !a.Equal(a) && !b.Equal(b))
+}
+
+// Conflicts tells which writes of the calls of a batch matter to which of their reads.
+type Conflicts struct {
+	base *World
+	// selectors are the columns of a table by which writes choose rows.
+	selectors map[worldv1.TableName]columnSet
+	// lasting are the tables of which a row stays whatever the calls do.
+	lasting map[worldv1.TableName]bool
+}
+
+// NewConflicts returns the conflicts of calls with these effects, in all states that they make of one
+// world. The world must not change.
+func NewConflicts(base *World, records []*Record) *Conflicts {
+	c := &Conflicts{base: base, selectors: make(map[worldv1.TableName]columnSet), lasting: make(map[worldv1.TableName]bool)}
+	for _, record := range records {
+		for i := range record.Writes {
+			if w := &record.Writes[i]; !w.where.all() {
+				c.selectors[w.table] |= columnBit(w.where.Column)
+			}
+		}
+	}
+	for _, record := range records {
+		for i := range record.Reads {
+			if r := &record.Reads[i]; r.of == PartVersions {
+				c.lasting[r.table] = false
+			}
+		}
+	}
+	for name := range c.lasting {
+		c.lasting[name] = c.lasts(name, records)
+	}
+	return c
+}
+
+// lasts says whether a row of a table is in none of the removals.
+func (c *Conflicts) lasts(name worldv1.TableName, records []*Record) bool {
+	rows := slices.Clone(c.base.tables[name].rows)
+	for _, record := range records {
+		for i := range record.Writes {
+			w := &record.Writes[i]
+			if w.of != PartRows || w.table != name {
+				continue
+			}
+			switch {
+			case w.kind == writeRemove:
+				rows = slices.DeleteFunc(rows, w.where.selects)
+			case w.kind == writeAll, w.kind == writeUpdate && w.columns&c.selectors[name] != 0:
+				return false
+			}
+		}
+	}
+	return len(rows) > 0
+}
+
+// Matter says whether one of the writes may change the answer to one of the reads.
+func (c *Conflicts) Matter(writes []Write, reads []Read) bool {
+	for i := range reads {
+		for j := range writes {
+			if c.matters(&writes[j], &reads[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *Conflicts) matters(w *Write, r *Read) bool {
+	switch {
+	case r.of == PartVersions:
+		return w.of == PartRows && w.table == r.table && !c.lasting[r.table]
+	case w.of != r.of || w.table != r.table:
+		return false
+	case w.of != PartRows:
+		return true
+	}
+	switch w.kind {
+	case writeAppend:
+		return r.where.all() || w.columns&columnBit(r.where.Column) != 0 || r.where.selects(w.row)
+	case writeRemove:
+		return r.finds(w.where)
+	case writeUpdate:
+		return c.updates(w, r)
+	default:
+		return true
+	}
+}
+
+// updates says whether an update may change the answer to a question. An update of rows that it
+// chooses also puts them behind the others.
+func (c *Conflicts) updates(w *Write, r *Read) bool {
+	if w.columns&c.selectors[w.table] != 0 || !r.where.all() && w.columns&columnBit(r.where.Column) != 0 {
+		return true // rows may be chosen by what the update changes
+	}
+	moves := !w.where.all() && (r.many || r.where.all())
+	return (w.columns&r.columns != 0 || r.columns != 0 && moves) && r.finds(w.where)
+}
+
+// finds says whether a row that the condition selects may be among those that the question found.
+func (r *Read) finds(where Where) bool {
+	return r.where.all() || r.unbounded || slices.ContainsFunc(r.rows, where.selects)
+}
+
+// Same says whether conflicts with the effects of more runs are the same.
+func (c *Conflicts) Same(other *Conflicts) bool {
+	return mapsEqual(c.selectors, other.selectors) && mapsEqual(c.lasting, other.lasting)
+}
+
+func mapsEqual[V comparable](a, b map[worldv1.TableName]V) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		if other, ok := b[name]; !ok || other != value {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendAnswers appends a text of the answers to the questions. Where it is the same in two worlds,
+// the answers are the same, and again after the same call.
+func (c *Conflicts) AppendAnswers(key []byte, w *World, reads []Read) []byte {
+	for i := range reads {
+		r := &reads[i]
+		switch r.of {
+		case PartRows:
+			key = c.appendRows(key, w, r)
+		case PartVersions:
+			t := &w.tables[r.table]
+			key = strconv.AppendBool(strconv.AppendBool(key, t.blank), t.written)
+			key = appendCells(appendCells(key, t.rows, All(), allColumns), t.before, All(), allColumns)
+		case PartActive:
+			key = strconv.AppendBool(key, w.active)
+		case PartClock:
+			key = strconv.AppendFloat(key, w.now, 'g', -1, 64)
+		case PartDrawn:
+			key = strconv.AppendInt(key, w.drawn, 10)
+		}
+		key = append(key, ';')
+	}
+	return key
+}
+
+// appendRows appends the rows that a question finds: what it asks of them, and by what writes choose
+// rows. Rows that nothing has changed need not be spelled out.
+func (c *Conflicts) appendRows(key []byte, w *World, r *Read) []byte {
+	rows, base := w.tables[r.table].rows, c.base.tables[r.table].rows
+	if len(rows) == len(base) && (len(rows) == 0 || &rows[0] == &base[0]) {
+		return append(key, '=')
+	}
+	return appendCells(key, rows, r.where, r.columns|c.selectors[r.table])
+}
+
+func appendCells(key []byte, rows []Row, where Where, columns columnSet) []byte {
+	for _, row := range rows {
+		if !where.selects(row) {
+			continue
+		}
+		for i, cell := range row {
+			if columns&columnBit(i) != 0 {
+				key = append(python.AppendRepr(key, cell), ',')
+			}
+		}
+		key = append(key, '|')
+	}
+	return append(key, ':')
+}
