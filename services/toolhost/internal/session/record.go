@@ -215,7 +215,7 @@ type Conflicts struct {
 	base *World
 	// selectors are the columns of a table by which writes choose rows.
 	selectors map[worldv1.TableName]columnSet
-	// lasting are the tables of which a row stays whatever the calls do.
+	// lasting are the tables, of those from which calls remove rows, in which no row comes back.
 	lasting map[worldv1.TableName]bool
 }
 
@@ -243,9 +243,10 @@ func NewConflicts(base *World, records []*Record) *Conflicts {
 	return c
 }
 
-// lasts says whether a row of a table is in none of the removals.
+// lasts says whether no row of a table ever comes back: a row is in none of the removals, or the table
+// always had rows and can become empty only once.
 func (c *Conflicts) lasts(name worldv1.TableName, records []*Record) bool {
-	rows := slices.Clone(c.base.tables[name].rows)
+	rows, adds := slices.Clone(c.base.tables[name].rows), false
 	for _, record := range records {
 		for i := range record.Writes {
 			w := &record.Writes[i]
@@ -257,10 +258,12 @@ func (c *Conflicts) lasts(name worldv1.TableName, records []*Record) bool {
 				rows = slices.DeleteFunc(rows, w.where.selects)
 			case w.kind == writeAll, w.kind == writeUpdate && w.columns&c.selectors[name] != 0:
 				return false
+			case w.kind == writeAppend:
+				adds = true
 			}
 		}
 	}
-	return len(rows) > 0
+	return len(rows) > 0 || !adds && !c.base.tables[name].blank
 }
 
 // Matter says whether one of the writes may change the answer to one of the reads.
@@ -288,7 +291,7 @@ func (c *Conflicts) matters(w *Write, r *Read) bool {
 	case writeAppend:
 		return r.where.all() || w.columns&columnBit(r.where.Column) != 0 || r.where.selects(w.row)
 	case writeRemove:
-		return r.finds(w.where)
+		return !c.lasting[w.table] || r.finds(w.where)
 	case writeUpdate:
 		return c.updates(w, r)
 	default:

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
@@ -63,23 +62,29 @@ func columnOf(name worldv1.TableName, column string) int {
 }
 
 // addRow appends a row. It takes ownership of the row.
-func addRow(w *session.World, name worldv1.TableName, row session.Row) error {
+func addRow(w *session.World, name worldv1.TableName, row session.Row, copies ...session.Copy) error {
 	if err := encodable(row...); err != nil {
 		return err
 	}
 	convert(name, row)
-	w.Write(name, append(slices.Clip(w.Rows(name)), row))
+	w.Append(name, row, copies...)
 	return nil
 }
 
 // convert makes floats of the numbers and truth values in columns of numbers, in place.
 func convert(name worldv1.TableName, row session.Row) {
-	schema, _ := world.SchemaOf(name)
 	for i := range row {
-		if number, ok := row[i].Number(); ok && schema.Columns[i].Kind == world.KindNumber {
-			row[i] = python.Float(number)
-		}
+		row[i] = converted(name, i, row[i])
 	}
+}
+
+// converted returns a value as a column of a table stores it.
+func converted(name worldv1.TableName, column int, value python.Value) python.Value {
+	schema, _ := world.SchemaOf(name)
+	if number, ok := value.Number(); ok && schema.Columns[column].Kind == world.KindNumber {
+		return python.Float(number)
+	}
+	return value
 }
 
 // inClockRange raises ValueError for a timestamp outside of the range that tools accept.
@@ -135,92 +140,49 @@ func surrogates(text string) string {
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
 }
 
+// with selects the rows of a table that have a value in a column.
+func with(name worldv1.TableName, column string, value python.Value) session.Where {
+	return session.Where{Column: columnOf(name, column), Value: value}
+}
+
 // removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
 // value.
-func removeRows(w *session.World, name worldv1.TableName, column, id, shown string) error {
-	at := columnOf(name, column)
-	old := w.Rows(name)
-	kept := make([]session.Row, 0, len(old))
-	for _, row := range old {
-		if value, ok := row[at].AsStr(); !ok || value != id {
-			kept = append(kept, row)
-		}
-	}
-	switch len(kept) {
-	case len(old):
-		w.Touch(name)
+func removeRows(w *session.World, name worldv1.TableName, column string, id python.Value, shown string) error {
+	if w.Remove(name, with(name, column, id)) == 0 {
 		return raise("polars.exceptions.NoDataError", `No db entry matching predicate=<Expr ['[([(col("`+column+`")) == `+shown+`'] at 0x7F0000000000> found`)
+	}
+	return nil
+}
+
+// modifyRow changes cells of the one row with an id and moves the row to the end. The changes are in
+// the order of the columns.
+func modifyRow(w *session.World, name worldv1.TableName, column string, id python.Value, changes ...session.Change) error {
+	switch row := with(name, column, id); w.Count(name, row) {
 	case 0:
-		w.Clear(name)
+		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(id)+" found")
+	case 1:
+		for i := range changes {
+			if err := encodable(changes[i].Value); err != nil {
+				return err
+			}
+			changes[i].Value = converted(name, changes[i].Column, changes[i].Value)
+		}
+		w.Update(name, row, changes...)
+		return nil
 	default:
-		w.Write(name, kept)
-	}
-	return nil
-}
-
-// modifyRow replaces cells of the one row with an id, by column, and moves the row to the end.
-func modifyRow(w *session.World, name worldv1.TableName, column, id string, changes map[string]python.Value) error {
-	at := columnOf(name, column)
-	var found session.Row
-	old := w.Rows(name)
-	kept := make([]session.Row, 0, len(old))
-	for _, row := range old {
-		if value, ok := row[at].AsStr(); !ok || value != id {
-			kept = append(kept, row)
-			continue
-		}
-		if found != nil {
-			return raise("polars.exceptions.DuplicateError", "More than 1 entry with "+column+"="+python.Repr(python.Str(id))+" found")
-		}
-		found = row
-	}
-	if found == nil {
-		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(python.Str(id))+" found")
-	}
-	changed := append(session.Row(nil), found...)
-	for field, value := range changes {
-		changed[columnOf(name, field)] = value
-	}
-	if err := encodable(changed...); err != nil {
-		return err
-	}
-	convert(name, changed)
-	w.Write(name, append(kept, changed))
-	return nil
-}
-
-// addEffects returns the effects of adding a row with the next id to a table.
-func addEffects(name worldv1.TableName) Effects {
-	return Effects{
-		Shapes:  []Part{drawnPart()},
-		Changes: []Part{drawnPart(), rowPart(name, "").ofNew(), cellsPart(name)},
+		return raise("polars.exceptions.DuplicateError", "More than 1 entry with "+column+"="+python.Repr(id)+" found")
 	}
 }
 
-// modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a
-// table is UTF-8.
-func modifyEffects(name worldv1.TableName, id string) Effects {
-	return Effects{Raises: []Part{rowPart(name, id)}, Changes: []Part{cellsPart(name)}}
-}
-
-// removeEffects returns the effects of removeRows, unless it takes the last rows of a table that
-// had none before: see Clear of a world.
-func removeEffects(name worldv1.TableName, id string) Effects {
-	return Effects{
-		Raises:  []Part{rowPart(name, id)},
-		Changes: []Part{rowPart(name, id).cleared(), cellsPart(name)},
-	}
-}
-
-// given returns those of the named arguments that were given.
-func given(args Args, names []string) map[string]python.Value {
-	values := make(map[string]python.Value, len(names))
-	for _, name := range names {
-		if args.Given(name) {
-			values[name] = args.Value(name)
+// given returns new values of those of the named columns that were given as arguments of that name.
+func given(name worldv1.TableName, args Args, columns []string) []session.Change {
+	var changes []session.Change
+	for _, column := range columns {
+		if args.Given(column) {
+			changes = append(changes, session.Change{Column: columnOf(name, column), Value: args.Value(column)})
 		}
 	}
-	return values
+	return changes
 }
 
 // zoneOf returns the time zone of the phone.
