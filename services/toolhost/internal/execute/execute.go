@@ -182,6 +182,11 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
+// looks says whether the call changes nothing and raises in no world.
+func (c *call) looks() bool {
+	return c.raises == nil && c.tool != nil && c.tool.Answer != nil && len(c.sub) == 0
+}
+
 // evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
 func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
@@ -191,7 +196,7 @@ func (c *call) evaluate(ctx context.Context, w *session.World) (result, value py
 		_, err = c.program.run(ctx, w)
 		return result, value, err
 	}
-	if result, err = c.tool.Run(ctx, w, c.args); err != nil {
+	if result, err = c.tool.Call(ctx, w, c.args); err != nil {
 		return result, value, err
 	}
 	value = result
@@ -212,6 +217,11 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
+	}
+	if c.looks() { // what it reads is nobody's business
+		unwatched := *w
+		unwatched.Watch(nil)
+		w = &unwatched
 	}
 	result, value, err := c.evaluate(ctx, w)
 	if err != nil {

@@ -140,8 +140,8 @@ func (w *World) wrote(write Write) {
 
 // Add adds another record of the same call and says whether that was anything new.
 func (r *Record) Add(other *Record) bool {
-	grown := addReads(&r.Reads, other.Reads)
-	grown = addReads(&r.Shapes, other.Shapes) || grown
+	grown := AddReads(&r.Reads, other.Reads)
+	grown = AddReads(&r.Shapes, other.Shapes) || grown
 	for _, write := range other.Writes {
 		if !slices.ContainsFunc(r.Writes, write.same) {
 			r.Writes, grown = append(r.Writes, write), true
@@ -152,9 +152,10 @@ func (r *Record) Add(other *Record) bool {
 	return grown
 }
 
-func addReads(reads *[]Read, others []Read) (grown bool) {
+// AddReads adds reads to others, each question once, and says whether that was anything new.
+func AddReads(reads *[]Read, others []Read) (grown bool) {
 	for i := range others {
-		at := slices.IndexFunc(*reads, others[i].Same)
+		at := slices.IndexFunc(*reads, others[i].same)
 		if at < 0 {
 			added := others[i]
 			added.rows = slices.Clone(added.rows)
@@ -166,8 +167,7 @@ func addReads(reads *[]Read, others []Read) (grown bool) {
 	return grown
 }
 
-// Same says whether two reads are the same question.
-func (r Read) Same(other Read) bool {
+func (r Read) same(other Read) bool {
 	return r.of == other.of && r.table == other.table && r.columns == other.columns && r.where.same(other.where)
 }
 
