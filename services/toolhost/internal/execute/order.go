@@ -169,13 +169,17 @@ func (s *search) build(ctx context.Context, world session.World, left set, answe
 	return answers, world, nil
 }
 
-// canFail says whether any order of the calls that are left raises. What is found of groups that turn out to be too small is
-// found again.
+// canFail says whether any order of the calls that are left raises. What was found about groups that turn out to be too small is
+// forgotten, and that no order raises is found again.
 func (s *search) canFail(ctx context.Context, world *session.World, left set) (bool, error) {
+	s.regroup()
 	for {
 		fails, err := s.anyCanFail(ctx, world, left)
-		if again := errors.Is(err, errAgain) || err == nil && !fails && s.regroup(); !again {
-			return fails, err
+		if err != nil && !errors.Is(err, errAgain) {
+			return false, err
+		}
+		if again := s.regroup() || err != nil; fails || !again {
+			return fails, nil
 		}
 	}
 }
@@ -293,7 +297,6 @@ func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *sess
 		}
 		if raised || !bytes.Equal(want, s.conflicts.AppendAnswers(nil, &other, g.reads)) {
 			s.counted, s.grown = true, true
-			s.regroup()
 			return errAgain
 		}
 	}
