@@ -98,6 +98,15 @@ func hostileTools() []*tool.Tool {
 			w.Update(contacts, named("Rob"), session.Change{Column: 1, Value: python.Str("Bob")}, session.Change{Column: 2, Value: python.Str("1")})
 			return nil
 		}),
+		run("number_0_is_bob", func(w *session.World) error {
+			w.Update(contacts, session.Where{Column: 2, Value: python.Str("+14085550000")}, session.Change{Column: 1, Value: python.Str("Bob")})
+			return nil
+		}),
+		run("some_are_ann", func(w *session.World) error {
+			w.Update(contacts, session.Where{Column: 4, Value: python.Bool(true)}, session.Change{Column: 1, Value: python.Str("Ann")}, session.Change{Column: 2, Value: python.Str("2")})
+			return nil
+		}),
+		run("two_anns", func(w *session.World) error { return raiseIf(w.Count(contacts, named("Ann")) == 2) }),
 		run("drop_number", func(w *session.World) error {
 			w.Remove(contacts, session.Where{Column: 2, Value: python.Str("1")})
 			return nil

@@ -25,13 +25,15 @@ type analysis struct {
 	draws int64
 }
 
-// same says whether nothing follows from more effects that did not follow before. Effects only grow, and what follows with
-// them, so that sizes tell.
+// same says whether nothing follows from more effects that did not follow before.
 func (a *analysis) same(b *analysis) bool {
 	return a.draws == b.draws && a.conflicts.Same(b.conflicts) && slices.EqualFunc(a.groups, b.groups, func(g, h group) bool {
-		return g.calls == h.calls && g.shaping == h.shaping && g.loose == h.loose && len(g.reads) == len(h.reads)
+		return g.calls == h.calls && g.shaping == h.shaping && g.loose == h.loose && slices.EqualFunc(g.reads, h.reads, session.Read.Same)
 	})
 }
+
+// maxIDs bounds how many ids are tried for each run of a call.
+const maxIDs = 256
 
 // analyse groups the calls by the effects that they were seen to have.
 func (s *search) analyse() *analysis {
@@ -42,6 +44,7 @@ func (s *search) analyse() *analysis {
 			drawers |= 1 << i
 		}
 	}
+	s.counted = s.counted || a.draws > maxIDs
 	for i := range s.calls {
 		next := s.reach(a.conflicts, i)
 		a.groups = slices.DeleteFunc(a.groups, func(g group) bool {
@@ -76,12 +79,15 @@ func (s *search) reach(conflicts *session.Conflicts, i int) group {
 	for grown := true; grown; {
 		grown = false
 		for j, effects := range s.effects {
-			if g.shaping.has(j) || !conflicts.Matter(effects.Writes, g.reads) {
-				continue
+			if !g.shaping.has(j) {
+				if !conflicts.Matter(effects.Writes, g.reads) {
+					continue
+				}
+				s.join(&g, s.twins[j])
+				g.shaping, grown = g.shaping|1<<j, true
+				session.AddReads(&g.reads, effects.Shapes)
 			}
-			s.join(&g, s.twins[j])
-			g.shaping, grown = g.shaping|1<<j, true
-			session.AddReads(&g.reads, effects.Shapes)
+			grown = session.AddReads(&g.reads, conflicts.Chosen(effects.Writes, g.reads)) || grown
 		}
 	}
 	return g

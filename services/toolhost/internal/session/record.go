@@ -52,8 +52,8 @@ type Read struct {
 	many, unbounded bool
 }
 
-// maxFound is how many rows the list of those that a question found may have.
-const maxFound = 256
+// maxListed bounds the lists of a record. What does not fit becomes a read or a write of a whole table.
+const maxListed = 256
 
 // Write is one change of the world.
 type Write struct {
@@ -64,12 +64,16 @@ type Write struct {
 	row   Row
 	// columns are those that an update changes, or those of an added row that are copies.
 	columns columnSet
+	// picks is the question that an update does not ask: which rows it changes.
+	picks Read
 }
 
 type writeKind uint8
 
 const (
 	writeAll writeKind = iota
+	// writeAny is any of the others.
+	writeAny
 	writeAppend
 	writeRemove
 	writeUpdate
@@ -142,52 +146,105 @@ func (w *World) wrote(write Write) {
 func (r *Record) Add(other *Record) bool {
 	grown := AddReads(&r.Reads, other.Reads)
 	grown = AddReads(&r.Shapes, other.Shapes) || grown
-	for _, write := range other.Writes {
-		if !slices.ContainsFunc(r.Writes, write.same) {
-			r.Writes, grown = append(r.Writes, write), true
-		}
+	for i := range other.Writes {
+		grown = r.addWrite(&other.Writes[i]) || grown
 	}
 	grown = grown || other.Draws > r.Draws
 	r.Draws = max(r.Draws, other.Draws)
 	return grown
 }
 
+// addWrite adds a write and says whether that was anything new.
+func (r *Record) addWrite(write *Write) bool {
+	if at := slices.IndexFunc(r.Writes, write.within); at >= 0 {
+		return r.Writes[at].picks.add(&write.picks)
+	}
+	added := *write
+	added.picks.rows = slices.Clone(added.picks.rows)
+	if r.Writes = append(r.Writes, added); len(r.Writes) > maxListed {
+		writes := r.Writes
+		r.Writes = nil
+		for _, w := range writes {
+			if w.of == PartRows {
+				w = Write{kind: writeAny, table: w.table, where: All(), picks: wholeTable(w.table)}
+			}
+			if !slices.ContainsFunc(r.Writes, w.within) {
+				r.Writes = append(r.Writes, w)
+			}
+		}
+	}
+	return true
+}
+
 // AddReads adds reads to others, each question once, and says whether that was anything new.
 func AddReads(reads *[]Read, others []Read) (grown bool) {
 	for i := range others {
-		at := slices.IndexFunc(*reads, others[i].same)
-		if at < 0 {
-			added := others[i]
-			added.rows = slices.Clone(added.rows)
-			*reads, grown = append(*reads, added), true
+		at := slices.IndexFunc(*reads, others[i].within)
+		if at >= 0 {
+			grown = (*reads)[at].add(&others[i]) || grown
 			continue
 		}
-		grown = (*reads)[at].add(&others[i]) || grown
+		added := others[i]
+		added.rows = slices.Clone(added.rows)
+		if *reads, grown = append(*reads, added), true; len(*reads) > maxListed {
+			*reads = wholeTables(*reads)
+		}
 	}
 	return grown
 }
 
-func (r Read) same(other Read) bool {
+// wholeTables makes one question about each table of the questions about rows.
+func wholeTables(reads []Read) []Read {
+	var whole []Read
+	for _, read := range reads {
+		if read.of == PartRows {
+			read = wholeTable(read.table)
+		}
+		if !slices.ContainsFunc(whole, read.within) {
+			whole = append(whole, read)
+		}
+	}
+	return whole
+}
+
+func wholeTable(name worldv1.TableName) Read {
+	return Read{table: name, where: All(), columns: allColumns}
+}
+
+// within says whether an answer to another question answers this one too: it is the same, or about the whole table.
+func (r Read) within(other Read) bool {
+	return r.Same(other) || r.of == PartRows && other.of == PartRows && r.table == other.table && other.where.all() && other.columns == allColumns
+}
+
+// Same says whether two reads are the same question.
+func (r Read) Same(other Read) bool {
 	return r.of == other.of && r.table == other.table && r.columns == other.columns && r.where.same(other.where)
 }
 
 // add adds what the same question found in another run.
 func (r *Read) add(other *Read) bool {
+	if r.where.all() {
+		return false
+	}
 	grown := other.many && !r.many
 	r.many = r.many || other.many
 	for _, row := range other.rows {
 		if r.unbounded || slices.ContainsFunc(r.rows, func(known Row) bool { return sameCells(known, row, 0) }) {
 			continue
 		}
-		if r.rows, grown = append(r.rows, row), true; len(r.rows) > maxFound {
+		if r.rows, grown = append(r.rows, row), true; len(r.rows) > maxListed {
 			r.rows, r.unbounded = nil, true
 		}
 	}
 	return grown
 }
 
-func (w Write) same(other Write) bool {
-	return w.of == other.of && w.kind == other.kind && w.table == other.table && w.columns == other.columns &&
+// within says whether another write may do all that this one does.
+func (w Write) within(other Write) bool {
+	if w.of != other.of || w.table != other.table {
+		return false
+	}
+	return other.kind == writeAny || w.kind == other.kind && w.columns == other.columns &&
 		w.where.same(other.where) && sameCells(w.row, other.row, w.columns)
 }
 
@@ -225,7 +282,9 @@ func NewConflicts(base *World, records []*Record) *Conflicts {
 	c := &Conflicts{base: base, selectors: make(map[worldv1.TableName]columnSet), lasting: make(map[worldv1.TableName]bool)}
 	for _, record := range records {
 		for i := range record.Writes {
-			if w := &record.Writes[i]; !w.where.all() {
+			if w := &record.Writes[i]; w.kind == writeAny {
+				c.selectors[w.table] = allColumns
+			} else if !w.where.all() {
 				c.selectors[w.table] |= columnBit(w.where.Column)
 			}
 		}
@@ -256,7 +315,7 @@ func (c *Conflicts) lasts(name worldv1.TableName, records []*Record) bool {
 			switch {
 			case w.kind == writeRemove:
 				rows = slices.DeleteFunc(rows, w.where.selects)
-			case w.kind == writeAll, w.kind == writeUpdate && w.columns&c.selectors[name] != 0:
+			case w.kind == writeAll, w.kind == writeAny, w.kind == writeUpdate && w.columns&c.selectors[name] != 0:
 				return false
 			case w.kind == writeAppend:
 				adds = true
@@ -307,6 +366,31 @@ func (c *Conflicts) updates(w *Write, r *Read) bool {
 	}
 	moves := !w.where.all() && (r.many || r.where.all())
 	return (w.columns&r.columns != 0 || r.columns != 0 && moves) && r.finds(w.where)
+}
+
+// Chosen returns the questions which rows the writes change, as far as the answers to the reads depend on that: those of updates
+// through which rows come to meet a condition.
+func (c *Conflicts) Chosen(writes []Write, reads []Read) []Read {
+	var chosen []Read
+	for i := range writes {
+		w := &writes[i]
+		if w.of != PartRows || w.kind != writeUpdate && w.kind != writeAny {
+			continue
+		}
+		columns, matters := columnSet(0), false
+		for j := range reads {
+			if r := &reads[j]; r.of == PartRows && r.table == w.table {
+				columns |= r.columns
+				matters = matters || w.kind == writeAny || !r.where.all() && w.columns&columnBit(r.where.Column) != 0
+			}
+		}
+		if matters {
+			picks := w.picks
+			picks.columns |= columns
+			chosen = append(chosen, picks)
+		}
+	}
+	return chosen
 }
 
 // finds says whether a row that the condition selects may be among those that the question found.

@@ -89,7 +89,9 @@ func (w *World) Update(name worldv1.TableName, where Where, changes ...Change) {
 	for _, change := range changes {
 		columns |= columnBit(change.Column)
 	}
-	w.wrote(Write{kind: writeUpdate, table: name, where: where, columns: columns})
+	if w.record != nil {
+		w.wrote(Write{kind: writeUpdate, table: name, where: where, columns: columns, picks: w.question(name, where, 0)})
+	}
 	old := w.tables[name].rows
 	kept, changed := make([]Row, 0, len(old)), []Row(nil)
 	for _, row := range old {
