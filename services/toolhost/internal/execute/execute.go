@@ -5,28 +5,42 @@
 // # Parallel calls
 //
 // The outcome of a batch is that of the first of all orders in which any call raises. The search
-// for it is exact.
+// for it is exact. No tool declares anything for it: the world records what each run of a call
+// reads, writes and draws.
 //
-// The given order is the first one, so that it is the outcome if it fails. Otherwise each call
-// declares three sets of parts of the world: those that decide whether it raises, those that it
-// changes unless it raises, and those that shape these changes.
+// The given order is the first one, so that it is the outcome if it fails. Otherwise every call is
+// also run as the first one. Two calls are in each other's way if a write of one may change the
+// answer to a question of the other. A question is the condition and the columns that a call asked
+// for, whatever it found: a call that counted no rows asked for those that might have been there.
+// Calls that are in each other's way, directly or through others, are a group. All orders of a
+// group are explored from states that are made by running its calls.
 //
-// A call of which no other call changes a part that decides whether it raises finds these parts in
-// any order as it found them in the given one, up to the first call that raises: it does not raise.
-// The other calls are vulnerable. What a vulnerable call sees are the parts that decide whether it
-// raises and, again and again, those that shape the changes of calls to what it sees. These calls
-// are its group; groups that share a call are one. By construction no call outside of a group
-// changes what the group sees, and what its own calls make of these parts depends on nothing else.
-// So whether some order of the calls that are left raises is whether, for one of the groups, some
-// order of its own calls does, and this depends only on which of them are left and on what the
-// group sees. The calls in no group neither raise nor matter to those that do: without groups the
-// given order is the outcome.
+// Why is that enough, when effects are known only from runs that were made? Take any order, and
+// suppose that up to some call every call did what it did in an explored run. No call outside of
+// its group changed an answer to what the group asks, because no recorded write could. So the call
+// finds the answers that it found after the same calls of its group in an explored state. A call is
+// a function of its arguments and of the answers that it gets: it asks the same next question, does
+// the same, and raises if and only if it did there. By induction every order consists of explored
+// runs. A run that shows new effects counts only once the groups follow from it: they are built
+// again until the runs that follow from them show nothing that changes them. A run that raises was
+// made in a state that an order reaches, so that it needs no argument.
 //
-// The outcome is built call by call: the next call is the first one, in ascending order, in a group
-// or not, that raises or after which some order of the others raises. Its answers and its state
-// come from running every call on the whole world. In a group, a call that changes nothing that the
-// group sees can be made at any moment, so that only the orders of the others are told apart; of
-// calls that are the same any one stands for all; and what was found about a state is kept.
+// A group need not tell all states apart. Two states are the same to it if its questions have the
+// same answers. The answers hold the columns by which calls choose rows, too: those after a call
+// then follow from those before it. What the world copies into a row for a call, and which
+// rows an update changes, the call does not learn. They count as asked only if the group reads
+// what was written.
+//
+// Ids are drawn from one counter, so that calls that have nothing else in common are in each
+// other's way. A run of a call that draws is therefore repeated with every id that the others may
+// leave to it. If it raises with one of them, or leaves other answers to its group, ids matter: the
+// counter then counts as read by each call that draws, and these are one group.
+//
+// The outcome is built call by call. The next call is the first one, in ascending order, that
+// raises or after which some order of the others raises. A call of a tool that only looks raises in
+// no state and is not run. A call that changes nothing that its group asks for can be made at any
+// moment, so that only the orders of the others are told apart. Of calls that are the same any one
+// stands for all. What was found about a state is kept.
 package execute
 
 import (
@@ -190,8 +204,12 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
-// evaluate executes the call on a world: result is what the tool returns, value what is left of it
-// after the subscripts.
+// looks says whether the call changes nothing and raises in no world.
+func (c *call) looks() bool {
+	return c.raises == nil && c.tool != nil && c.tool.Answer != nil && len(c.sub) == 0
+}
+
+// evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
 func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
 		return result, value, c.raises
@@ -200,7 +218,7 @@ func (c *call) evaluate(ctx context.Context, w *session.World) (result, value py
 		_, err = c.program.run(ctx, w)
 		return result, value, err
 	}
-	if result, err = c.tool.Run(ctx, w, c.args); err != nil {
+	if result, err = c.tool.Call(ctx, w, c.args); err != nil {
 		return result, value, err
 	}
 	value = result
@@ -221,6 +239,11 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	answer := Answer{}
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
+	}
+	if c.looks() { // nothing that it reads decides whether it raises
+		unwatched := *w
+		unwatched.Watch(nil)
+		w = &unwatched
 	}
 	result, value, err := c.evaluate(ctx, w)
 	if err != nil {

@@ -160,7 +160,7 @@ func TestProgramsInBatch(t *testing.T) {
 func TestProgramsInBatchAreBounded(t *testing.T) {
 	texts := make([]string, 8)
 	for i := range texts {
-		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nadd_contact('A', '+14085551111')"
+		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nsearch_contacts(name='A')\nadd_contact('A', '+14085551111')"
 	}
 	_, _, err := environment(t).Run(t.Context(), someWorld(), said(texts...), agent)
 	if !errors.Is(err, ErrTooManyOrders) {

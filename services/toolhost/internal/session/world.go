@@ -50,13 +50,14 @@ func (f *Frame) schema() *world.Schema { return cmp.Or(f.Schema, world.Builtin()
 
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which
 // no one changes in place, so a copy is cheap and independent. Methods with a pointer receiver are
-// not safe for concurrent use.
+// not safe for concurrent use. While it is watched, its methods take down what they read and write.
 type World struct {
 	frame  *Frame
 	tables []table // by place in the schema; never changed in place, as copies share them
 	active bool
 	drawn  int64
 	now    float64
+	record *Record
 }
 
 // NewWorld returns a world without rows, at a virtual time in POSIX seconds.
@@ -93,11 +94,16 @@ func (w *World) change(name string) *table {
 	return w.table(name)
 }
 
-// Rows returns the rows of a table. Change neither the slice nor the rows.
-func (w *World) Rows(name string) []Row { return w.table(name).rows }
+// Rows returns the rows of a table. Change neither the slice nor the rows. A call that needs only
+// some of them asks with Find or Count: other calls are then less in its way.
+func (w *World) Rows(name string) []Row {
+	w.readRows(name, All(), allColumns)
+	return w.table(name).rows
+}
 
 // Load sets a table's rows as they were stored, without counting as a write. ever says whether any
-// version up to this one had a row.
+// version up to this one had a row. It is for the owner of a world, as are Recall, Settle, SetDrawn,
+// SetNow and what says which versions there are: calls do not use them.
 func (w *World) Load(name string, rows []Row, ever bool) {
 	t := w.change(name)
 	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
@@ -117,35 +123,19 @@ func (w *World) Ever(name string) bool { return w.table(name).ever }
 // without rows.
 func (w *World) Blank(name string) bool { return w.table(name).blank }
 
-// Write replaces a table's rows. It takes ownership of the slice.
+// Write replaces a table's rows. It takes ownership of the slice. A call that changes only some of
+// them says so with Append, Remove or Update: it is then in the way of fewer calls.
 func (w *World) Write(name string, rows []Row) {
+	w.wrote(Write{kind: writeAll, table: name, where: All()})
+	w.write(name, rows)
+}
+
+func (w *World) write(name string, rows []Row) {
 	t := w.change(name)
 	if !t.written {
 		t.before = t.rows
 	}
 	t.rows, t.ever, t.written = rows, t.ever || len(rows) > 0, true
-}
-
-// Clear removes a table's last rows. As in the original, only the first version without rows is
-// stored: in a table that had one before, the execution loses what it wrote and the rows from
-// before it are back.
-func (w *World) Clear(name string) {
-	if !w.table(name).blank {
-		w.Write(name, nil)
-		w.table(name).blank = true
-		return
-	}
-	if t := w.change(name); t.written {
-		t.rows, t.before, t.written = t.before, nil, false
-	}
-}
-
-// Touch stores an identical version of the table if it ever had a row: what a removal that finds
-// nothing does.
-func (w *World) Touch(name string) {
-	if t := w.table(name); t.ever {
-		w.Write(name, t.rows)
-	}
 }
 
 // Written says whether the table was written since Settle.
@@ -160,19 +150,31 @@ func (w *World) Settle() {
 }
 
 // Active says whether the conversation goes on.
-func (w *World) Active() bool { return w.active }
+func (w *World) Active() bool {
+	w.read(PartActive)
+	return w.active
+}
 
 // SetActive ends the conversation or revives it.
-func (w *World) SetActive(active bool) { w.active = active }
+func (w *World) SetActive(active bool) {
+	w.wrote(Write{of: PartActive, where: All()})
+	w.active = active
+}
 
 // Now returns the virtual time in POSIX seconds.
-func (w *World) Now() float64 { return w.now }
+func (w *World) Now() float64 {
+	w.read(PartClock)
+	return w.now
+}
 
 // SetNow moves the virtual clock.
 func (w *World) SetNow(now float64) { w.now = now }
 
 // Drawn returns how many row ids were drawn.
-func (w *World) Drawn() int64 { return w.drawn }
+func (w *World) Drawn() int64 {
+	w.read(PartDrawn)
+	return w.drawn
+}
 
 // SetDrawn restores the counter of row ids.
 func (w *World) SetDrawn(drawn int64) { w.drawn = drawn }
@@ -184,6 +186,10 @@ func (w *World) NewID() string {
 		name = "row:" + strconv.FormatInt(w.frame.Seed, 10) + ":" + strconv.FormatInt(w.drawn, 10)
 	}
 	w.drawn++
+	if w.record != nil {
+		w.wrote(Write{of: PartDrawn, where: All()})
+		w.record.Draws++
+	}
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 }
 

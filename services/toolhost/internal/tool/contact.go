@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -28,9 +29,8 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: OptionalStr(), Optional: true, Description: "What the person is to the owner of the phone, for example friend."},
 				{Name: "is_self", Type: Bool(), Optional: true, Default: python.Bool(false), Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Check:   func(args Args) error { return checkPhone(args.Value("phone_number")) },
-			Effects: addContactEffects,
-			Run:     addContact,
+			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
+			Run:   addContact,
 		},
 		{
 			Name: "modify_contact", Module: contactModule,
@@ -42,21 +42,15 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "New relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether this is the owner of the phone. Only one contact can be."},
 			},
-			Check:   checkModifyContact,
-			Effects: modifyContactEffects,
-			Run:     modifyContact,
+			Check: checkModifyContact,
+			Run:   modifyContact,
 		},
 		{
 			Name: "remove_contact", Module: contactModule,
 			Description: "Deletes a contact from the address book.",
 			Params:      []Param{{Name: "person_id", Type: Str(), Description: "Id of the contact to delete."}},
-			Effects: func(args Args) Effects {
-				effects := removeEffects(contactTable, args.Str("person_id"))
-				effects.Changes = append(effects.Changes, selfPart(args.Str("person_id")).cleared())
-				return effects
-			},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return python.None(), removeRows(w, contactTable, "person_id", args.Str("person_id"), "(Stri…")
+				return python.None(), removeRows(w, contactTable, "person_id", args.Value("person_id"), "(Stri…")
 			},
 		},
 		{
@@ -69,11 +63,13 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "Relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
-			Check:   checkGivenPhone,
-			Effects: raisesOn(),
-			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return contactSearch().run(w, args)
+			Check: func(args Args) error {
+				if err := checkGivenPhone(args); err != nil {
+					return err
+				}
+				return contactSearch().check(args)
 			},
+			Answer: func(w *session.World, args Args) python.Value { return contactSearch().run(w, args) },
 		},
 	}
 }
@@ -92,31 +88,17 @@ func addContact(_ context.Context, w *session.World, args Args) (python.Value, e
 	return id, nil
 }
 
-// addContactEffects: only a second owner of the phone is refused, and the id is the next one.
-func addContactEffects(args Args) Effects {
-	effects := addEffects(contactTable)
-	if args.Bool("is_self") {
-		effects.Raises = append(effects.Raises, selfPart(""))
-		effects.Changes = append(effects.Changes, selfPart("").ofNew())
-	}
-	return effects
-}
+// self selects the owner of the phone.
+func self() session.Where { return with(contactTable, "is_self", python.Bool(true)) }
 
 // refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of
 // the given id.
 func refuseSecondSelf(w *session.World, id python.Value) error {
-	isSelf, personID := columnOf(contactTable, "is_self"), columnOf(contactTable, "person_id")
-	others := false
-	for _, row := range w.Rows(contactTable) {
-		if is, _ := row[isSelf].AsBool(); !is {
-			continue
-		}
-		if row[personID].Equal(id) {
-			return nil
-		}
-		others = true
+	selves := w.Find(contactTable, self(), columnOf(contactTable, "person_id"))
+	if slices.ContainsFunc(selves, func(row session.Row) bool { return row[0].Equal(id) }) {
+		return nil
 	}
-	if others {
+	if len(selves) > 0 {
 		return raise("polars.exceptions.DuplicateError", "Self entry already exists. Cannot add another one.")
 	}
 	return nil
@@ -141,24 +123,7 @@ func modifyContact(_ context.Context, w *session.World, args Args) (python.Value
 			return python.Value{}, err
 		}
 	}
-	return python.None(), modifyRow(w, contactTable, "person_id", args.Str("person_id"), given(args, contactFields()))
-}
-
-// modifyContactEffects: the contact must exist, and must not become a second owner of the phone.
-func modifyContactEffects(args Args) Effects {
-	id := args.Str("person_id")
-	effects := modifyEffects(contactTable, id)
-	if !args.Given("is_self") {
-		return effects
-	}
-	self := selfPart(id)
-	if args.Bool("is_self") {
-		effects.Raises = append(effects.Raises, selfPart(""))
-	} else {
-		self = self.cleared()
-	}
-	effects.Changes = append(effects.Changes, self)
-	return effects
+	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), given(contactTable, args, contactFields())...)
 }
 
 func contactSearch() search {

@@ -28,14 +28,7 @@ func messagingTools() []*Tool {
 				{Name: "content", Type: Str(), Description: "Text of the message."},
 			},
 			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
-			Effects: func(Args) Effects {
-				return Effects{
-					Raises:  []Part{settingPart("cellular"), selfPart(""), clockPart()},
-					Shapes:  []Part{drawnPart(), cellsPart(contactTable)},
-					Changes: []Part{drawnPart(), cellsPart(messagingTable)},
-				}
-			},
-			Run: sendMessage,
+			Run:   sendMessage,
 		},
 		{
 			Name: "search_messages", Module: messagingModule, ReadOnly: true,
@@ -54,12 +47,12 @@ func messagingTools() []*Tool {
 				if err := checkPhones(args, "sender_phone_number", "recipient_phone_number"); err != nil {
 					return err
 				}
-				return inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound")
+				if err := inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound"); err != nil {
+					return err
+				}
+				return messageSearch().check(args)
 			},
-			Effects: raisesOn(),
-			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return messageSearch().run(w, args)
-			},
+			Answer: func(w *session.World, args Args) python.Value { return messageSearch().run(w, args) },
 		},
 	}
 }
@@ -69,9 +62,9 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 		return python.Value{}, raise("ConnectionError", "Cellular service is not enabled")
 	}
 	id := python.Str(w.NewID())
-	self, err := onlySelf(w)
-	if err != nil {
-		return python.Value{}, err
+	if selves := w.Count(contactTable, self()); selves != 1 {
+		return python.Value{}, raise("polars.exceptions.DuplicateError",
+			"1 and only 1 self entry should exist in contacts database, instead found "+strconv.Itoa(selves))
 	}
 	number := args.Value("phone_number")
 	if err := encodable(number); err != nil {
@@ -81,47 +74,20 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 	if err != nil {
 		return python.Value{}, err
 	}
-	err = addRow(w, messagingTable, session.Row{
-		id,
-		self[columnOf(contactTable, "person_id")],
-		self[columnOf(contactTable, "phone_number")],
-		personWith(w, number),
-		number,
-		args.Value("content"),
-		now,
-	})
+	person, none := with(contactTable, "phone_number", number), python.None()
+	err = addRow(w, messagingTable, session.Row{id, none, none, none, number, args.Value("content"), now},
+		ofContact("sender_person_id", self(), "person_id"),
+		ofContact("sender_phone_number", self(), "phone_number"),
+		ofContact("recipient_person_id", person, "person_id"))
 	if err != nil {
 		return python.Value{}, err
 	}
 	return id, nil
 }
 
-// onlySelf returns the contact that is the owner of the phone.
-func onlySelf(w *session.World) (session.Row, error) {
-	var found session.Row
-	count, isSelf := 0, columnOf(contactTable, "is_self")
-	for _, row := range w.Rows(contactTable) {
-		if is, _ := row[isSelf].AsBool(); is {
-			found = row
-			count++
-		}
-	}
-	if count != 1 {
-		return nil, raise("polars.exceptions.DuplicateError",
-			"1 and only 1 self entry should exist in contacts database, instead found "+strconv.Itoa(count))
-	}
-	return found, nil
-}
-
-// personWith returns the id of the first contact with a phone number, None if there is none.
-func personWith(w *session.World, number python.Value) python.Value {
-	at := columnOf(contactTable, "phone_number")
-	for _, row := range w.Rows(contactTable) {
-		if row[at].Equal(number) {
-			return row[columnOf(contactTable, "person_id")]
-		}
-	}
-	return python.None()
+// ofContact fills a cell of a message from the first contact that a condition selects.
+func ofContact(to string, contact session.Where, column string) session.Copy {
+	return session.Copy{To: columnOf(messagingTable, to), Table: contactTable, Where: contact, Cell: columnOf(contactTable, column)}
 }
 
 func messageSearch() search {

@@ -28,9 +28,8 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "latitude", Type: Float(), Description: "Latitude in degrees."},
 				{Name: "longitude", Type: Float(), Description: "Longitude in degrees."},
 			},
-			Check:   inEarthRange,
-			Effects: raisesOn(settingPart("wifi")),
-			Run:     searchAddress,
+			Check: inEarthRange,
+			Run:   searchAddress,
 		},
 		{
 			Name: "search_location_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi}, DefaultNeeds: []Need{NeedLocationService},
@@ -39,9 +38,8 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "location", Type: Str(), Description: "Name or kind of the place, for example a bakery."},
 				latitude, longitude,
 			},
-			Check:   checkPoint,
-			Effects: pointEffects,
-			Run:     searchPlaces,
+			Check: checkPoint,
+			Run:   searchPlaces,
 		},
 		{
 			Name: "search_weather_around_lat_lon", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi}, DefaultNeeds: []Need{NeedLocationService},
@@ -50,15 +48,13 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "days", Type: Int(), Optional: true, Default: python.Int(0), Description: "Number of days from today, 0 for the weather now."},
 				latitude, longitude,
 			},
-			Check:   checkPoint,
-			Effects: pointEffects,
-			Run:     searchWeather,
+			Check: checkPoint,
+			Run:   searchWeather,
 		},
 		{
 			Name: "search_stock", Module: rapidModule, ReadOnly: true, Needs: []Need{NeedWifi},
 			Description: "Finds the stock of a company with its symbol and its price, null if there is none.",
 			Params:      []Param{{Name: "query", Type: Str(), Description: "Name of the company or symbol of the stock."}},
-			Effects:     raisesOn(settingPart("wifi")),
 			Run:         searchStock,
 		},
 		{
@@ -75,8 +71,7 @@ func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
 				}
 				return currency.Check(args.Str("to_currency_code"))
 			},
-			Effects: raisesOn(settingPart("wifi")),
-			Run:     convertCurrency,
+			Run: convertCurrency,
 		},
 	}
 }
@@ -90,16 +85,6 @@ func checkPoint(args Args) error {
 		return raise("ValueError", "Latitude and Longitude must be either both provided, or both not provided")
 	}
 	return nil
-}
-
-// pointEffects: without coordinates those of the phone decide what is asked, and so whether there
-// is an answer.
-func pointEffects(args Args) Effects {
-	effects := Effects{Raises: []Part{settingPart("wifi")}}
-	if args.Value("latitude").IsNone() {
-		effects.Raises = append(effects.Raises, settingPart("location_service"), settingPart("latitude"), settingPart("longitude"))
-	}
-	return effects
 }
 
 // point returns the given coordinates or those of the phone.

@@ -27,12 +27,7 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "longitude", Type: OptionalFloat(), Optional: true, Description: "Longitude of the place that the reminder is about, in degrees."},
 			},
 			Check: inReminderRange,
-			Effects: func(Args) Effects {
-				effects := addEffects(reminderTable)
-				effects.Raises = append(effects.Raises, clockPart())
-				return effects
-			},
-			Run: addReminder,
+			Run:   addReminder,
 		},
 		{
 			Name: "modify_reminder", Module: reminderModule, KeepsArgs: true,
@@ -45,20 +40,14 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "longitude", Type: OptionalFloatOrNotGiven(), Optional: true, Description: "New longitude of the place in degrees, null for no place."},
 			},
 			Check: checkModifyReminder,
-			Effects: func(args Args) Effects {
-				effects := modifyEffects(reminderTable, args.Str("reminder_id"))
-				effects.Raises = append(effects.Raises, clockPart())
-				return effects
-			},
-			Run: modifyReminder,
+			Run:   modifyReminder,
 		},
 		{
 			Name: "remove_reminder", Module: reminderModule,
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
-			Effects:     func(args Args) Effects { return removeEffects(reminderTable, args.Str("reminder_id")) },
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Str("reminder_id"), "(St…")
+				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Value("reminder_id"), "(St…")
 			},
 		},
 		{
@@ -80,12 +69,12 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				if err != nil {
 					return err
 				}
-				return inEarthRange(args)
+				if err := inEarthRange(args); err != nil {
+					return err
+				}
+				return reminderSearch().check(args)
 			},
-			Effects: raisesOn(),
-			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return reminderSearch().run(w, args)
-			},
+			Answer: func(w *session.World, args Args) python.Value { return reminderSearch().run(w, args) },
 		},
 	}
 }
@@ -133,9 +122,9 @@ func modifyReminder(_ context.Context, w *session.World, args Args) (python.Valu
 	if err != nil {
 		return python.Value{}, err
 	}
-	changes := given(args, reminderFields())
-	changes["creation_timestamp"] = now
-	return python.None(), modifyRow(w, reminderTable, "reminder_id", args.Str("reminder_id"), changes)
+	changes := append(given(reminderTable, args, reminderFields()),
+		session.Change{Column: columnOf(reminderTable, "creation_timestamp"), Value: now})
+	return python.None(), modifyRow(w, reminderTable, "reminder_id", args.Value("reminder_id"), changes...)
 }
 
 func reminderSearch() search {

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
@@ -70,25 +69,27 @@ func declared(w *session.World, name string) error {
 }
 
 // addRow appends a row. It takes ownership of the row.
-func addRow(w *session.World, name string, row session.Row) error {
+func addRow(w *session.World, name string, row session.Row, copies ...session.Copy) error {
 	if err := declared(w, name); err != nil {
 		return err
 	}
 	if err := encodable(row...); err != nil {
 		return err
 	}
-	convert(w.Table(name), row)
-	w.Write(name, append(slices.Clip(w.Rows(name)), row))
+	for i := range row {
+		row[i] = converted(w.Table(name).Columns[i], row[i])
+	}
+	w.Append(name, row, copies...)
 	return nil
 }
 
-// convert makes floats of the numbers and truth values in columns of numbers, in place.
-func convert(table world.Table, row session.Row) {
-	for i := range row {
-		if number, ok := row[i].Number(); ok && table.Columns[i].Kind == world.KindNumber {
-			row[i] = python.Float(number)
-		}
+// converted returns a value as a column stores it: columns of numbers make floats of numbers and
+// truth values.
+func converted(column world.Column, value python.Value) python.Value {
+	if number, ok := value.Number(); ok && column.Kind == world.KindNumber {
+		return python.Float(number)
 	}
+	return value
 }
 
 // inClockRange raises ValueError for a timestamp outside of the range that tools accept.
@@ -144,98 +145,57 @@ func surrogates(text string) string {
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
 }
 
+// with selects the rows of a built-in table that have a value in a column.
+func with(name, column string, value python.Value) session.Where {
+	return session.Where{Column: columnOf(name, column), Value: value}
+}
+
 // removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
 // value.
-func removeRows(w *session.World, name string, column, id, shown string) error {
+func removeRows(w *session.World, name, column string, id python.Value, shown string) error {
 	if err := declared(w, name); err != nil {
 		return err
 	}
-	at := w.Table(name).Column(column)
-	old := w.Rows(name)
-	kept := make([]session.Row, 0, len(old))
-	for _, row := range old {
-		if value, ok := row[at].AsStr(); !ok || value != id {
-			kept = append(kept, row)
-		}
-	}
-	switch len(kept) {
-	case len(old):
-		w.Touch(name)
+	if w.Remove(name, session.Where{Column: w.Table(name).Column(column), Value: id}) == 0 {
 		return raise("polars.exceptions.NoDataError", `No db entry matching predicate=<Expr ['[([(col("`+column+`")) == `+shown+`'] at 0x7F0000000000> found`)
-	case 0:
-		w.Clear(name)
-	default:
-		w.Write(name, kept)
 	}
 	return nil
 }
 
-// modifyRow replaces cells of the one row with an id, by column, and moves the row to the end.
-func modifyRow(w *session.World, name string, column, id string, changes map[string]python.Value) error {
+// modifyRow changes cells of the one row with an id and moves the row to the end. The changes are in
+// the order of the columns.
+func modifyRow(w *session.World, name, column string, id python.Value, changes ...session.Change) error {
 	if err := declared(w, name); err != nil {
 		return err
 	}
-	at := w.Table(name).Column(column)
-	var found session.Row
-	old := w.Rows(name)
-	kept := make([]session.Row, 0, len(old))
-	for _, row := range old {
-		if value, ok := row[at].AsStr(); !ok || value != id {
-			kept = append(kept, row)
-			continue
+	table := w.Table(name)
+	switch row := (session.Where{Column: table.Column(column), Value: id}); w.Count(name, row) {
+	case 0:
+		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(id)+" found")
+	case 1:
+		for i := range changes {
+			if err := encodable(changes[i].Value); err != nil {
+				return err
+			}
+			changes[i].Value = converted(table.Columns[changes[i].Column], changes[i].Value)
 		}
-		if found != nil {
-			return raise("polars.exceptions.DuplicateError", "More than 1 entry with "+column+"="+python.Repr(python.Str(id))+" found")
-		}
-		found = row
-	}
-	if found == nil {
-		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(python.Str(id))+" found")
-	}
-	changed := append(session.Row(nil), found...)
-	for field, value := range changes {
-		changed[w.Table(name).Column(field)] = value
-	}
-	if err := encodable(changed...); err != nil {
-		return err
-	}
-	convert(w.Table(name), changed)
-	w.Write(name, append(kept, changed))
-	return nil
-}
-
-// addEffects returns the effects of adding a row with the next id to a table.
-func addEffects(name string) Effects {
-	return Effects{
-		Shapes:  []Part{drawnPart()},
-		Changes: []Part{drawnPart(), rowPart(name, "").ofNew(), cellsPart(name)},
+		w.Update(name, row, changes...)
+		return nil
+	default:
+		return raise("polars.exceptions.DuplicateError", "More than 1 entry with "+column+"="+python.Repr(id)+" found")
 	}
 }
 
-// modifyEffects returns the effects of modifyRow. What the row holds does not matter: text in a
-// table is UTF-8.
-func modifyEffects(name string, id string) Effects {
-	return Effects{Raises: []Part{rowPart(name, id)}, Changes: []Part{cellsPart(name)}}
-}
-
-// removeEffects returns the effects of removeRows, unless it takes the last rows of a table that
-// had none before: see Clear of a world.
-func removeEffects(name string, id string) Effects {
-	return Effects{
-		Raises:  []Part{rowPart(name, id)},
-		Changes: []Part{rowPart(name, id).cleared(), cellsPart(name)},
-	}
-}
-
-// given returns those of the named arguments that were given.
-func given(args Args, names []string) map[string]python.Value {
-	values := make(map[string]python.Value, len(names))
-	for _, name := range names {
-		if args.Given(name) {
-			values[name] = args.Value(name)
+// given returns new values of those of the named columns of a built-in table that were given as
+// arguments of that name.
+func given(name string, args Args, columns []string) []session.Change {
+	var changes []session.Change
+	for _, column := range columns {
+		if args.Given(column) {
+			changes = append(changes, session.Change{Column: columnOf(name, column), Value: args.Value(column)})
 		}
 	}
-	return values
+	return changes
 }
 
 // zoneOf returns the time zone of the phone.

@@ -30,32 +30,47 @@ type filter struct {
 	cutoff float64
 }
 
-// search finds rows that pass every filter whose argument was given.
+// search finds rows of a built-in table that pass every filter whose argument was given.
 type search struct {
 	table   string
 	filters []filter
 }
 
-// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a
-// fuzzy one orders the rows by score and lets five through.
-func (s search) run(w *session.World, args Args) (python.Value, error) {
+// check raises what arguments raise that cannot be compared with their columns, in the order of the
+// filters.
+func (s search) check(args Args) error {
 	if !s.anyGiven(args) {
-		return python.Value{}, raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
+		return raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
 	}
-	if err := declared(w, s.table); err != nil {
-		return python.Value{}, err
-	}
-	rows := w.Rows(s.table)
+	table, _ := world.Builtin().Table(s.table)
 	for _, f := range s.filters {
 		if !args.Given(f.param) {
 			continue
 		}
-		var err error
-		if rows, err = s.apply(w.Table(s.table), f, rows, args.Value(f.param)); err != nil {
-			return python.Value{}, err
+		wanted := args.Value(f.param)
+		if f.cutoff > 0 {
+			if _, ok := wanted.AsStr(); !ok && !wanted.IsNone() {
+				return raise("TypeError", "sentence must be a String")
+			}
+			continue
+		}
+		if err := compared(wanted, table.Columns[table.Column(f.column)].Kind); err != nil {
+			return err
 		}
 	}
-	return dicts(w.Table(s.table), rows), nil
+	return nil
+}
+
+// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a
+// fuzzy one orders the rows by score and lets five through.
+func (s search) run(w *session.World, args Args) python.Value {
+	rows := w.Rows(s.table)
+	for _, f := range s.filters {
+		if args.Given(f.param) {
+			rows = s.apply(f, rows, args.Value(f.param))
+		}
+	}
+	return dicts(w.Table(s.table), rows)
 }
 
 func (s search) anyGiven(args Args) bool {
@@ -76,13 +91,10 @@ func (s search) columns() string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-func (s search) apply(table world.Table, f filter, rows []session.Row, wanted python.Value) ([]session.Row, error) {
-	at := table.Column(f.column)
+func (s search) apply(f filter, rows []session.Row, wanted python.Value) []session.Row {
+	at := columnOf(s.table, f.column)
 	if f.cutoff > 0 {
 		return fuzzyRows(rows, at, wanted, f.cutoff)
-	}
-	if err := compared(wanted, table.Columns[at].Kind); err != nil {
-		return nil, err
 	}
 	var kept []session.Row
 	for _, row := range rows {
@@ -90,7 +102,7 @@ func (s search) apply(table world.Table, f filter, rows []session.Row, wanted py
 			kept = append(kept, row)
 		}
 	}
-	return kept, nil
+	return kept
 }
 
 // holds compares a cell that is not null.
@@ -109,24 +121,21 @@ func (c comparison) holds(cell, wanted python.Value) bool {
 	return number <= bound
 }
 
-// fuzzyRows returns the best matches of a text, best first.
-func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) ([]session.Row, error) {
-	if wanted.IsNone() {
-		return nil, nil
-	}
+// fuzzyRows returns the best matches of a text, best first; None matches nothing.
+func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) []session.Row {
 	query, ok := wanted.AsStr()
 	if !ok {
-		return nil, raise("TypeError", "sentence must be a String")
+		return nil
 	}
 	matches := fuzzy.Extract(query, len(rows), func(i int) (string, bool) { return rows[i][at].AsStr() }, cutoff, fuzzyLimit)
 	kept := make([]session.Row, len(matches))
 	for i, match := range matches {
 		kept[i] = rows[match.Index]
 	}
-	return kept, nil
+	return kept
 }
 
-// comparable raises what polars raises for a value that cannot be compared with a column.
+// compared raises what polars raises for a value that cannot be compared with a column.
 func compared(v python.Value, kind world.Kind) error {
 	if v.Kind() == python.KindDict {
 		// The last line of polars' message is a hint; the exception's type stands on an earlier

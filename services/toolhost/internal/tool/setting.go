@@ -8,7 +8,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-const settingModule = "setting"
+const (
+	settingModule = "setting"
+	settingTable  = world.Setting
+)
 
 // toggle is one of the phone's services that can be turned on and off.
 type toggle struct {
@@ -38,10 +41,7 @@ func settingTools() []*Tool {
 		return &Tool{
 			Name: name, Module: settingModule, ReadOnly: true,
 			Description: "Tells whether " + what + " is on.",
-			Effects:     raisesOn(),
-			Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
-				return setting(w, column), nil
-			},
+			Answer:      func(w *session.World, _ Args) python.Value { return setting(w, column) },
 		}
 	}
 	setter := func(name, what string, s toggle) *Tool {
@@ -49,7 +49,6 @@ func settingTools() []*Tool {
 			Name: name, Module: settingModule, CheckLate: true,
 			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
 			Params:      on(what),
-			Effects:     func(args Args) Effects { return setEffects(args, s) },
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), setService(w, args, s)
 			},
@@ -67,7 +66,6 @@ func settingTools() []*Tool {
 			Name: "set_low_battery_mode_status", Module: settingModule,
 			Description: "Turns low battery mode of the phone on or off. Turning it on turns wifi, cellular and location service off.",
 			Params:      on("low battery mode"),
-			Effects:     setLowBatteryEffects,
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), setLowBattery(w, args)
 			},
@@ -76,7 +74,6 @@ func settingTools() []*Tool {
 		{
 			Name: "get_current_location", Module: settingModule, ReadOnly: true, Needs: []Need{NeedLocationService},
 			Description: "Returns the latitude and longitude at which the phone is.",
-			Effects:     raisesOn(settingPart("location_service")),
 			Run:         func(_ context.Context, w *session.World, _ Args) (python.Value, error) { return currentLocation(w) },
 		},
 	}
@@ -84,27 +81,16 @@ func settingTools() []*Tool {
 
 // setting returns a cell of the only row of the settings; None without a row.
 func setting(w *session.World, column string) python.Value {
-	rows := w.Rows(world.Setting)
+	rows := w.Find(settingTable, session.All(), columnOf(settingTable, column))
 	if len(rows) == 0 {
 		return python.None()
 	}
-	return rows[0][columnOf(world.Setting, column)]
+	return rows[0][0]
 }
 
-// writeSettings stores new values of some columns. As in the original, a null cell stays null.
-func writeSettings(w *session.World, changes map[string]python.Value) {
-	old := w.Rows(world.Setting)
-	rows := make([]session.Row, len(old))
-	for i, row := range old {
-		changed := append(session.Row(nil), row...)
-		for column, value := range changes {
-			if at := columnOf(world.Setting, column); !changed[at].IsNone() {
-				changed[at] = value
-			}
-		}
-		rows[i] = changed
-	}
-	w.Write(world.Setting, rows)
+// changed returns a new value of a setting. As in the original, a null cell stays null.
+func changed(column string, value python.Value) session.Change {
+	return session.Change{Column: columnOf(settingTable, column), Value: value, KeepNull: true}
 }
 
 // isOn says whether a setting is on; null is off.
@@ -132,17 +118,8 @@ func setService(w *session.World, args Args, s toggle) error {
 	if err := unchanged(w, args, s.column); err != nil {
 		return err
 	}
-	writeSettings(w, map[string]python.Value{s.column: args.Value("on")})
+	w.Update(settingTable, session.All(), changed(s.column, args.Value("on")))
 	return nil
-}
-
-// setEffects: the setting must change, and low battery mode keeps a service off.
-func setEffects(args Args, s toggle) Effects {
-	effects := Effects{Raises: []Part{settingPart(s.column)}, Changes: []Part{settingPart(s.column)}}
-	if truthy(args.Value("on")) {
-		effects.Raises = append(effects.Raises, settingPart(lowBatteryColumn))
-	}
-	return effects
 }
 
 // unchanged raises if a setting has the wanted value already; null counts as off.
@@ -161,24 +138,14 @@ func setLowBattery(w *session.World, args Args) error {
 	if err := unchanged(w, args, lowBatteryColumn); err != nil {
 		return err
 	}
-	changes := map[string]python.Value{lowBatteryColumn: args.Value("on")}
+	changes := []session.Change{changed(lowBatteryColumn, args.Value("on"))}
 	if args.Bool("on") {
 		for _, s := range services() {
-			changes[s.column] = python.Bool(false)
+			changes = append(changes, changed(s.column, python.Bool(false)))
 		}
 	}
-	writeSettings(w, changes)
+	w.Update(settingTable, session.All(), changes...)
 	return nil
-}
-
-func setLowBatteryEffects(args Args) Effects {
-	effects := Effects{Raises: []Part{settingPart(lowBatteryColumn)}, Changes: []Part{settingPart(lowBatteryColumn)}}
-	if args.Bool("on") {
-		for _, s := range services() {
-			effects.Changes = append(effects.Changes, settingPart(s.column))
-		}
-	}
-	return effects
 }
 
 // needWifi raises if wifi is off.

@@ -12,9 +12,6 @@ func userTools() []*Tool {
 	return []*Tool{{
 		Name: "end_conversation", Module: "user_tools", User: true,
 		Description: "Ends the conversation for good.",
-		Effects: func(Args) Effects {
-			return Effects{Raises: []Part{activePart()}, Changes: []Part{activePart()}}
-		},
 		Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
 			if !w.Active() {
 				return python.Value{}, raise("ValueError", "Conversation already ended")

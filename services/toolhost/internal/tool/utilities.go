@@ -24,14 +24,12 @@ func timeTools() []*Tool {
 		{
 			Name: "get_current_timestamp", Module: utilityModule, ReadOnly: true,
 			Description: "Returns the time now in POSIX seconds.",
-			Effects:     raisesOn(clockPart()),
 			Run:         func(_ context.Context, w *session.World, _ Args) (python.Value, error) { return currentTimestamp(w) },
 		},
 		{
 			Name: "timestamp_to_datetime_info", Module: utilityModule, ReadOnly: true,
 			Description: "Tells the date, the time of day and the day of the week, 1 for Monday to 7 for Sunday, at a time.",
 			Params:      []Param{{Name: "timestamp", Type: Float(), Description: "The time in POSIX seconds."}},
-			Effects:     raisesOn(),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).DatetimeInfo(args.Value("timestamp"))
 			},
@@ -43,7 +41,6 @@ func timeTools() []*Tool {
 				field("year", "Year with four digits."), field("month", "Month from 1 to 12."), field("day", "Day of the month from 1 on."),
 				field("hour", "Hour from 0 to 23."), field("minute", "Minute from 0 to 59."), field("second", "Second from 0 to 59."),
 			},
-			Effects: raisesOn(),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Timestamp(clock.Fields{
 					Year: args.Value("year"), Month: args.Value("month"), Day: args.Value("day"),
@@ -67,7 +64,6 @@ func spanTools() []*Tool {
 				{Name: "timestamp", Type: Float(), Description: "The time to start from in POSIX seconds."},
 				shift("weeks"), shift("days"), shift("hours"), shift("minutes"), shift("seconds"),
 			},
-			Effects: raisesOn(),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Shift(args.Value("timestamp"), clock.Delta{
 					Weeks: args.Value("weeks"), Days: args.Value("days"), Hours: args.Value("hours"),
@@ -82,7 +78,6 @@ func spanTools() []*Tool {
 				{Name: "timestamp_0", Type: Float(), Description: "The time to start from in POSIX seconds."},
 				{Name: "timestamp_1", Type: Float(), Description: "The time to go to in POSIX seconds."},
 			},
-			Effects: raisesOn(),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).Diff(args.Value("timestamp_0"), args.Value("timestamp_1"))
 			},
@@ -91,7 +86,6 @@ func spanTools() []*Tool {
 			Name: "seconds_to_hours_minutes_seconds", Module: utilityModule, ReadOnly: true,
 			Description: "Tells the hour, minute and second of a number of seconds.",
 			Params:      []Param{{Name: "seconds", Type: Float(), Description: "Number of seconds."}},
-			Effects:     raisesOn(),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return zoneOf(w).HoursMinutesSeconds(args.Value("seconds"))
 			},
@@ -110,7 +104,6 @@ func measureTools() []*Tool {
 				{Name: "from_unit", Type: Str(), Description: "Name of the first unit, for example inch."},
 				{Name: "to_unit", Type: Str(), Description: "Name of the other unit."},
 			},
-			Effects: raisesOn(),
 			Run: func(_ context.Context, _ *session.World, args Args) (python.Value, error) {
 				return units.Convert(args.Value("amount"), args.Str("from_unit"), args.Str("to_unit"))
 			},
@@ -124,7 +117,6 @@ func measureTools() []*Tool {
 				{Name: "latitude_1", Type: Float(), Description: "Latitude of the other point in degrees."},
 				{Name: "longitude_1", Type: Float(), Description: "Longitude of the other point in degrees."},
 			},
-			Effects: raisesOn(),
 			Run: func(_ context.Context, _ *session.World, args Args) (python.Value, error) {
 				return geodesic.Between(
 					geodesic.Point{Latitude: args.Value("latitude_0"), Longitude: args.Value("longitude_0")},
@@ -139,7 +131,6 @@ func measureTools() []*Tool {
 				{Name: "holiday_name", Type: Str(), Description: "Name of the holiday or part of it."},
 				{Name: "year", Type: OptionalInt(), Optional: true, Description: "Year of the holiday, this year if left out."},
 			},
-			Effects: raisesOn(settingPart("wifi"), clockPart()),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				if err := needWifi(w); err != nil {
 					return python.Value{}, err
