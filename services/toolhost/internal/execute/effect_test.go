@@ -42,7 +42,8 @@ func reminder(id, content string) session.Row {
 	return session.Row{python.Str(id), python.Str(content), python.Float(0), python.Float(0), python.None(), python.None()}
 }
 
-// hostileTools are tools that do to a world whatever makes the order of calls hard to tell. None of them says so.
+// hostileTools are tools that do to a world whatever makes the order of calls hard to tell. None of
+// them says so.
 func hostileTools() []*tool.Tool {
 	run := func(name string, act func(w *session.World) error) *tool.Tool {
 		return &tool.Tool{Name: name, Module: "hostile", Run: func(_ context.Context, w *session.World, _ tool.Args) (python.Value, error) {
@@ -142,8 +143,8 @@ func hostile(tb testing.TB) *Environment {
 	return New(catalogue, selection)
 }
 
-// compareOrders compares the outcome of a batch with that of all orders, and says whether it fails in a later one than the given
-// one.
+// compareOrders compares the outcome of a batch with that of all orders, and says whether it fails
+// in a later one than the given one.
 func compareOrders(t *testing.T, env *Environment, base session.World, texts []string) (later bool) {
 	t.Helper()
 	calls := make([]call, len(texts))
@@ -164,8 +165,8 @@ func compareOrders(t *testing.T, env *Environment, base session.World, texts []s
 	return !slices.IsSortedFunc(wantAnswers, func(a, b Answer) int { return a.Call - b.Call })
 }
 
-// TestToolsThatDeclareNothing compares batches of hostile tools, of code with several of their calls and of the built-in tools
-// with all their orders.
+// TestToolsThatDeclareNothing compares batches of hostile tools, of code with several of their
+// calls and of the built-in tools with all their orders.
 func TestToolsThatDeclareNothing(t *testing.T) {
 	env, random := hostile(t), rand.New(rand.NewPCG(5, 6))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
@@ -202,8 +203,8 @@ func TestToolsThatDeclareNothing(t *testing.T) {
 
 func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// generated returns a call of a tool with random arguments, mostly of the right types, that name ids and texts of colliding
-// worlds.
+// generated returns a call of a tool with random arguments, mostly of the right types, that name
+// ids and texts of colliding worlds.
 func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
 	dict := &python.Dict{}
 	for _, param := range called.Params {
@@ -236,7 +237,8 @@ func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
 	return sandbox.ComposeSource("call_1", called.Name, python.Repr(dict.Value()))
 }
 
-// TestGeneratedBatches compares batches of calls of all tools with generated arguments with all their orders.
+// TestGeneratedBatches compares batches of calls of all tools with generated arguments with all
+// their orders.
 func TestGeneratedBatches(t *testing.T) {
 	env, random := hostile(t), rand.New(rand.NewPCG(7, 8))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}

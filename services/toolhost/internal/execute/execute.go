@@ -209,7 +209,8 @@ func (c *call) looks() bool {
 	return c.raises == nil && c.tool != nil && c.tool.Answer != nil && len(c.sub) == 0
 }
 
-// evaluate executes the call on a world: result is what the tool returns, value what is left of it after the subscripts.
+// evaluate executes the call on a world: result is what the tool returns, value what is left of it
+// after the subscripts.
 func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
 	if c.raises != nil {
 		return result, value, c.raises

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools that all change everything stay
-	// below it. It bounds the memory of the search too, which keeps a few dozen bytes for each step at most.
+	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools
+	// that all change everything stay below it. It bounds the memory of the search too, which keeps
+	// a few dozen bytes for each step at most.
 	maxSteps = 150_000
 	// maxParallel bounds the calls of one batch: a set of calls is a bit mask.
 	maxParallel = 64
@@ -26,19 +27,20 @@ type set uint64
 func (s set) has(i int) bool    { return s&(1<<i) != 0 }
 func (s set) without(i int) set { return s &^ (1 << i) }
 
-// search looks for the first failing order of a batch whose given order does not fail. The package comment says why it is
-// exact.
+// search looks for the first failing order of a batch whose given order does not fail. The package
+// comment says why it is exact.
 type search struct {
 	calls []call
 	base  session.World
 	// twins holds for each call the first one that is the same, if only itself.
 	twins []int
-	// effects are what each call was seen to do in any state; calls that are the same share them. grown says that there are
-	// more than when they were analysed.
+	// effects are what each call was seen to do in any state; calls that are the same share them.
+	// grown says that there are more than when they were analysed.
 	effects []*session.Record
 	grown   bool
 	*analysis
-	// counted says that ids matter to what calls do, so that the number of drawn ids counts as read by whoever draws one.
+	// counted says that ids matter to what calls do, so that the number of drawn ids counts as read
+	// by whoever draws one.
 	counted bool
 	// known says of states whether some order of the calls of a group that are left raises.
 	known map[[sha256.Size]byte]bool
@@ -51,8 +53,9 @@ type search struct {
 // errAgain says that the calls were grouped anew, so that the groups must be explored again.
 var errAgain = errors.New("calls are grouped anew")
 
-// firstFailing returns the outcome of the first order in which any call raises, in lexicographic order of positions, or that of
-// the given order if there is none. The error is ErrTooManyOrders, or the cause of ctx's end.
+// firstFailing returns the outcome of the first order in which any call raises, in lexicographic
+// order of positions, or that of the given order if there is none. The error is ErrTooManyOrders,
+// or the cause of ctx's end.
 func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answer, session.World, error) {
 	if len(calls) > maxParallel {
 		return nil, session.World{}, ErrTooManyOrders
@@ -145,7 +148,8 @@ func twins(calls []call) []int {
 	return positions
 }
 
-// build appends the answers of the first failing order of the calls that are left. There must be one.
+// build appends the answers of the first failing order of the calls that are left. There must be
+// one.
 func (s *search) build(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World, error) {
 	for i := range s.calls {
 		if !left.has(i) {
@@ -169,8 +173,8 @@ func (s *search) build(ctx context.Context, world session.World, left set, answe
 	return answers, world, nil
 }
 
-// canFail says whether any order of the calls that are left raises. What was found about groups that turn out to be too small is
-// forgotten, and that no order raises is found again.
+// canFail says whether any order of the calls that are left raises. What was found about groups
+// that turn out to be too small is forgotten, and that no order raises is found again.
 func (s *search) canFail(ctx context.Context, world *session.World, left set) (bool, error) {
 	s.regroup()
 	for {
@@ -184,7 +188,8 @@ func (s *search) canFail(ctx context.Context, world *session.World, left set) (b
 	}
 }
 
-// regroup groups the calls anew if they were seen to do more, and says whether that changed anything.
+// regroup groups the calls anew if they were seen to do more, and says whether that changed
+// anything.
 func (s *search) regroup() bool {
 	if !s.grown {
 		return false
@@ -226,8 +231,8 @@ func (s *search) groupCanFail(ctx context.Context, g *group, world *session.Worl
 	return fails, err
 }
 
-// explore tries every call of a group that is left, and then every order of the others after each of those that change what
-// the group sees. Of calls that are the same it tries the first.
+// explore tries every call of a group that is left, and then every order of the others after each
+// of those that change what the group sees. Of calls that are the same it tries the first.
 func (s *search) explore(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
 	var next []int
 	var worlds []session.World
@@ -278,8 +283,9 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 	return world, exception != nil, nil
 }
 
-// tryIDs runs a call that draws ids with each id that calls outside of its group may leave to it. The error is errAgain if that
-// may make a difference to the group. after is the world that the call left with the ids of this one.
+// tryIDs runs a call that draws ids with each id that calls outside of its group may leave to it.
+// The error is errAgain if that may make a difference to the group. after is the world that the
+// call left with the ids of this one.
 func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *session.World) error {
 	if !g.loose || s.effects[i].Draws == 0 {
 		return nil
@@ -313,7 +319,8 @@ func (s *search) rest(ctx context.Context, world session.World, left set, answer
 	return answers, world
 }
 
-// key identifies a set of calls of a group and the answers to what the group asks of the state before them.
+// key identifies a set of calls of a group and the answers to what the group asks of the state
+// before them.
 func (s *search) key(g *group, world *session.World, left set) [sha256.Size]byte {
 	key := binary.LittleEndian.AppendUint64(s.buffer[:0], uint64(left))
 	s.buffer = s.conflicts.AppendAnswers(key, world, g.reads)

@@ -6,14 +6,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// group is a set of calls that get into each other's way, together with what they ask of the world. No call outside of it
-// changes the answers.
+// group is a set of calls that get into each other's way, together with what they ask of the world.
+// No call outside of it changes the answers.
 type group struct {
 	calls set
 	// shaping are those of the calls that change the answers.
 	shaping set
 	reads   []session.Read
-	// loose says that calls of the group draw ids, and that which ids they get depends on calls that do not shape the answers.
+	// loose says that calls of the group draw ids, and that which ids they get depends on calls
+	// that do not shape the answers.
 	loose bool
 }
 
@@ -71,8 +72,9 @@ func (s *search) analyse() *analysis {
 	return a
 }
 
-// reach returns the group of one call: what it reads, the calls that change the answers, what they read, and what is copied
-// into rows that they write, the calls that change these answers, and so on. Calls that are the same belong together.
+// reach returns the group of one call: what it reads, the calls that change the answers, what they
+// read, and what is copied into rows that they write, the calls that change these answers, and so
+// on. Calls that are the same belong together.
 func (s *search) reach(conflicts *session.Conflicts, i int) group {
 	g := group{}
 	s.join(&g, s.twins[i])

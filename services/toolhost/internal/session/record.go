@@ -45,13 +45,14 @@ type Read struct {
 	table   string
 	where   Where
 	columns columnSet
-	// rows are those that it found, if they have a condition; many says that there was more than one
-	// at a time, unbounded that there were too many to list.
+	// rows are those that it found, if they have a condition; many says that there was more than
+	// one at a time, unbounded that there were too many to list.
 	rows            []Row
 	many, unbounded bool
 }
 
-// maxListed bounds the lists of a record. What does not fit becomes a read or a write of a whole table.
+// maxListed bounds the lists of a record. What does not fit becomes a read or a write of a whole
+// table.
 const maxListed = 256
 
 // Write is one change of the world.
@@ -111,8 +112,8 @@ func (w *World) readRows(name string, where Where, columns columnSet) {
 	}
 }
 
-// question returns a question with the rows that it finds, those that it would have found before the
-// call's own writes among them.
+// question returns a question with the rows that it finds, those that it would have found before
+// the call's own writes among them.
 func (w *World) question(name string, where Where, columns columnSet) Read {
 	read := Read{table: name, where: where, columns: columns}
 	if where.all() {
@@ -210,7 +211,8 @@ func wholeTable(name string) Read {
 	return Read{table: name, where: All(), columns: allColumns}
 }
 
-// within says whether an answer to another question answers this one too: it is the same, or about the whole table.
+// within says whether an answer to another question answers this one too: it is the same, or about
+// the whole table.
 func (r Read) within(other Read) bool {
 	return r.Same(other) || r.of == PartRows && other.of == PartRows && r.table == other.table && other.where.all() && other.columns == allColumns
 }
@@ -260,8 +262,8 @@ func sameCells(a, b Row, except columnSet) bool {
 	return true
 }
 
-// sameValue says whether two values cannot be told apart. A number that is not equal to itself is the
-// same as another such one.
+// sameValue says whether two values cannot be told apart. A number that is not equal to itself is
+// the same as another such one.
 func sameValue(a, b python.Value) bool {
 	return a.Kind() == b.Kind() && (a.Equal(b) || !a.Equal(a) && !b.Equal(b))
 }
@@ -275,8 +277,8 @@ type Conflicts struct {
 	lasting map[string]bool
 }
 
-// NewConflicts returns the conflicts of calls with these effects, in all states that they make of one
-// world. The world must not change.
+// NewConflicts returns the conflicts of calls with these effects, in all states that they make of
+// one world. The world must not change.
 func NewConflicts(base *World, records []*Record) *Conflicts {
 	c := &Conflicts{base: base, selectors: make(map[string]columnSet), lasting: make(map[string]bool)}
 	for _, record := range records {
@@ -301,8 +303,8 @@ func NewConflicts(base *World, records []*Record) *Conflicts {
 	return c
 }
 
-// lasts says whether no row of a table ever comes back: a row is in none of the removals, or the table
-// always had rows and can become empty only once.
+// lasts says whether no row of a table ever comes back: a row is in none of the removals, or the
+// table always had rows and can become empty only once.
 func (c *Conflicts) lasts(name string, records []*Record) bool {
 	rows, adds := slices.Clone(c.base.table(name).rows), false
 	for _, record := range records {
@@ -367,8 +369,8 @@ func (c *Conflicts) updates(w *Write, r *Read) bool {
 	return (w.columns&r.columns != 0 || r.columns != 0 && moves) && r.finds(w.where)
 }
 
-// Chosen returns the questions which rows the writes change, as far as the answers to the reads depend on that: those of updates
-// through which rows come to meet a condition.
+// Chosen returns the questions which rows the writes change, as far as the answers to the reads
+// depend on that: those of updates through which rows come to meet a condition.
 func (c *Conflicts) Chosen(writes []Write, reads []Read) []Read {
 	var chosen []Read
 	for i := range writes {
@@ -438,8 +440,8 @@ func (c *Conflicts) AppendAnswers(key []byte, w *World, reads []Read) []byte {
 	return key
 }
 
-// appendRows appends the rows that a question finds: what it asks of them, and by what writes choose
-// rows. Rows that nothing has changed need not be spelled out.
+// appendRows appends the rows that a question finds: what it asks of them, and by what writes
+// choose rows. Rows that nothing has changed need not be spelled out.
 func (c *Conflicts) appendRows(key []byte, w *World, r *Read) []byte {
 	rows, base := w.table(r.table).rows, c.base.table(r.table).rows
 	if len(rows) == len(base) && (len(rows) == 0 || &rows[0] == &base[0]) {

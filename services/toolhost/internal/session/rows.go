@@ -111,8 +111,8 @@ func (w *World) Update(name string, where Where, changes ...Change) {
 
 // Remove takes the rows away that a condition selects and returns how many there were. As in the
 // original, two removals are special. One that finds nothing stores an identical version of a table
-// that ever had a row. One that takes the last rows of a table that had no row before brings the rows
-// back that it had before the execution.
+// that ever had a row. One that takes the last rows of a table that had no row before brings the
+// rows back that it had before the execution.
 func (w *World) Remove(name string, where Where) int {
 	w.readRows(name, where, 0)
 	if w.record != nil {

@@ -102,8 +102,8 @@ func (w *World) Rows(name string) []Row {
 }
 
 // Load sets a table's rows as they were stored, without counting as a write. ever says whether any
-// version up to this one had a row. It is for the owner of a world, as are Recall, Settle, SetDrawn,
-// SetNow and what says which versions there are: calls do not use them.
+// version up to this one had a row. It is for the owner of a world, as are Recall, Settle,
+// SetDrawn, SetNow and what says which versions there are: calls do not use them.
 func (w *World) Load(name string, rows []Row, ever bool) {
 	t := w.change(name)
 	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}

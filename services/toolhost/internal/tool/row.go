@@ -60,7 +60,8 @@ func columnOf(name, column string) int {
 	return table.Column(column)
 }
 
-// declared raises KeyError for a table that the session does not have: its pack does not declare it.
+// declared raises KeyError for a table that the session does not have: its pack does not declare
+// it.
 func declared(w *session.World, name string) error {
 	if len(w.Table(name).Columns) == 0 {
 		return raise("KeyError", python.Repr(python.Str(name)))
@@ -162,8 +163,8 @@ func removeRows(w *session.World, name, column string, id python.Value, shown st
 	return nil
 }
 
-// modifyRow changes cells of the one row with an id and moves the row to the end. The changes are in
-// the order of the columns.
+// modifyRow changes cells of the one row with an id and moves the row to the end. The changes are
+// in the order of the columns.
 func modifyRow(w *session.World, name, column string, id python.Value, changes ...session.Change) error {
 	if err := declared(w, name); err != nil {
 		return err
