@@ -44,7 +44,7 @@ func reminder(id, content string) session.Row {
 
 // hostileTools are tools that do to a world whatever makes the order of calls hard to tell. None of
 // them says so.
-func hostileTools() []*tool.Tool {
+func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each tool
 	run := func(name string, act func(w *session.World) error) *tool.Tool {
 		return &tool.Tool{Name: name, Module: "hostile", Run: func(_ context.Context, w *session.World, _ tool.Args) (python.Value, error) {
 			return python.None(), act(w)

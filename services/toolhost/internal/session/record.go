@@ -265,7 +265,8 @@ func sameCells(a, b Row, except columnSet) bool {
 // sameValue says whether two values cannot be told apart. A number that is not equal to itself is
 // the same as another such one.
 func sameValue(a, b python.Value) bool {
-	return a.Kind() == b.Kind() && (a.Equal(b) || !a.Equal(a) && !b.Equal(b))
+	x, y := a, b
+	return a.Kind() == b.Kind() && (a.Equal(b) || !a.Equal(x) && !b.Equal(y))
 }
 
 // Conflicts tells which writes of the calls of a batch matter to which of their reads.

@@ -17,7 +17,7 @@ const rapidModule = "rapid_api_search_tools"
 const placeLimit = 4
 
 // rapidTools declares the tools that ask hosted services.
-func rapidTools() []*Tool { //nolint:funlen // one declaration for each tool
+func rapidTools() []*Tool {
 	latitude := Param{Name: "latitude", Type: OptionalFloat(), Optional: true, Description: "Latitude in degrees, the phone's own if both are left out."}
 	longitude := Param{Name: "longitude", Type: OptionalFloat(), Optional: true, Description: "Longitude in degrees, the phone's own if both are left out."}
 	return []*Tool{
