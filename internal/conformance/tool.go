@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/original"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -120,14 +120,17 @@ func (c *toolCase) tools() []string {
 	return names
 }
 
+// calledName finds what source calls that is a call of a tool as a person writes it.
+var calledName = regexp.MustCompile(`^\s*(?:\w+ = )?(?:print\()?(?:repr\()?(\w+)\(`)
+
 // sourceTools returns the names that are called in the case's source, be they tools or not.
 func (c *toolCase) sourceTools() []string {
 	var names []string
 	for _, call := range c.calls {
 		if read, ok := sandbox.ParseCall(call.source); ok {
 			names = append(names, read.GetTool())
-		} else if expression, ok := python.ParseExpressionCall(call.source); ok {
-			names = append(names, expression.Tool)
+		} else if found := calledName.FindStringSubmatch(call.source); found != nil {
+			names = append(names, found[1])
 		}
 	}
 	return names

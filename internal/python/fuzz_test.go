@@ -48,13 +48,3 @@ func FuzzParseLiteral(f *testing.F) {
 		}
 	})
 }
-
-func FuzzParseExpressionCall(f *testing.F) {
-	f.Add("print(repr(f(1, a='b')))")
-	f.Add("x = f(**{'a': 1})[0]\nprint(x)")
-	f.Fuzz(func(t *testing.T, source string) {
-		if call, ok := ParseExpressionCall(source); ok && !IsIdentifier(call.Tool) {
-			t.Fatalf("ParseExpressionCall(%q) = %+v", source, call)
-		}
-	})
-}

@@ -1,6 +1,6 @@
 // Package execute is the execution environment: it runs the calls that one speaker sent and says
-// what each of them answers. It does no input or output. A single tool call with literal arguments
-// is run as it is; package interp runs other source.
+// what each of them answers. It does no input or output. A call is run as it is; package interp runs
+// code.
 //
 // # Parallel calls
 //
@@ -66,7 +66,7 @@ var ErrTooManyOrders = errors.New("too many orders of parallel calls to try")
 type Answer struct {
 	// Call is the position of the call in the batch.
 	Call int
-	// Tool is the real name of the tool, empty where the source is no single call of one.
+	// Tool is the real name of the tool, empty for code.
 	Tool string
 	// Content is what was printed, or the exception.
 	Content string
@@ -122,9 +122,7 @@ type call struct {
 	program *program
 	tool    *tool.Tool
 	args    tool.Args
-	print   python.Print
 	raises  error
-	sub     []python.Value
 }
 
 // resolve turns what a message carries into a call.
@@ -155,33 +153,31 @@ func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call
 		return call{raises: undefined(stated.GetTool())}
 	}
 	bound, err := t.BindMapping(args)
-	return checked(call{tool: t, args: bound, print: python.PrintRepr, raises: err})
+	return checked(call{tool: t, args: bound, raises: err})
 }
 
-// code compiles source: a single call as a person writes it, or a program.
+// code compiles source.
 func (e *Environment) code(text string, sender worldv1.Role) call {
-	if expression, ok := python.ParseExpressionCall(text); ok {
-		return e.expression(expression, sender)
-	}
 	compiled, err := syntax.Parse(text)
 	if err != nil {
 		return call{raises: err}
 	}
-	return call{program: &program{compiled: compiled, environment: e, sender: sender}}
+	return call{program: &program{source: text, compiled: compiled, environment: e, sender: sender}}
 }
 
-func (e *Environment) expression(x python.Expression, sender worldv1.Role) call {
-	t := e.find(x.Tool, sender)
+// called resolves a call that a program makes.
+func (e *Environment) called(name string, positional []python.Value, keyword *python.Dict, sender worldv1.Role) call {
+	t := e.find(name, sender)
 	if t == nil {
-		return call{raises: undefined(x.Tool)}
+		return call{raises: undefined(name)}
 	}
-	for _, value := range append(slices.Clip(x.Positional), x.Keyword.Value()) {
+	for _, value := range append(slices.Clip(positional), keyword.Value()) {
 		if text, found := python.NonFinite(value); found {
 			return call{raises: undefined(text)}
 		}
 	}
-	bound, err := t.Bind(x.Positional, x.Keyword)
-	return checked(call{tool: t, args: bound, print: x.Print, raises: err, sub: x.Subscripts})
+	bound, err := t.Bind(positional, keyword)
+	return checked(call{tool: t, args: bound, raises: err})
 }
 
 // checked adds what the arguments raise in any world.
@@ -206,29 +202,19 @@ func undefined(name string) error {
 
 // looks says whether the call changes nothing and raises in no world.
 func (c *call) looks() bool {
-	return c.raises == nil && c.tool != nil && c.tool.Answer != nil && len(c.sub) == 0
+	return c.raises == nil && c.tool != nil && c.tool.Answer != nil
 }
 
-// evaluate executes the call on a world: result is what the tool returns, value what is left of it
-// after the subscripts.
-func (c *call) evaluate(ctx context.Context, w *session.World) (result, value python.Value, err error) {
+// evaluate executes the call on a world and returns what the tool returns, None for a program.
+func (c *call) evaluate(ctx context.Context, w *session.World) (python.Value, error) {
 	if c.raises != nil {
-		return result, value, c.raises
+		return python.Value{}, c.raises
 	}
 	if c.program != nil {
-		_, err = c.program.run(ctx, w)
-		return result, value, err
+		_, err := c.program.run(ctx, w)
+		return python.None(), err
 	}
-	if result, err = c.tool.Call(ctx, w, c.args); err != nil {
-		return result, value, err
-	}
-	value = result
-	for _, subscript := range c.sub {
-		if value, err = python.Index(value, subscript); err != nil {
-			return result, value, err
-		}
-	}
-	return result, value, nil
+	return c.tool.Call(ctx, w, c.args)
 }
 
 // run executes the call on a world and says what it answers.
@@ -246,18 +232,12 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 		unwatched.Watch(nil)
 		w = &unwatched
 	}
-	result, value, err := c.evaluate(ctx, w)
+	result, err := c.evaluate(ctx, w)
 	if err != nil {
 		return answer.raised(err)
 	}
 	answer.Traces = []*worldv1.ToolTrace{trace(c.tool.Name, c.args, result)}
-	switch c.print {
-	case python.PrintRepr:
-		answer.Content = python.Repr(value)
-	case python.PrintText:
-		answer.Content = printed(python.Text(value))
-	case python.PrintNone:
-	}
+	answer.Content = python.Repr(result)
 	return answer
 }
 

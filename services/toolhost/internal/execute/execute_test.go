@@ -20,18 +20,18 @@ func TestRunOne(t *testing.T) {
 	}{
 		{"standard", "i_parameters = {}\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: traced(on)}},
 		{"id is no identifier", "a-1_parameters = {}\na-1_response = get_wifi_status(**a-1_parameters)\nprint(repr(a-1_response))", Answer{Tool: "get_wifi_status", Content: "True", Traces: traced(on)}},
-		{"expression", "get_wifi_status()", Answer{Tool: "get_wifi_status", Traces: traced(on)}},
+		{"expression", "get_wifi_status()", Answer{Traces: traced(on)}},
 		{"undefined", "print(repr(nope()))", Answer{Content: "NameError: name 'nope' is not defined", Exception: "NameError: name 'nope' is not defined"}},
 		{"argument is a name", "i_parameters = x\ni_response = get_wifi_status(**i_parameters)\nprint(repr(i_response))", Answer{Content: "NameError: name 'x' is not defined", Exception: "NameError: name 'x' is not defined"}},
 		{"not a number", "print(repr(search_contacts(name=nan)))", Answer{Content: "NameError: name 'nan' is not defined", Exception: "NameError: name 'nan' is not defined"}},
-		{"result has no such item", "print(search_contacts(name='ann')[7])", Answer{Tool: "search_contacts", Content: "IndexError: list index out of range", Exception: "IndexError: list index out of range"}},
+		{"result has no such item", "print(get_wifi_status()[7])", Answer{
+			Content: "TypeError: 'bool' object is not subscriptable", Exception: "TypeError: 'bool' object is not subscriptable", Traces: traced(on),
+		}},
 		{"lone surrogate", `print(repr(add_contact('\ud83d', '+14085551111')))`, Answer{
-			Tool:      "add_contact",
 			Content:   `UnicodeEncodeError: 'utf-8' codec can't encode character '\ud83d' in position 0: surrogates not allowed`,
 			Exception: `UnicodeEncodeError: 'utf-8' codec can't encode character '\ud83d' in position 0: surrogates not allowed`,
 		}},
 		{"lone surrogates", `print(repr(search_contacts(person_id='ab\udc00\udc01')))`, Answer{
-			Tool:      "search_contacts",
 			Content:   `UnicodeEncodeError: 'utf-8' codec can't encode characters in position 2-3: surrogates not allowed`,
 			Exception: `UnicodeEncodeError: 'utf-8' codec can't encode characters in position 2-3: surrogates not allowed`,
 		}},

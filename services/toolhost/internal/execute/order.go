@@ -135,10 +135,15 @@ func twins(calls []call) []int {
 	first, positions := make(map[string]int, len(calls)), make([]int, len(calls))
 	for i := range calls {
 		positions[i] = i
-		if calls[i].tool == nil || len(calls[i].sub) > 0 {
+		var key string
+		switch {
+		case calls[i].program != nil:
+			key = calls[i].program.source
+		case calls[i].tool != nil:
+			key = calls[i].tool.Name + python.Repr(calls[i].args.Trace())
+		default:
 			continue
 		}
-		key := calls[i].tool.Name + python.Repr(calls[i].args.Trace())
 		if j, ok := first[key]; ok {
 			positions[i] = j
 			continue
@@ -277,7 +282,7 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 		return world, false, context.Cause(ctx)
 	}
 	world.Watch(&s.record)
-	_, _, exception := s.calls[i].evaluate(ctx, &world)
+	_, exception := s.calls[i].evaluate(ctx, &world)
 	world.Watch(nil)
 	s.grown = s.effects[i].Add(&s.record) || s.grown
 	return world, exception != nil, nil

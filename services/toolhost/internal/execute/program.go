@@ -12,8 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// program is source that is more than a single tool call, and its speaker.
+// program is code and its speaker.
 type program struct {
+	source      string
 	compiled    *syntax.Module
 	environment *Environment
 	sender      worldv1.Role
@@ -35,10 +36,7 @@ func (c *call) weight() int {
 // run executes the program on a world and says what it answers. The error is what ended it, if
 // anything did: what it changed until then stays, and the calls that it made have their traces.
 func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
-	tools := &programTools{ctx: ctx, program: p, evaluate: func(c *call) (python.Value, error) {
-		result, _, err := c.evaluate(ctx, w)
-		return result, err
-	}}
+	tools := &programTools{ctx: ctx, program: p, world: w}
 	outcome := interp.Run(ctx, p.compiled, tools)
 	p.steps = outcome.Steps
 	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
@@ -52,12 +50,12 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	return raised, outcome.Err
 }
 
-// programTools are the tools that a program calls. evaluate executes a call on its world.
+// programTools are the tools that a program calls on its world.
 type programTools struct {
-	ctx      context.Context
-	program  *program
-	evaluate func(*call) (python.Value, error)
-	traces   []*worldv1.ToolTrace
+	ctx     context.Context
+	program *program
+	world   *session.World
+	traces  []*worldv1.ToolTrace
 }
 
 // Callable says whether the speaker may call the tool.
@@ -67,8 +65,8 @@ func (t *programTools) Callable(name string) bool {
 
 // Call calls a tool and keeps its trace.
 func (t *programTools) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	c := t.program.environment.expression(python.Expression{Tool: name, Positional: positional, Keyword: keyword}, t.program.sender)
-	result, err := t.evaluate(&c)
+	c := t.program.environment.called(name, positional, keyword, t.program.sender)
+	result, err := c.evaluate(t.ctx, t.world)
 	if err != nil {
 		return python.Value{}, t.exception(err)
 	}

@@ -6,44 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseExpressionCall(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		source string
-		want   Expression
-	}{
-		{"f()", Expression{Tool: "f"}},
-		{"\n# hello\n\nprint( repr( f ( 1 , ) , ) ) # bye\n\n", Expression{Tool: "f", Positional: []Value{Int(1)}, Print: PrintRepr}},
-		{"f(\n  a=1,\n  # two\n  b=[2],\n)", Expression{
-			Tool: "f", Keyword: &Dict{items: []Item{{"a", Int(1)}, {"b", List(Int(2))}}},
-		}},
-		{"x = f(**{'a': 1}, b=2)\nprint(repr(x))", Expression{
-			Tool: "f", Keyword: &Dict{items: []Item{{"a", Int(1)}, {"b", Int(2)}}}, Print: PrintRepr,
-		}},
-		{"x=f(r'a');print(x)", Expression{Tool: "f", Positional: []Value{Str("a")}, Print: PrintText}},
-		{"x = f();\n", Expression{Tool: "f"}},
-		{"print(f()[0]['a'])", Expression{Tool: "f", Subscripts: []Value{Int(0), Str("a")}, Print: PrintText}},
-	}
-	for _, c := range cases {
-		if c.want.Keyword == nil {
-			c.want.Keyword = &Dict{}
-		}
-		got, ok := ParseExpressionCall(c.source)
-		if !ok || !cmp.Equal(c.want, got, cmp.Comparer(same), cmp.AllowUnexported(Dict{})) {
-			t.Errorf("ParseExpressionCall(%q) = %+v, %v, want %+v", c.source, got, ok, c.want)
-		}
-	}
-	for _, source := range []string{
-		"", " f()", "f", "f(", "f())", "f(a=1, 2)", "f(a=1, a=2)", "f(x)", "f(1 2)", "f(,)", "f()\ng()", "f()\nf()", "if()", "print()",
-		"print(1)", "repr(f())", "x = f()\nprint(y)", "x = print(f())", "x == f()", "f();;", "f()\n  g()", "f('\x00')", "f(1=2)",
-		"f(None=2)", "a.f()", "f() + 1", "f(\n'a\nb')", "x = y = f()", "\ufefff()", "f()\x00", "x = f()\n print(x)",
-	} {
-		if got, ok := ParseExpressionCall(source); ok {
-			t.Errorf("ParseExpressionCall(%q) = %+v, want refused", source, got)
-		}
-	}
-}
-
 func TestBind(t *testing.T) {
 	t.Parallel()
 	s := Signature{Func: "m.f", Params: []Param{{Name: "a"}, {Name: "b"}, {Name: "c", HasDefault: true, Default: Int(7)}}}
