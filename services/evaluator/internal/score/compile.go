@@ -124,6 +124,7 @@ func Compile(definition Definition) (*Graph, error) {
 		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(definition.Nodes), maxNodes)
 		return nil, errors.Join(check.errors...)
 	}
+	graph.checkMeasures(check)
 	for i := range definition.Nodes {
 		compiled := &graph.nodes[i]
 		if len(definition.Nodes[i].Constraints) == 0 {
@@ -156,6 +157,17 @@ func Compile(definition Definition) (*Graph, error) {
 	}
 	graph.arrange()
 	return graph, nil
+}
+
+// checkMeasures notes columns whose default measure cannot compare their cells.
+func (g *Graph) checkMeasures(check *checker) {
+	for _, table := range g.schema.Tables() {
+		for _, column := range table.Columns {
+			if !suits(measureOf(column.Measure), column.Kind) {
+				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
+			}
+		}
+	}
 }
 
 // order sets which nodes take part and what comes before each, and returns the direct predecessors

@@ -189,3 +189,40 @@ func TestResult(t *testing.T) {
 		t.Errorf("Result (-want +got):\n%s", diff)
 	}
 }
+
+// TestSchema compiles evaluations whose pack declares a table.
+func TestSchema(t *testing.T) {
+	column := func(name, measure string, kind world.Kind) *worldv1.Column {
+		return &worldv1.Column{Name: name, Type: worldv1.CellType(kind), Measure: measure}
+	}
+	note := func(columns ...*worldv1.Column) []*worldv1.TableSchema {
+		return []*worldv1.TableSchema{{Name: "NOTE", Columns: columns}}
+	}
+	id := column("note_id", "exact", world.KindText)
+	tests := []struct {
+		name   string
+		schema []*worldv1.TableSchema
+		want   string
+	}{
+		{"declared", note(id, column("title", "rouge_l", world.KindText)), ""},
+		{"not declared", nil, `unknown table "NOTE"`},
+		{"no such column", note(id), `NOTE has no column "title"`},
+		{"unknown measure", note(id, column("title", "rouge", world.KindText)), `schema: NOTE.title: measure "rouge" does not compare a text`},
+		{"measure of another type", note(id, column("title", "rouge_l", world.KindNumber)), `schema: NOTE.title: measure "rouge_l" does not compare a number`},
+		{"no columns", note(), "schema: table NOTE: the first column is the id of a row"},
+		{"twice", append(note(id), note(id)...), `schema: two tables are called "NOTE"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Compile(&evaluationv1.Evaluation{Schema: test.schema, Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{
+				Constraints: []*evaluationv1.Constraint{{
+					Table: "NOTE", Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT,
+					Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: "title", Value: world.Text("a")}}}},
+				}},
+			}}}})
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Compile: got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
