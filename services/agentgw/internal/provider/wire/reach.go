@@ -29,7 +29,7 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 	if err != nil {
 		return errors.New("the base URL cannot be used: " + reason(err))
 	}
-	var connected atomic.Bool // with TLS, if there is any
+	var connected, reached atomic.Bool // with TLS, if there is any
 	connected.Store(parsed.Scheme == "http")
 	trace := &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) { connected.Store(err == nil) }}
 	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodHead, address, nil)
@@ -45,7 +45,7 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 			if err != nil {
 				return nil, err
 			}
-			return &withholding{Conn: conn, connected: &connected}, nil
+			return &withholding{Conn: conn, connected: &connected, reached: &reached}, nil
 		},
 	}
 	defer transport.CloseIdleConnections()
@@ -53,7 +53,7 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 	switch {
 	case err == nil: // cannot be: the request was not sent
 		return response.Body.Close()
-	case errors.Is(err, errWithheld):
+	case reached.Load(): // whichever error the transport returns of a connection that it then closes
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("no connection within %s%s", limit, proxy.Named(parsed))
@@ -65,12 +65,14 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 // withholding is a connection on which no request goes out.
 type withholding struct {
 	net.Conn
-	connected *atomic.Bool
+	// connected says that what is written next is the request, reached that it was.
+	connected, reached *atomic.Bool
 }
 
 // Write implements net.Conn.
 func (w *withholding) Write(raw []byte) (int, error) {
 	if w.connected.Load() {
+		w.reached.Store(true)
 		return 0, errWithheld
 	}
 	return w.Conn.Write(raw)
