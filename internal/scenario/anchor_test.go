@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -56,7 +57,7 @@ user: {goal: Something., says: Do it.}
 				var anchors []string
 				for _, c := range node.GetConstraints() {
 					if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
-						anchors = append(anchors, tableText(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
+						anchors = append(anchors, world.AuthorText(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
 					}
 				}
 				got = append(got, strings.Join(anchors, ", "))

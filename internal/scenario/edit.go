@@ -65,14 +65,14 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 		return e.rows
 	}
 	e.rows = slices.Clone(e.rows)
-	e.object(v, editForm(tableText(e.schema.Name)))
+	e.object(v, editForm(world.AuthorText(e.schema.Name)))
 	for _, where := range e.items(v.get("remove")) {
 		for _, at := range e.find(where) {
 			e.rows[at] = nil
 		}
 	}
 	for _, change := range e.items(v.get("change")) {
-		if e.object(change, changeForm(tableText(e.schema.Name))) == nil {
+		if e.object(change, changeForm(world.AuthorText(e.schema.Name))) == nil {
 			continue
 		}
 		for _, at := range e.find(change.get("where")) {
@@ -139,7 +139,7 @@ func (e *tableEdit) column(f field) int {
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name
 		}
-		e.fail(f.place, "%s has no column %q%s", tableText(e.schema.Name), f.key, hint(f.key, names))
+		e.fail(f.place, "%s has no column %q%s", world.AuthorText(e.schema.Name), f.key, hint(f.key, names))
 	}
 	return at
 }
@@ -172,7 +172,7 @@ func (e *tableEdit) find(where *value) []int {
 		}
 	}
 	if len(found) == 0 {
-		e.fail(where, "no row of %s is like this", tableText(e.schema.Name))
+		e.fail(where, "no row of %s is like this", world.AuthorText(e.schema.Name))
 	}
 	return found
 }

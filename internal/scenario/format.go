@@ -70,7 +70,7 @@ func forms(schema *world.Schema) map[string]form {
 		"expression": expressionForm(),
 	}
 	for _, table := range schema.Tables() {
-		name := tableText(table.Name)
+		name := world.AuthorText(table.Name)
 		all[rowPrefix+name] = rowForm(table)
 		if table.Name != world.Sandbox {
 			all[editPrefix+name] = editForm(name)
@@ -272,7 +272,7 @@ const (
 func tablesForm(schema *world.Schema) form {
 	f := form{former: formerValues("table")}
 	for _, table := range schema.Stored() {
-		name := tableText(table.Name)
+		name := world.AuthorText(table.Name)
 		f.fields = append(f.fields, formField{
 			name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
 		})

@@ -111,7 +111,7 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 func Unguard(tables []string) string {
 	var names []string
 	for _, table := range tables {
-		names = append(names, tableText(table))
+		names = append(names, world.AuthorText(table))
 	}
 	return "to have it stepped on all the same, write guardrails: {except: [" + strings.Join(names, ", ") + "]}"
 }

@@ -146,7 +146,7 @@ func (r *reader) table(v *value) string {
 
 // tableName looks a table up and records an unknown one at a place.
 func (r *reader) tableName(at *value, text string) string {
-	if table, ok := r.world().Table(world.Name(text)); ok && tableText(table.Name) == text {
+	if table, ok := r.world().Table(world.Name(text)); ok && world.AuthorText(table.Name) == text {
 		return table.Name
 	}
 	if now, renamed := formerValues("table")[text]; renamed {
@@ -210,13 +210,10 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 func tableNames(schema *world.Schema) []string {
 	var names []string
 	for _, table := range schema.Tables() {
-		names = append(names, tableText(table.Name))
+		names = append(names, world.AuthorText(table.Name))
 	}
 	return names
 }
-
-// tableText returns how authors write the name of a table.
-func tableText(name string) string { return world.AuthorText(name) }
 
 func roleNames() []string {
 	return []string{

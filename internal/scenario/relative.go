@@ -244,7 +244,7 @@ func (r *reader) moveRow(w *startWorld, schema world.Table, row *worldv1.Row, at
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
 			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
-				tableText(schema.Name), schema.Columns[column].Name, err)
+				world.AuthorText(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)
 	}

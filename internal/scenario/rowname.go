@@ -39,7 +39,7 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 		if tables == nil || tables.shape != shapeMapping {
 			continue
 		}
-		rows := tables.get(tableText(schema.Name))
+		rows := tables.get(world.AuthorText(schema.Name))
 		if rows != nil && rows.shape == shapeMapping {
 			rows = rows.get("add")
 		} else if rows != nil {
@@ -143,7 +143,7 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	if begin := name + "_"; len(ids) == 0 && name != "" {
 		ids = idsOf(rows, func(row namedRow) bool { return strings.HasPrefix(row.name, begin) })
 	}
-	table := tableText(schema.Name)
+	table := world.AuthorText(schema.Name)
 	switch {
 	case n.stopped:
 	case len(ids) == 1:

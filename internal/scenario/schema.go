@@ -159,7 +159,7 @@ func formerValues(primitive string) map[string]string {
 	case "table":
 		former := make(map[string]string)
 		for _, schema := range world.Builtin().Tables() {
-			former[schema.Name] = tableText(schema.Name)
+			former[schema.Name] = world.AuthorText(schema.Name)
 		}
 		return former
 	default:

@@ -172,25 +172,25 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		path := fmt.Sprintf("setup.tables[%d]", i)
 		schema, ok := c.world.Table(table.GetName())
 		if !ok || table.GetName() == world.Sandbox {
-			c.fail(path, "is a version of %s, expected one of the other tables", tableText(table.GetName()))
+			c.fail(path, "is a version of %s, expected one of the other tables", world.AuthorText(table.GetName()))
 			continue
 		}
 		last, again := seen[table.GetName()]
 		if again && table.GetIndex() <= last {
-			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), tableText(table.GetName()), last)
+			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.AuthorText(table.GetName()), last)
 		}
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
 	for _, schema := range c.world.Stored() {
 		if _, ok := seen[schema.Name]; !ok {
-			c.fail("setup.tables", "%s has no version", tableText(schema.Name))
+			c.fail("setup.tables", "%s has no version", world.AuthorText(schema.Name))
 		}
 	}
 }
 
 func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
-	name := tableText(schema.Name)
+	name := world.AuthorText(schema.Name)
 	if schema.Name == world.Setting && len(rows) != 1 {
 		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
 	}

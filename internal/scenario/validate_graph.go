@@ -288,7 +288,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 		}
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
 		if constraint.GetTable() != world.Sandbox {
-			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", tableText(constraint.GetTable()))
+			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", world.AuthorText(constraint.GetTable()))
 		}
 		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
 			c.fail(path+".fill_to", "is %q, expected tool_trace or content", fill)
@@ -354,7 +354,7 @@ func (c *checker) column(path string, schema world.Table, name string) int {
 		for i := range names {
 			names[i] = schema.Columns[i].Name
 		}
-		c.fail(path, "%s has no column %q%s", tableText(schema.Name), name, hint(name, names))
+		c.fail(path, "%s has no column %q%s", world.AuthorText(schema.Name), name, hint(name, names))
 	}
 	return at
 }
