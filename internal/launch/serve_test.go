@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/port"
 )
 
@@ -48,7 +49,7 @@ func quiet(t *testing.T) {
 func TestServe(t *testing.T) {
 	quiet(t)
 	address := freeAddress(t)
-	nats, err := mesh.StartNATS(mesh.NATSConfig{Dir: t.TempDir(), Listen: address})
+	nats, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
 // Config says how a process reaches its peers over TCP.
@@ -40,7 +41,7 @@ type Config struct {
 	// Reflection serves gRPC reflection.
 	Reflection bool
 	// Sync says when the embedded NATS server's streams are on disk.
-	Sync Sync
+	Sync natsserver.Sync
 	// Bus says how streams are made.
 	Bus bus.Config
 }
@@ -56,7 +57,7 @@ func DefaultConfig() Config {
 		MaxMessageBytes: 64 << 20,
 		Grace:           2 * time.Second,
 		Wait:            10 * time.Minute,
-		Sync:            SyncInterval,
+		Sync:            natsserver.SyncInterval,
 		Bus:             bus.DefaultConfig(),
 	}
 }
@@ -75,19 +76,6 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
 	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
 	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "how long logs, snapshots and results stay; 0 for ever")
-}
-
-// RegisterSyncFlag adds the flag of a process that embeds NATS.
-func (c *Config) RegisterSyncFlag(fs *pflag.FlagSet) { registerSync(fs, &c.Sync) }
-
-// RegisterSyncFlag adds the flag of a NATS server.
-func (c *NATSConfig) RegisterSyncFlag(fs *pflag.FlagSet) {
-	c.Sync = SyncInterval
-	registerSync(fs, &c.Sync)
-}
-
-func registerSync(fs *pflag.FlagSet, sync *Sync) {
-	fs.Var(sync, "sync", "when streams are on disk: interval (every two minutes; a power failure may cost what came since) or always (before each acknowledgement)")
 }
 
 // RegisterClientFlags adds the flags that a client of a running installation needs.

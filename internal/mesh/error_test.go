@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
@@ -55,18 +56,18 @@ func TestNATSErrors(t *testing.T) {
 	taken := occupied(t)
 	tests := []struct {
 		name string
-		cfg  mesh.NATSConfig
+		cfg  natsserver.Config
 		want string
 	}{
-		{"port in use", mesh.NATSConfig{Dir: t.TempDir(), Listen: taken}, "NATS: listen on " + taken + ": …: stop the other process or choose another --listen"},
-		{"no port", mesh.NATSConfig{Dir: t.TempDir(), Listen: "127.0.0.1"}, "--listen: …: expected host:port"},
-		{"port with letters", mesh.NATSConfig{Dir: t.TempDir(), Listen: "127.0.0.1:x"}, `--listen 127.0.0.1:x: port "x" is no number`},
-		{"a file for a directory", mesh.NATSConfig{Dir: file}, "data directory " + file + " cannot be made: …: choose another one"},
-		{"below a file", mesh.NATSConfig{Dir: filepath.Join(file, "nats")}, "data directory " + filepath.Join(file, "nats") + " cannot be made: …: choose another one"},
+		{"port in use", natsserver.Config{Dir: t.TempDir(), Listen: taken}, "NATS: listen on " + taken + ": …: stop the other process or choose another --listen"},
+		{"no port", natsserver.Config{Dir: t.TempDir(), Listen: "127.0.0.1"}, "--listen: …: expected host:port"},
+		{"port with letters", natsserver.Config{Dir: t.TempDir(), Listen: "127.0.0.1:x"}, `--listen 127.0.0.1:x: port "x" is no number`},
+		{"a file for a directory", natsserver.Config{Dir: file}, "data directory " + file + " cannot be made: …: choose another one"},
+		{"below a file", natsserver.Config{Dir: filepath.Join(file, "nats")}, "data directory " + filepath.Join(file, "nats") + " cannot be made: …: choose another one"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			srv, err := mesh.StartNATS(test.cfg)
+			srv, err := natsserver.Start(test.cfg)
 			if srv != nil {
 				t.Error("StartNATS: got a server, want none")
 			}

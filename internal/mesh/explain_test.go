@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/port"
 )
 
@@ -25,7 +26,7 @@ func TestExplain(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	srv, err := StartNATS(NATSConfig{Dir: t.TempDir(), Listen: address})
+	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -25,9 +21,7 @@ import (
 const StreamDirectory = "nats"
 
 const (
-	bufferBytes      = 1 << 20
-	natsReadyTimeout = 20 * time.Second
-	natsMaxPayload   = 8 << 20
+	bufferBytes = 1 << 20
 )
 
 // local makes an installation of one process: services meet in memory, and an embedded NATS server
@@ -38,7 +32,7 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 		return nil, err
 	}
 	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = "", "", ""
-	srv, err := StartNATS(NATSConfig{Dir: filepath.Join(dir, StreamDirectory), Sync: cfg.Sync})
+	srv, err := natsserver.Start(natsserver.Config{Dir: filepath.Join(dir, StreamDirectory), Sync: cfg.Sync})
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +41,9 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 		m.hosted[service] = true
 	}
 	m.onClose(srv.Close)
-	conn, err := nats.Connect("", nats.InProcessServer(srv.server), nats.Name("toolsandbox"))
+	conn, err := srv.Connect()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to the embedded NATS server: %w", err), m.Close())
+		return nil, errors.Join(err, m.Close())
 	}
 	m.nats = conn
 	m.onClose(func() error { conn.Close(); return nil })
@@ -86,85 +80,4 @@ func (t *memory) dial(s Service) ([]*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", s, err)
 	}
 	return []*grpc.ClientConn{conn}, nil
-}
-
-// NATSConfig says how an embedded NATS server runs.
-type NATSConfig struct {
-	// Dir holds the streams; it is made if it does not exist.
-	Dir string
-	// Listen is host:port for clients; empty serves this process only.
-	Listen string
-	// Sync says when streams are on disk; empty is SyncInterval.
-	Sync Sync
-}
-
-// NATS is an embedded NATS JetStream server.
-type NATS struct{ server *server.Server }
-
-// StartNATS starts a server and waits until it is ready. Close it.
-func StartNATS(cfg NATSConfig) (*NATS, error) {
-	if err := writable(cfg.Dir); err != nil {
-		return nil, err
-	}
-	options := &server.Options{
-		ServerName: "toolsandbox",
-		JetStream:  true,
-		StoreDir:   cfg.Dir,
-		MaxPayload: natsMaxPayload,
-		NoSigs:     true,
-		NoLog:      true,
-		DontListen: cfg.Listen == "",
-		SyncAlways: cfg.Sync == SyncAlways,
-	}
-	if cfg.Listen != "" {
-		host, port, err := splitAddress(cfg.Listen)
-		if err != nil {
-			return nil, err
-		}
-		probe, err := net.Listen("tcp", cfg.Listen)
-		if err != nil {
-			return nil, fmt.Errorf("NATS: listen on %s: %w: stop the other process or choose another --listen", cfg.Listen, err)
-		}
-		if err := probe.Close(); err != nil {
-			return nil, fmt.Errorf("NATS: listen on %s: %w", cfg.Listen, err)
-		}
-		options.Host, options.Port = host, port
-	}
-	if options.SyncAlways {
-		// A goroutine that syncs gives its processor away and has to wait for one when it is done.
-		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
-	}
-	srv, err := server.NewServer(options)
-	if err != nil {
-		return nil, fmt.Errorf("start NATS in %s: %w", cfg.Dir, err)
-	}
-	srv.Start()
-	if !srv.ReadyForConnections(natsReadyTimeout) {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-		return nil, fmt.Errorf("start NATS in %s: not ready after %s: is the directory in use by another process?", cfg.Dir, natsReadyTimeout)
-	}
-	return &NATS{server: srv}, nil
-}
-
-// Close stops the server and waits until its files are closed.
-func (n *NATS) Close() error {
-	n.server.Shutdown()
-	n.server.WaitForShutdown()
-	return nil
-}
-
-// writable makes a directory and checks that files can be made in it.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("data directory %s cannot be made: %w: choose another one", dir, err)
-	}
-	probe, err := os.CreateTemp(dir, ".writable-*")
-	if err != nil {
-		return fmt.Errorf("data directory %s cannot be written: %w: choose another one", dir, err)
-	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return fmt.Errorf("data directory %s cannot be written: %w: choose another one", dir, err)
-	}
-	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
 	"buf.build/go/protovalidate"
@@ -176,17 +174,4 @@ func validate(validator protovalidate.Validator, req any) error {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil
-}
-
-// splitAddress splits host:port into its parts.
-func splitAddress(address string) (string, int, error) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, fmt.Errorf("--listen: %w: expected host:port", err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return "", 0, fmt.Errorf("--listen %s: port %q is no number", address, text)
-	}
-	return host, port, nil
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/port"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -67,7 +68,7 @@ func freeAddress(t *testing.T) string {
 func startNATS(t *testing.T) string {
 	t.Helper()
 	address := freeAddress(t)
-	srv, err := mesh.StartNATS(mesh.NATSConfig{Dir: t.TempDir(), Listen: address})
+	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)
 	}

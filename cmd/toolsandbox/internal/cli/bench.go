@@ -56,7 +56,7 @@ time of the whole is compared with the longest chain of its answers.`,
 	flags.DurationVar(&options.delay, "model-delay", 0, "let a model play the agent that answers after this time; 0 lets the oracle play")
 	flags.IntVar(&options.calls, "model-calls", options.calls, "turns with a call that this model takes")
 	flags.BoolVar(&options.http2, "model-http2", false, "let requests to this model share connections, over HTTP/2 without TLS")
-	options.network.RegisterSyncFlag(flags)
+	options.network.Sync.RegisterFlag(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }

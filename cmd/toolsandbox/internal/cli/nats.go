@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
 func newNATS() *cobra.Command {
-	cfg := mesh.NATSConfig{Dir: "data/nats", Listen: "127.0.0.1:4222"}
+	cfg := natsserver.Config{Dir: "data/nats", Listen: "127.0.0.1:4222"}
 	cmd := &cobra.Command{
 		Use:   "nats",
 		Short: "Run a NATS JetStream server for services that run apart",
@@ -18,7 +18,7 @@ NATS as described in deploy/k8s.`,
 		Example: `  toolsandbox nats --listen 127.0.0.1:4222 --dir data/nats`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			server, err := mesh.StartNATS(cfg)
+			server, err := natsserver.Start(cfg)
 			if err != nil {
 				return err
 			}
@@ -30,7 +30,7 @@ NATS as described in deploy/k8s.`,
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Listen, "listen", cfg.Listen, "host:port for clients")
-	cfg.RegisterSyncFlag(cmd.Flags())
+	cfg.Sync.RegisterFlag(cmd.Flags())
 	cmd.Flags().StringVar(&cfg.Dir, "dir", cfg.Dir, "directory for the streams")
 	return cmd
 }

@@ -116,7 +116,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
 	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
-	o.engine.Network.RegisterSyncFlag(flags)
+	o.engine.Network.Sync.RegisterFlag(flags)
 	o.engine.Orchestrator.RegisterTurnFlags(flags)
 	o.engine.AgentGateway.RegisterAttachFlags(flags)
 	o.engine.AgentGateway.RegisterTemplateFlags(flags)

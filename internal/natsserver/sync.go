@@ -1,6 +1,10 @@
-package mesh
+package natsserver
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
 
 // Sync says when an embedded NATS server has what it stores on disk. It is a flag's value.
 type Sync string
@@ -13,6 +17,12 @@ const (
 	// acknowledged.
 	SyncAlways Sync = "always"
 )
+
+// RegisterFlag adds the flag of a process that embeds a server. It makes SyncInterval the default.
+func (s *Sync) RegisterFlag(fs *pflag.FlagSet) {
+	*s = SyncInterval
+	fs.Var(s, "sync", "when streams are on disk: interval (every two minutes; a power failure may cost what came since) or always (before each acknowledgement)")
+}
 
 // String returns the name.
 func (s *Sync) String() string { return string(*s) }

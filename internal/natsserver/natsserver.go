@@ -1,0 +1,124 @@
+// Package natsserver runs a NATS JetStream server inside a process.
+package natsserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	readyTimeout = 20 * time.Second
+	maxPayload   = 8 << 20
+)
+
+// Config says how a server runs.
+type Config struct {
+	// Dir holds the streams; it is made if it does not exist.
+	Dir string
+	// Listen is host:port for clients; empty serves this process only.
+	Listen string
+	// Sync says when streams are on disk; empty is SyncInterval.
+	Sync Sync
+}
+
+// Server is a NATS JetStream server of this process. It is safe for concurrent use.
+type Server struct{ nats *server.Server }
+
+// Start starts a server and waits until it is ready. Close it.
+func Start(cfg Config) (*Server, error) {
+	if err := writable(cfg.Dir); err != nil {
+		return nil, err
+	}
+	options := &server.Options{
+		ServerName: "toolsandbox",
+		JetStream:  true,
+		StoreDir:   cfg.Dir,
+		MaxPayload: maxPayload,
+		NoSigs:     true,
+		NoLog:      true,
+		DontListen: cfg.Listen == "",
+		SyncAlways: cfg.Sync == SyncAlways,
+	}
+	if cfg.Listen != "" {
+		host, port, err := splitAddress(cfg.Listen)
+		if err != nil {
+			return nil, err
+		}
+		probe, err := net.Listen("tcp", cfg.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("NATS: listen on %s: %w: stop the other process or choose another --listen", cfg.Listen, err)
+		}
+		if err := probe.Close(); err != nil {
+			return nil, fmt.Errorf("NATS: listen on %s: %w", cfg.Listen, err)
+		}
+		options.Host, options.Port = host, port
+	}
+	if options.SyncAlways {
+		// A goroutine that syncs gives its processor away and has to wait for one when it is done.
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
+	}
+	srv, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("start NATS in %s: %w", cfg.Dir, err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(readyTimeout) {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, fmt.Errorf("start NATS in %s: not ready after %s: is the directory in use by another process?", cfg.Dir, readyTimeout)
+	}
+	return &Server{nats: srv}, nil
+}
+
+// Connect returns a connection without a network to the server. The caller closes it before the
+// server.
+func (s *Server) Connect() (*nats.Conn, error) {
+	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Name("toolsandbox"))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
+	}
+	return conn, nil
+}
+
+// Close stops the server and waits until its files are closed.
+func (s *Server) Close() error {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	return nil
+}
+
+// writable makes a directory and checks that files can be made in it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("data directory %s cannot be made: %w: choose another one", dir, err)
+	}
+	probe, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return fmt.Errorf("data directory %s cannot be written: %w: choose another one", dir, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("data directory %s cannot be written: %w: choose another one", dir, err)
+	}
+	return nil
+}
+
+// splitAddress splits host:port into its parts.
+func splitAddress(address string) (string, int, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("--listen: %w: expected host:port", err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return "", 0, fmt.Errorf("--listen %s: port %q is no number", address, text)
+	}
+	return host, port, nil
+}
