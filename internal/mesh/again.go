@@ -20,41 +20,57 @@ const (
 	// firstPause and maxPause are the pauses between two tries; the first one doubles.
 	firstPause = 100 * time.Millisecond
 	maxPause   = time.Second
+	// maxTries bounds the tries of a service's call, which its caller repeats.
+	maxTries = 5
 	// steady is how long a stream lasts that has not just broken again.
 	steady = time.Minute
 )
 
-// again says whether a call that failed so may be answered when it is repeated: all calls of the
-// services may be.
+// again says whether a client's call that failed so may be answered when it is repeated: all calls
+// of the services may be.
 func again(code codes.Code) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// repeat tries a call until it is answered or may not be repeated, for as long as the patience of
-// its client lasts. try gets the longest time that it may take.
+// repeat tries a call until it is answered or may not be repeated: a client's for as long as its
+// patience lasts, a service's a few times. try gets the longest time that it may take.
 func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
-	limit := tryLimit
-	if c.waits.patience == 0 {
-		return try(ctx, limit)
-	}
-	for wait := firstPause; ; wait = min(2*wait, maxPause) {
-		left := time.Until(c.deadline)
-		err := try(ctx, min(limit, left))
+	limit, wait := tryLimit, firstPause
+	for tries := 1; ; tries++ {
+		longest := limit
+		if !c.deadline.IsZero() {
+			longest = min(limit, time.Until(c.deadline))
+		}
+		err := try(ctx, longest)
+		if err == nil {
+			return nil
+		}
 		code := status.Code(err)
-		if !again(code) || ctx.Err() != nil || time.Until(c.deadline) <= wait {
+		if code == codes.Unavailable {
+			c.failed(err)
+		}
+		if !c.mayRepeat(code, tries) || !c.deadline.IsZero() && time.Until(c.deadline) <= wait || !pause(ctx, wait) {
 			return err
 		}
 		if code == codes.DeadlineExceeded {
 			limit *= 2
 		}
-		if !pause(ctx, wait) {
-			return err
-		}
+		wait = min(2*wait, maxPause)
 	}
+}
+
+func (c *call) mayRepeat(code codes.Code, tries int) bool {
+	if c.waits.patience > 0 {
+		return again(code)
+	}
+	return code == codes.Unavailable && tries < maxTries
 }
 
 // pause waits; false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -124,9 +140,9 @@ func (r *reading) RecvMsg(message any) error {
 
 // first waits for the first message or the end of an empty stream.
 func (r *reading) first(message any) error {
-	ctx, c := r.waits.begin(r.ctx, r.conn)
+	c := r.waits.begin(r.ctx, r.conn)
 	empty := false
-	err := c.end(c.repeat(ctx, func(ctx context.Context, limit time.Duration) error {
+	err := c.end(c.repeat(r.ctx, func(ctx context.Context, limit time.Duration) error {
 		err := r.try(ctx, limit, message)
 		if empty = errors.Is(err, io.EOF); empty {
 			return nil

@@ -1,37 +1,29 @@
 package mesh
 
 import (
-	"context"
 	"fmt"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-func (m *Mesh) explainUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	answer, err := handler(ctx, req)
-	return answer, m.explain(err)
-}
-
-func (m *Mesh) explainStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	return m.explain(handler(srv, stream))
-}
-
-// explain adds to what a call failed with that NATS is away, where that may be why: then it may be
-// repeated.
+// explain returns the gRPC status of what a call failed with. It adds that NATS is away, where that
+// may be why: then the call may be repeated.
 func (m *Mesh) explain(err error) error {
-	if err == nil || m.nats == nil || m.nats.IsConnected() {
-		return err
+	if err == nil {
+		return nil
 	}
 	failed, ok := status.FromError(err)
 	if !ok {
 		failed = status.FromContextError(err)
 	}
+	if m.nats == nil || m.nats.IsConnected() {
+		return failed.Err()
+	}
 	switch failed.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Unknown:
 	default:
-		return err
+		return failed.Err()
 	}
 	stated := failed.Proto()
 	stated.Code = int32(codes.Unavailable)

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -41,10 +40,7 @@ func TestExplain(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	call := func(code codes.Code) error {
-		_, err := m.explainUnary(t.Context(), nil, nil, func(context.Context, any) (any, error) { return nil, status.Error(code, "store it") })
-		return err
-	}
+	call := func(code codes.Code) error { return m.explain(status.Error(code, "store it")) }
 	const plain = "rpc error: code = DeadlineExceeded desc = store it"
 	if err := call(codes.DeadlineExceeded); err == nil || err.Error() != plain {
 		t.Errorf("with NATS: got %v, want %s", err, plain)

@@ -3,26 +3,13 @@ package mesh
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"path/filepath"
-	"sync"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // StreamDirectory is where an installation of one process keeps its streams, below its directory.
 const StreamDirectory = "nats"
-
-const (
-	bufferBytes = 1 << 20
-)
 
 // local makes an installation of one process: services meet in memory, and an embedded NATS server
 // keeps its streams in dir. Addresses, TLS and NATS settings of cfg are not read. A directory that
@@ -47,37 +34,5 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 	}
 	m.nats = conn
 	m.onClose(func() error { conn.Close(); return nil })
-	return m.open(ctx, &memory{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger, listeners: make(map[Service]*bufconn.Listener)})
-}
-
-// memory reaches peers in this process.
-type memory struct {
-	cfg       Config
-	telemetry *telemetry.Telemetry
-	logger    *slog.Logger
-
-	mu        sync.Mutex
-	listeners map[Service]*bufconn.Listener
-}
-
-func (t *memory) listener(s Service) *bufconn.Listener {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.listeners[s] == nil {
-		t.listeners[s] = bufconn.Listen(bufferBytes)
-	}
-	return t.listeners[s]
-}
-
-func (t *memory) listen(s Service) (net.Listener, error) { return t.listener(s), nil }
-
-func (t *memory) dial(s Service) ([]*grpc.ClientConn, error) {
-	options := append(clientOptions(t.cfg, t.telemetry, &waits{service: s, logger: t.logger}),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.listener(s).DialContext(ctx) }))
-	conn, err := grpc.NewClient("passthrough:///"+string(s), options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", s, err)
-	}
-	return []*grpc.ClientConn{conn}, nil
+	return m.open(ctx, newMemory(cfg, parts.Telemetry, parts.Logger))
 }

@@ -1,6 +1,6 @@
 // Package mesh connects the services of an installation with each other and with NATS. It is the
-// one place that knows whether a peer lives in this process (bufconn, an embedded NATS server) or
-// elsewhere (TCP, with or without TLS).
+// one place that knows whether a peer lives in this process (its handlers are called, NATS is
+// embedded) or elsewhere (TCP, with or without TLS).
 //
 // A Mesh is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
 package mesh
@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"net"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
@@ -35,12 +35,33 @@ const (
 // Services lists all services.
 func Services() []Service { return []Service{Orchestrator, ToolHost, AgentGateway, Evaluator} }
 
-// transport is how a process listens for and reaches services.
+// transport is how a process serves its services and reaches others.
 type transport interface {
-	// listen opens the listener of a service of this process.
-	listen(s Service) (net.Listener, error)
+	// open makes a server for a service of this process. Handlers are registered with it before it
+	// serves.
+	open(s Service, g *guard) (server, error)
 	// dial returns one connection per shard of a service.
-	dial(s Service) ([]*grpc.ClientConn, error)
+	dial(s Service) ([]conn, error)
+}
+
+// server serves the handlers that are registered with it.
+type server interface {
+	reflection.GRPCServer
+	// Address says where the service is reached.
+	Address() string
+	// Serve serves calls until it is stopped.
+	Serve() error
+	// GracefulStop refuses new calls and waits for those that are running.
+	GracefulStop()
+	// Stop ends the running calls, too.
+	Stop()
+}
+
+// conn is a connection to a service.
+type conn interface {
+	grpc.ClientConnInterface
+	connection
+	Close() error
 }
 
 // Mesh is a process's connections to its peers.
@@ -48,7 +69,7 @@ type Mesh struct {
 	cfg       Config
 	transport transport
 	hosted    map[Service]bool
-	peers     map[Service][]*grpc.ClientConn
+	peers     map[Service][]conn
 	nats      *nats.Conn
 	bus       *bus.Bus
 	telemetry *telemetry.Telemetry
@@ -117,7 +138,7 @@ func (m *Mesh) open(ctx context.Context, t transport) (*Mesh, error) {
 
 func (m *Mesh) dial(t transport) error {
 	m.transport = t
-	m.peers = make(map[Service][]*grpc.ClientConn)
+	m.peers = make(map[Service][]conn)
 	for _, service := range Services() {
 		conns, err := t.dial(service)
 		if err != nil {

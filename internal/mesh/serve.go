@@ -7,18 +7,13 @@ import (
 	"time"
 
 	"buf.build/go/protovalidate"
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 const (
@@ -29,21 +24,10 @@ const (
 	dialMaxDelay     = time.Second
 )
 
-// serviceConfig: every call of these services is safe to repeat (their protos say so), so a call
-// that met a restarting peer is tried again within its deadline.
+// serviceConfig makes calls wait for a connection. Those that fail are repeated by waits.
 const serviceConfig = `{
   "loadBalancingConfig": [{"round_robin": {}}],
-  "methodConfig": [{
-    "name": [{}],
-    "waitForReady": true,
-    "retryPolicy": {
-      "maxAttempts": 5,
-      "initialBackoff": "0.05s",
-      "maxBackoff": "1s",
-      "backoffMultiplier": 2,
-      "retryableStatusCodes": ["UNAVAILABLE"]
-    }
-  }]
+  "methodConfig": [{"name": [{}], "waitForReady": true}]
 }`
 
 // Serve serves one service of this process until ctx is done, then lets running calls end within
@@ -54,15 +38,10 @@ func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if err != nil {
 		return fmt.Errorf("%s: compile validation rules: %w", s, err)
 	}
-	options, err := m.serverOptions(validator)
+	srv, err := m.transport.open(s, &guard{validator: validator, explain: m.explain})
 	if err != nil {
 		return err
 	}
-	listener, err := m.transport.listen(s)
-	if err != nil {
-		return err
-	}
-	srv := grpc.NewServer(options...)
 	register(srv)
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
@@ -70,8 +49,8 @@ func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 		reflection.Register(srv)
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
-	m.Logger(s).Info("serving", "address", listener.Addr().String())
+	go func() { served <- srv.Serve() }()
+	m.Logger(s).Info("serving", "address", srv.Address())
 	select {
 	case err := <-served:
 		return fmt.Errorf("%s: serve: %w", s, err)
@@ -97,80 +76,45 @@ func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	return nil
 }
 
-func (m *Mesh) serverOptions(validator protovalidate.Validator) ([]grpc.ServerOption, error) {
-	creds, err := m.cfg.serverCredentials()
-	if err != nil {
+// guard is what every call passes on its way to a handler.
+type guard struct {
+	validator protovalidate.Validator
+	// explain completes what a call failed with.
+	explain func(error) error
+}
+
+func (g *guard) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := g.validate(request); err != nil {
 		return nil, err
 	}
-	options := []grpc.ServerOption{
-		grpc.Creds(creds),
-		grpc.MaxRecvMsgSize(m.cfg.MaxMessageBytes),
-		grpc.MaxSendMsgSize(m.cfg.MaxMessageBytes),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(m.explainUnary, validateUnary(validator)),
-		grpc.ChainStreamInterceptor(m.explainStream, validateStream(validator)),
-		grpc.WaitForHandlers(true),
-	}
-	if m.telemetry.Enabled() {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
-	}
-	return options, nil
+	response, err := handler(ctx, request)
+	return response, g.explain(err)
 }
 
-func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOption {
-	options := append(w.options(),
-		grpc.WithDefaultServiceConfig(serviceConfig),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},
-			MinConnectTimeout: dialMaxDelay,
-		}))
-	if w.patience > 0 {
-		options = append(options, grpc.WithDisableRetry()) // waits repeats
-	}
-	if t.Enabled() {
-		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
-	}
-	return options
-}
-
-func validateUnary(validator protovalidate.Validator) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		if err := validate(validator, req); err != nil {
-			return nil, err
-		}
-		return handler(ctx, req)
-	}
-}
-
-func validateStream(validator protovalidate.Validator) grpc.StreamServerInterceptor {
-	return func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		return handler(srv, &validatedStream{ServerStream: stream, validator: validator})
-	}
+func (g *guard) stream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return g.explain(handler(service, &validatedStream{ServerStream: stream, guard: g}))
 }
 
 // validatedStream checks every message that it receives.
 type validatedStream struct {
 	grpc.ServerStream
-	validator protovalidate.Validator
+	guard *guard
 }
 
 // RecvMsg implements grpc.ServerStream.
-func (s *validatedStream) RecvMsg(msg any) error {
-	if err := s.ServerStream.RecvMsg(msg); err != nil {
+func (s *validatedStream) RecvMsg(message any) error {
+	if err := s.ServerStream.RecvMsg(message); err != nil {
 		return err
 	}
-	return validate(s.validator, msg)
+	return s.guard.validate(message)
 }
 
-func validate(validator protovalidate.Validator, req any) error {
-	msg, ok := req.(proto.Message)
+func (g *guard) validate(request any) error {
+	message, ok := request.(proto.Message)
 	if !ok {
 		return nil
 	}
-	if err := validator.Validate(msg); err != nil {
+	if err := g.validator.Validate(message); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil

@@ -13,9 +13,12 @@ import (
 	"syscall"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -26,6 +29,43 @@ type tcp struct {
 	telemetry *telemetry.Telemetry
 	logger    *slog.Logger
 }
+
+func (t *tcp) open(s Service, g *guard) (server, error) {
+	creds, err := t.cfg.serverCredentials()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := t.listen(s)
+	if err != nil {
+		return nil, err
+	}
+	options := []grpc.ServerOption{
+		grpc.Creds(creds),
+		grpc.MaxRecvMsgSize(t.cfg.MaxMessageBytes),
+		grpc.MaxSendMsgSize(t.cfg.MaxMessageBytes),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
+		grpc.UnaryInterceptor(g.unary),
+		grpc.StreamInterceptor(g.stream),
+		grpc.WaitForHandlers(true),
+	}
+	if t.telemetry.Enabled() {
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler()))
+	}
+	return &tcpServer{Server: grpc.NewServer(options...), listener: listener}, nil
+}
+
+// tcpServer is a gRPC server and where it listens.
+type tcpServer struct {
+	*grpc.Server
+	listener net.Listener
+}
+
+// Address implements server.
+func (s *tcpServer) Address() string { return s.listener.Addr().String() }
+
+// Serve implements server.
+func (s *tcpServer) Serve() error { return s.Server.Serve(s.listener) }
 
 func (t *tcp) listen(s Service) (net.Listener, error) {
 	address := t.cfg.listen(s)
@@ -39,12 +79,12 @@ func (t *tcp) listen(s Service) (net.Listener, error) {
 	return listener, nil
 }
 
-func (t *tcp) dial(s Service) ([]*grpc.ClientConn, error) {
+func (t *tcp) dial(s Service) ([]conn, error) {
 	creds, err := t.cfg.clientCredentials()
 	if err != nil {
 		return nil, err
 	}
-	var conns []*grpc.ClientConn
+	var conns []conn
 	for _, address := range t.cfg.addresses(s) {
 		w := &waits{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
 		if w.client {
@@ -62,6 +102,24 @@ func (t *tcp) dial(s Service) ([]*grpc.ClientConn, error) {
 		conns = append(conns, conn)
 	}
 	return conns, nil
+}
+
+func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOption {
+	options := []grpc.DialOption{
+		grpc.WithUnaryInterceptor(w.unary),
+		grpc.WithStreamInterceptor(w.stream),
+		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes), grpc.MaxCallSendMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: dialBaseDelay, Multiplier: 2, Jitter: 0.2, MaxDelay: dialMaxDelay},
+			MinConnectTimeout: dialMaxDelay,
+		}),
+	}
+	if t.Enabled() {
+		options = append(options, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
+	}
+	return options
 }
 
 // connectNATS connects to a NATS server over the network. A connection that is lost later is made

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -43,34 +42,38 @@ type waits struct {
 	since time.Time // when what it was told of began
 }
 
-// options are what makes a connection's calls known to w.
-func (w *waits) options() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.unary), grpc.WithChainStreamInterceptor(w.stream), grpc.WithStatsHandler(tries{})}
+// unary is the interceptor of a gRPC connection.
+func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return w.invoke(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, req, reply, conn, opts...) })
 }
 
-func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	ctx, c := w.begin(ctx, conn)
+// stream is the interceptor of a gRPC connection.
+func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return w.open(ctx, conn, desc, func(ctx context.Context) (grpc.ClientStream, error) { return stream(ctx, desc, conn, method, opts...) })
+}
+
+// invoke makes a unary call.
+func (w *waits) invoke(ctx context.Context, conn connection, try func(context.Context) error) error {
+	c := w.begin(ctx, conn)
 	return c.end(c.repeat(ctx, func(ctx context.Context, limit time.Duration) error {
 		if _, limited := ctx.Deadline(); !limited {
 			bounded, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			ctx = bounded
 		}
-		return invoke(ctx, method, req, reply, conn, opts...)
+		return try(ctx)
 	}))
 }
 
-// stream follows the call until it has a connection: what comes on it may be long in coming. A
-// client's call is followed until something comes.
-func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+// open makes a stream. It follows the call until it has a connection: what comes on it may be long
+// in coming. A client's call is followed until something comes.
+func (w *waits) open(ctx context.Context, conn connection, desc *grpc.StreamDesc, try func(context.Context) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 	if w.patience > 0 && !desc.ClientStreams {
-		return &reading{waits: w, conn: conn, ctx: ctx, open: func(ctx context.Context) (grpc.ClientStream, error) {
-			return stream(ctx, desc, conn, method, opts...)
-		}}, nil
+		return &reading{waits: w, conn: conn, ctx: ctx, open: try}, nil
 	}
-	ctx, c := w.begin(ctx, conn)
-	s, err := stream(ctx, desc, conn, method, opts...)
-	return s, c.end(err)
+	c := w.begin(ctx, conn)
+	stream, err := try(ctx)
+	return stream, c.end(err)
 }
 
 // call is one call that may have to wait.
@@ -89,10 +92,7 @@ type call struct {
 // connection is what a call waits for.
 type connection interface{ GetState() connectivity.State }
 
-// callKey is the call's key in its context.
-type callKey struct{}
-
-func (w *waits) begin(ctx context.Context, conn connection) (context.Context, *call) {
+func (w *waits) begin(ctx context.Context, conn connection) *call {
 	c := &call{waits: w, conn: conn, began: time.Now()}
 	var limited bool
 	if c.deadline, limited = ctx.Deadline(); !limited && w.patience > 0 {
@@ -103,7 +103,7 @@ func (w *waits) begin(ctx context.Context, conn connection) (context.Context, *c
 		defer c.mu.Unlock()
 		c.timer = time.AfterFunc(noticeAfter, c.late)
 	}
-	return context.WithValue(ctx, callKey{}, c), c
+	return c
 }
 
 // late tells what the call waits for.
@@ -229,26 +229,3 @@ func (w *waits) attributes() []any {
 	}
 	return attributes
 }
-
-// tries tells calls that a try has failed, which interceptors do not see.
-type tries struct{}
-
-// TagRPC implements stats.Handler.
-func (tries) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-// HandleRPC implements stats.Handler.
-func (tries) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	end, ok := event.(*stats.End)
-	if !ok || status.Code(end.Error) != codes.Unavailable {
-		return
-	}
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		c.failed(end.Error)
-	}
-}
-
-// TagConn implements stats.Handler.
-func (tries) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-// HandleConn implements stats.Handler.
-func (tries) HandleConn(context.Context, stats.ConnStats) {}

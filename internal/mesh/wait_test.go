@@ -49,7 +49,7 @@ func (l *late) client(t *testing.T, w *waits) (client healthv1.HealthClient, tol
 // serveHealth is client for any service that is there once it is reached.
 func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bool, w *waits) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
-	listener := bufconn.Listen(bufferBytes)
+	listener := bufconn.Listen(1 << 20)
 	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum}))
 	healthv1.RegisterHealthServer(srv, service)
 	served := make(chan error, 1)

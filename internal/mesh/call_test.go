@@ -1,0 +1,178 @@
+package mesh_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
+
+// contextKey is the key of a value in a caller's context.
+type contextKey struct{}
+
+// TestErrors makes handlers fail: the caller gets a status, never the handler's own error.
+func TestErrors(t *testing.T) {
+	failure := errors.New("out of luck")
+	tests := map[string]struct {
+		err  error
+		code codes.Code
+		text string
+	}{
+		"plain":    {failure, codes.Unknown, "out of luck"},
+		"status":   {status.Error(codes.NotFound, "no such rollout"), codes.NotFound, "no such rollout"},
+		"context":  {context.DeadlineExceeded, codes.DeadlineExceeded, "context deadline exceeded"},
+		"wrapping": {errors.Join(failure, context.Canceled), codes.Canceled, "out of luck\ncontext canceled"},
+	}
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) { return nil, tests[id].err }})
+			for id, want := range tests {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a client repeats some of them
+				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+				cancel()
+				if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) || errors.Is(err, failure) {
+					t.Errorf("%s: got %v, want %v %q and nothing else", id, err, want.code, want.text)
+				}
+			}
+		})
+	}
+}
+
+// TestCallerLeaves ends calls by a deadline and by cancellation while their handler hangs: the
+// caller has the error at once, and the handler's context ends.
+func TestCallerLeaves(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			ended, release := make(chan error, 1), make(chan struct{})
+			l.serve(t, &evaluator{score: func(ctx context.Context, id string) (*busv1.Result, error) {
+				if id == "connect" {
+					return named(id), nil
+				}
+				if _, limited := ctx.Deadline(); id == "deadline" && !limited {
+					t.Error("deadline of the handler: got none, want the caller's")
+				}
+				<-ctx.Done()
+				ended <- ctx.Err()
+				<-release // it does not listen
+				return nil, ctx.Err()
+			}})
+			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "connect"}); err != nil {
+				t.Fatal(err)
+			}
+			for id, want := range map[string]codes.Code{"deadline": codes.DeadlineExceeded, "cancel": codes.Canceled} {
+				ctx, cancel := context.WithCancel(t.Context())
+				if id == "deadline" {
+					ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+				} else {
+					time.AfterFunc(50*time.Millisecond, cancel)
+				}
+				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+				cancel()
+				if status.Code(err) != want {
+					t.Errorf("%s: got %v, want %v", id, err, want)
+				}
+				if err := <-ended; err == nil {
+					t.Errorf("%s: context of the handler: got no error, want one", id)
+				}
+				release <- struct{}{}
+			}
+		})
+	}
+}
+
+// TestNothingIsShared changes messages on one side: the other one does not see it, nor a value of
+// the caller's context.
+func TestNothingIsShared(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			kept := named("s.0")
+			l.serve(t, &evaluator{score: func(ctx context.Context, _ string) (*busv1.Result, error) {
+				md, _ := metadata.FromIncomingContext(ctx)
+				if got := md.Get("said"); len(got) != 1 || got[0] != "so" || ctx.Value(contextKey{}) != nil {
+					t.Errorf("metadata and value: got %v, %v, want [so], nil", got, ctx.Value(contextKey{}))
+				}
+				return kept, nil
+			}})
+			ctx := metadata.AppendToOutgoingContext(context.WithValue(within(t), contextKey{}, "secret"), "said", "so")
+			for range 2 {
+				got, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				if err != nil || got.GetResult().GetRollout().GetId() != "s.0" {
+					t.Fatalf("GetScore: got %v, %v, want s.0, nil", got, err)
+				}
+				got.Result.Rollout.Id = "changed"
+			}
+		})
+	}
+}
+
+// TestServiceRepeats calls a service that is busy for a moment, as a service and as a client do.
+func TestServiceRepeats(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			var calls atomic.Int32
+			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
+				if calls.Add(1) < 3 {
+					return nil, status.Error(codes.Unavailable, "busy")
+				}
+				return named(id), nil
+			}})
+			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil || calls.Load() != 3 {
+				t.Errorf("GetScore: got %v after %d calls, want nil after 3", err, calls.Load())
+			}
+			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{}); status.Code(err) != codes.InvalidArgument || calls.Load() != 3 {
+				t.Errorf("request that breaks a rule: got %v after %d calls, want %v after 3", err, calls.Load(), codes.InvalidArgument)
+			}
+		})
+	}
+}
+
+func TestUnknownMethod(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			l.serve(t, &evaluator{score: echo})
+			err := l.client.Conn(mesh.Evaluator).Invoke(within(t), "/toolsandbox.evaluator.v1.EvaluatorService/Praise", &evaluatorv1.GetScoreRequest{}, &evaluatorv1.GetScoreResponse{})
+			if status.Code(err) != codes.Unimplemented {
+				t.Errorf("got %v, want %v", err, codes.Unimplemented)
+			}
+		})
+	}
+}
+
+// TestPanic lets a handler panic: the process ends.
+func TestPanic(t *testing.T) {
+	const variable = "TOOLSANDBOX_TEST_PANIC"
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv(variable) == name {
+				l := open(t, nil)
+				l.serve(t, &evaluator{score: func(context.Context, string) (*busv1.Result, error) { panic("handler panics") }})
+				_, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(true))
+				t.Fatalf("process lives on: %v", err)
+			}
+			child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestPanic$/^"+name+"$")
+			child.Env = append(os.Environ(), variable+"="+name)
+			output, err := child.CombinedOutput()
+			if err == nil || !strings.Contains(string(output), "panic: handler panics") {
+				t.Errorf("process whose handler panics: got %v, %s, want the end by that panic", err, output)
+			}
+		})
+	}
+}

@@ -1,0 +1,254 @@
+package mesh
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/fullstorydev/grpchan/inprocgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+)
+
+// memory reaches peers in this process: a call runs the handler with a copy of the request and
+// returns a copy of the response.
+type memory struct {
+	cfg       Config
+	telemetry *telemetry.Telemetry
+	channels  map[Service]*channel
+}
+
+func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory {
+	m := &memory{cfg: cfg, telemetry: t, channels: make(map[Service]*channel)}
+	for _, s := range Services() {
+		m.channels[s] = newChannel(s, logger)
+	}
+	return m
+}
+
+func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]}, nil }
+
+func (t *memory) open(s Service, g *guard) (server, error) {
+	h := &handlers{channel: t.channels[s], guard: g, stopped: make(chan struct{})}
+	h.ctx, h.cancel = context.WithCancel(h.channel.ctx)
+	h.WithServerUnaryInterceptor(h.unary).WithServerStreamInterceptor(h.stream).WithCloner(copier{limit: t.cfg.MaxMessageBytes})
+	if t.telemetry.Enabled() {
+		h.WithServerStatsHandler(otelgrpc.NewServerHandler()).WithClientStatsHandler(otelgrpc.NewClientHandler())
+	}
+	return h, nil
+}
+
+// channel is the connection to a service of this process. Calls wait until the service is served.
+type channel struct {
+	waits *waits
+	ctx   context.Context // ends when the channel is closed
+	close context.CancelFunc
+
+	mu     sync.Mutex
+	served *handlers     // nil while the service is not served
+	change chan struct{} // closed when served changes
+}
+
+func newChannel(s Service, logger *slog.Logger) *channel {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &channel{waits: &waits{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c *channel) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+	return c.waits.invoke(ctx, c, func(ctx context.Context) error {
+		served, err := c.wait(ctx)
+		if err != nil {
+			return err
+		}
+		return served.Invoke(ctx, method, request, response, opts...)
+	})
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.waits.open(ctx, c, desc, func(ctx context.Context) (grpc.ClientStream, error) {
+		served, err := c.wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return served.NewStream(ctx, desc, method, opts...)
+	})
+}
+
+// GetState says whether the service is served.
+func (c *channel) GetState() connectivity.State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ctx.Err() != nil:
+		return connectivity.Shutdown
+	case c.served == nil:
+		return connectivity.Connecting
+	}
+	return connectivity.Ready
+}
+
+// Close ends the channel's calls.
+func (c *channel) Close() error {
+	c.close()
+	return nil
+}
+
+// wait returns the handlers as soon as the service is served.
+func (c *channel) wait(ctx context.Context) (*handlers, error) {
+	for {
+		c.mu.Lock()
+		served, change := c.served, c.change
+		c.mu.Unlock()
+		if served != nil {
+			return served, nil
+		}
+		select {
+		case <-change:
+		case <-c.ctx.Done():
+			return nil, status.Error(codes.Canceled, "the connection is closed")
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+	}
+}
+
+// serve makes h, which may be nil, what calls run.
+func (c *channel) serve(h *handlers) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.served = h
+	close(c.change)
+	c.change = make(chan struct{})
+}
+
+// handlers is the server of a service of this process.
+type handlers struct {
+	inprocgrpc.Channel
+	channel *channel
+	guard   *guard
+	ctx     context.Context // ends with the running calls
+	cancel  context.CancelFunc
+	stopped chan struct{}
+
+	mu       sync.Mutex
+	stopping bool
+	running  sync.WaitGroup
+}
+
+// Address implements server.
+func (h *handlers) Address() string { return "in this process" }
+
+// Serve implements server.
+func (h *handlers) Serve() error {
+	h.mu.Lock()
+	if !h.stopping {
+		h.channel.serve(h)
+	}
+	h.mu.Unlock()
+	<-h.stopped
+	return nil
+}
+
+// GracefulStop implements server.
+func (h *handlers) GracefulStop() {
+	h.mu.Lock()
+	h.stopping = true
+	h.channel.serve(nil)
+	h.mu.Unlock()
+	h.running.Wait()
+	h.cancel()
+	close(h.stopped)
+}
+
+// Stop implements server.
+func (h *handlers) Stop() { h.cancel() }
+
+// enter counts a call as running until leave. Its context ends with the server.
+func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopping {
+		return nil, nil, status.Error(codes.Unavailable, "the service is stopping")
+	}
+	h.running.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	unlink := context.AfterFunc(h.ctx, cancel)
+	return ctx, func() { unlink(); cancel(); h.running.Done() }, nil
+}
+
+// cut returns the error of a call: that of one that ended with the server may be repeated.
+func (h *handlers) cut(err error) error {
+	if err != nil && h.ctx.Err() != nil {
+		return status.Error(codes.Unavailable, "the service has stopped")
+	}
+	return err
+}
+
+func (h *handlers) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	ctx, leave, err := h.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	response, err := h.guard.unary(ctx, request, info, handler)
+	return response, h.cut(err)
+}
+
+func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, leave, err := h.enter(stream.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return h.cut(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
+}
+
+// boundedStream is a stream with a context that ends with the server.
+type boundedStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s *boundedStream) Context() context.Context { return s.ctx }
+
+// copier copies messages between client and handler. One that is larger than the limit is refused.
+type copier struct{ limit int }
+
+// Copy implements inprocgrpc.Cloner.
+func (c copier) Copy(to, from any) error {
+	target, ok := to.(proto.Message)
+	if !ok {
+		return noMessage(to)
+	}
+	source, ok := from.(proto.Message)
+	if !ok {
+		return noMessage(from)
+	}
+	if size := proto.Size(source); size > c.limit {
+		return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
+	}
+	proto.Reset(target)
+	proto.Merge(target, source)
+	return nil
+}
+
+// Clone implements inprocgrpc.Cloner.
+func (c copier) Clone(from any) (any, error) {
+	source, ok := from.(proto.Message)
+	if !ok {
+		return nil, noMessage(from)
+	}
+	clone := source.ProtoReflect().New().Interface()
+	return clone, c.Copy(clone, source)
+}
+
+func noMessage(v any) error { return status.Errorf(codes.Internal, "%T is no message", v) }
