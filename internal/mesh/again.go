@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,6 +27,16 @@ const (
 	steady = time.Minute
 )
 
+// attemptsHeader is set on a call that is made again, to the number of earlier tries. It is the
+// header that gRPC's own retries have.
+const attemptsHeader = "grpc-previous-rpc-attempts"
+
+// Repeated says whether the call that a handler serves was made before: what it asks for may be
+// done.
+func Repeated(ctx context.Context) bool {
+	return len(metadata.ValueFromIncomingContext(ctx, attemptsHeader)) > 0
+}
+
 // again says whether a client's call that failed so may be answered when it is repeated: all calls
 // of the services may be.
 func again(code codes.Code) bool {
@@ -41,7 +52,11 @@ func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit t
 		if !c.deadline.IsZero() {
 			longest = min(limit, time.Until(c.deadline))
 		}
-		err := try(ctx, longest)
+		attempt := ctx
+		if tries > 1 {
+			attempt = metadata.AppendToOutgoingContext(ctx, attemptsHeader, strconv.Itoa(tries-1))
+		}
+		err := try(attempt, longest)
 		if err == nil {
 			return nil
 		}

@@ -121,14 +121,19 @@ func TestNothingIsShared(t *testing.T) {
 	}
 }
 
-// TestServiceRepeats calls a service that is busy for a moment, as a service and as a client do.
+// TestServiceRepeats calls a service that is busy for a moment, as a service and as a client do. It
+// learns that it is called again.
 func TestServiceRepeats(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			var calls atomic.Int32
-			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
-				if calls.Add(1) < 3 {
+			l.serve(t, &evaluator{score: func(ctx context.Context, id string) (*busv1.Result, error) {
+				n := calls.Add(1)
+				if mesh.Repeated(ctx) != (n > 1) {
+					t.Errorf("call %d: repeated is %v, want %v", n, mesh.Repeated(ctx), n > 1)
+				}
+				if n < 3 {
 					return nil, status.Error(codes.Unavailable, "busy")
 				}
 				return named(id), nil

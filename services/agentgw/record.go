@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
@@ -18,10 +18,6 @@ import (
 
 // exceptionRecord is the type of the failure of a replay that lacks a reply.
 const exceptionRecord = "LookupError"
-
-// triesHeader is set by gRPC on a call that it tries again by itself, to the number of earlier
-// tries.
-const triesHeader = "grpc-previous-rpc-attempts"
 
 const (
 	// maxNatives bounds how many turns are remembered in their provider's own form, and maxNative
@@ -85,10 +81,7 @@ func (s *Server) recorded(
 // fresh says whether nobody can have asked for the turn before: the caller says so, and this is not
 // its call tried again below it.
 func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
-	if !req.GetFresh() || req.GetReplay() {
-		return false
-	}
-	return len(metadata.ValueFromIncomingContext(ctx, triesHeader)) == 0
+	return req.GetFresh() && !req.GetReplay() && !mesh.Repeated(ctx)
 }
 
 // answers says whether a recorded reply answers the conversation of a request. After the loss of a
