@@ -176,9 +176,9 @@ func holdOne(ctx context.Context, client net.Conn, target string, g *gate) {
 	group.Wait()
 }
 
-// recordedReplies counts the (rollout, index) that have a reply, and those among them that did not
-// get into the rollout's log.
-func recordedReplies(t *testing.T, client orchestratorv1.OrchestratorServiceClient, sweep string, rollouts int) (all, undelivered int) {
+// recordedAnswers counts the (rollout, index) of which an answer is recorded, and those among them
+// that did not get into the rollout's log.
+func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClient, sweep string, rollouts int) (all, undelivered int) {
 	t.Helper()
 	for n := range rollouts {
 		id := sweep + "." + strconv.Itoa(n)
@@ -186,7 +186,11 @@ func recordedReplies(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 		seen := make(map[int32]bool)
 		for err == nil {
 			var response *orchestratorv1.GetRecordingResponse
-			if response, err = stream.Recv(); err == nil && response.GetItem().GetReply() != nil {
+			if response, err = stream.Recv(); err != nil {
+				break
+			}
+			tries := response.GetItem().GetExchange().GetTries()
+			if n := len(tries); n > 0 && tries[n-1].GetFailure() == "" {
 				seen[response.GetItem().GetIndex()] = true
 			}
 		}
@@ -259,7 +263,7 @@ func TestPaidOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	recorded := func() (all, undelivered int) { return recordedReplies(t, client, "paid", 2*trials) }
+	recorded := func() (all, undelivered int) { return recordedAnswers(t, client, "paid", 2*trials) }
 	for range kills {
 		from := provider.count()
 		provider.set(few)
@@ -285,7 +289,7 @@ func TestPaidOnce(t *testing.T) {
 	}
 	all, undelivered := recorded()
 	if got := int(server.asked.Load()); got != all || undelivered != 0 {
-		t.Errorf("paid requests: got %d for %d replies, %d of them in no log, want one each and all in logs", got, all, undelivered)
+		t.Errorf("paid requests: got %d for %d answers, %d of them in no log, want one each and all in logs", got, all, undelivered)
 	}
 	if got := exchanges(t, out); got != int(server.asked.Load()) {
 		t.Errorf("exchanges: got %d, want %d", got, server.asked.Load())

@@ -77,11 +77,6 @@ func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error
 // Visit receives what is recorded under an index. An error ends the reading and is returned.
 type Visit func(index int32, raw []byte) error
 
-// Replies visits every reply of a rollout in the order of its messages.
-func (b *Bus) Replies(ctx context.Context, rolloutID string, visit Visit) error {
-	return b.visit(ctx, replyStream, "reply."+rolloutID, visit)
-}
-
 // Exchanges visits every exchange of a rollout in the order of its messages.
 func (b *Bus) Exchanges(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "exchange."+rolloutID, visit)

@@ -43,7 +43,18 @@ func TestRecording(t *testing.T) {
 		put   func(id string, index int32, raw []byte) error
 		visit func(id string, visit bus.Visit) error
 	}{
-		{"reply", func(id string, i int32, raw []byte) error { return b.PutReply(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Replies(ctx, id, v) }},
+		{"reply", func(id string, i int32, raw []byte) error { return b.PutReply(ctx, id, i, raw) }, func(id string, v bus.Visit) error {
+			for _, index := range []int32{2, 4, 10} {
+				raw, _, err := b.Reply(ctx, id, index)
+				if err == nil {
+					err = v(index, raw)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 		{"exchange", func(id string, i int32, raw []byte) error { return b.PutExchange(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Exchanges(ctx, id, v) }},
 		{"answer", func(id string, i int32, raw []byte) error { return b.PutAnswer(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Answers(ctx, id, v) }},
 	} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
@@ -36,24 +35,8 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	if err != nil {
 		return fmt.Errorf("rollout %s: %w", id, err)
 	}
-	next := int32(len(state.Messages()))
-	err = s.bus.Replies(ctx, id, func(index int32, raw []byte) error {
-		if index == next {
-			next = -1 // the reply that ended the rollout is recorded
-		}
-		reply := &agentgwv1.Reply{}
-		if err := proto.Unmarshal(raw, reply); err != nil {
-			return fmt.Errorf("reply %d: %w", index, err)
-		}
-		return send(&orchestratorv1.RecordedItem{Index: index, Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}})
-	})
-	if err != nil {
+	if err := replies(state, send); err != nil {
 		return err
-	}
-	if failure := failedReply(state); failure != nil && next >= 0 {
-		if err := send(&orchestratorv1.RecordedItem{Index: next, Item: &orchestratorv1.RecordedItem_Reply{Reply: failure}}); err != nil {
-			return err
-		}
 	}
 	err = s.bus.Exchanges(ctx, id, func(index int32, raw []byte) error {
 		exchange := &agentgwv1.Exchange{}
@@ -68,26 +51,33 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	return serviceAnswers(state, send)
 }
 
-// failedReply is the reply that makes a replay end where a player's provider failed: such a failure
-// is not recorded when it happens, so that the rollout can be tried again. It is nil if the rollout
-// did not end so.
-func failedReply(state *rollout.State) *agentgwv1.Reply {
+// replies calls send with what models and plug-ins answered, as a replay is to have it.
+func replies(state *rollout.State, send func(*orchestratorv1.RecordedItem) error) error {
+	reply := func(index int, reply *agentgwv1.Reply) error {
+		return send(&orchestratorv1.RecordedItem{Index: int32(index), Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}})
+	}
+	players := map[worldv1.Role]*agentgwv1.Player{
+		worldv1.Role_ROLE_AGENT: state.Rollout().GetAgent(), worldv1.Role_ROLE_USER: state.Rollout().GetUser(),
+	}
+	recorded := func(role worldv1.Role) bool {
+		return players[role].GetModel() != nil || players[role].GetPlugin() != nil
+	}
+	for _, turn := range state.Turns() {
+		first := turn.GetMessages()[0]
+		if !recorded(first.GetSender()) {
+			continue
+		}
+		if err := reply(int(first.GetIndex()), &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()}); err != nil {
+			return err
+		}
+	}
 	end := state.End()
-	if end.GetReason() != busv1.EndReason_END_REASON_INFRASTRUCTURE {
-		return nil
+	if speaker, over := state.Next(); over == nil && recorded(speaker) && end.GetFailureClass() != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
+		return reply(len(state.Messages()), &agentgwv1.Reply{Usage: end.GetUsage().GetUsage(), Failure: &agentgwv1.Failure{
+			Class: end.GetFailureClass(), ExceptionType: end.GetExceptionType(), Detail: end.GetDetail(),
+		}})
 	}
-	switch messages := state.Messages(); messages[len(messages)-1].GetRecipient() {
-	case worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER:
-	default:
-		return nil
-	}
-	class := end.GetFailureClass()
-	if class == agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED { // an earlier version ended it
-		class = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
-	}
-	return &agentgwv1.Reply{Usage: end.GetUsage().GetUsage(), Failure: &agentgwv1.Failure{
-		Class: class, ExceptionType: end.GetExceptionType(), Detail: end.GetDetail(),
-	}}
+	return nil
 }
 
 // serviceAnswers calls send with what hosted services answered.

@@ -81,62 +81,78 @@ func installRecorder(t *testing.T) *installation {
 	return i
 }
 
-// begin writes the log of a rollout of one message, and how it ended.
-func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, end *busv1.End, answers ...*toolhostv1.ServiceAnswer) {
+// begin writes the log of a rollout that begins with one message, what was said then, and how it
+// ended. A plug-in plays the agent.
+func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, end *busv1.End, turns ...*busv1.Turn) {
 	t.Helper()
-	entry := &busv1.LogEntry{
+	at, err := i.Bus().Append(t.Context(), id, &busv1.LogEntry{
 		Start: &busv1.Start{
-			Rollout:  &busv1.Rollout{Id: id, HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE},
-			Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: recipient}},
+			Rollout: &busv1.Rollout{Id: id, HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, Agent: &agentgwv1.Player{
+				Name: "plugin", Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}},
+			}},
+			Messages:    []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: recipient, ConversationActive: proto.Bool(true)}},
+			MaxMessages: 9,
 		},
-		End: end,
-	}
-	if len(answers) > 0 {
-		entry.Turn = &busv1.Turn{
-			Messages:       []*worldv1.Message{{Index: 1, Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: worldv1.Role_ROLE_AGENT}},
-			ServiceAnswers: answers,
+	}, bus.Position{})
+	for _, turn := range turns {
+		if err == nil {
+			at, err = i.Bus().Append(t.Context(), id, &busv1.LogEntry{Turn: turn}, at)
 		}
 	}
-	_, err := i.Bus().Append(t.Context(), id, entry, bus.Position{})
+	if err == nil {
+		_, err = i.Bus().Append(t.Context(), id, &busv1.LogEntry{Claim: &busv1.Claim{}, End: end}, at)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestGetRecording(t *testing.T) {
+	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	i := installRecorder(t)
-	said := &agentgwv1.Reply{Messages: []*worldv1.Message{{Index: 1, Body: &worldv1.Message_Text{Text: "hello"}}}, Usage: &agentgwv1.Usage{InputTokens: 3}}
 	cost := &agentgwv1.Usage{InputTokens: 9}
-	infrastructure := &busv1.End{
-		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, ExceptionType: "RuntimeError", Detail: "HTTP 401", Usage: &busv1.TurnUsage{Usage: cost},
+	said := func(index int32, sender, recipient worldv1.Role) *busv1.Turn {
+		turn := &busv1.Turn{Usage: &agentgwv1.Usage{InputTokens: 3}}
+		turn.Messages = []*worldv1.Message{{
+			Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: "hello"}, ConversationActive: proto.Bool(true),
+		}}
+		return turn
 	}
-	failure := &agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{
-		Class: agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, ExceptionType: "RuntimeError", Detail: "HTTP 401",
-	}}
+	executed := said(1, environment, agent)
+	executed.ServiceAnswers = []*toolhostv1.ServiceAnswer{answerItem(0, "http://a").GetAnswer(), answerItem(1, "http://b").GetAnswer()}
+	replied := func(index int32, turn *busv1.Turn) *orchestratorv1.RecordedItem {
+		item := replyItem(&agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()})
+		item.Index = index
+		return item
+	}
+	failed := func(index int32, class agentgwv1.FailureClass) *orchestratorv1.RecordedItem {
+		item := replyItem(&agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{Class: class, ExceptionType: "RuntimeError", Detail: "HTTP 401"}})
+		item.Index = index
+		return item
+	}
+	end := func(reason busv1.EndReason, class agentgwv1.FailureClass) *busv1.End {
+		return &busv1.End{Reason: reason, FailureClass: class, ExceptionType: "RuntimeError", Detail: "HTTP 401", Usage: &busv1.TurnUsage{Usage: cost}}
+	}
+	const provider, model = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, agentgwv1.FailureClass_FAILURE_CLASS_MODEL
+	infrastructure := end(busv1.EndReason_END_REASON_INFRASTRUCTURE, provider)
+	type items = []*orchestratorv1.RecordedItem
 	for _, test := range []struct {
 		name, id  string
 		recipient worldv1.Role
+		turns     []*busv1.Turn
 		end       *busv1.End
-		reply     bool
-		answers   []*toolhostv1.ServiceAnswer
-		want      []*orchestratorv1.RecordedItem
+		want      items
 	}{
-		{"all kinds", "s.0", worldv1.Role_ROLE_AGENT, nil, true, []*toolhostv1.ServiceAnswer{answerItem(0, "http://a").GetAnswer(), answerItem(1, "http://b").GetAnswer()},
-			[]*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x"), answerItem(0, "http://a"), answerItem(1, "http://b")}},
-		{"a provider failed", "s.1", worldv1.Role_ROLE_AGENT, infrastructure, false, nil, []*orchestratorv1.RecordedItem{replyItem(failure), exchangeItem("/x")}},
-		{"a tool host failed", "s.2", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, infrastructure, false, nil, []*orchestratorv1.RecordedItem{exchangeItem("/x")}},
-		{"a recorded failure", "s.3", worldv1.Role_ROLE_AGENT, infrastructure, true, nil, []*orchestratorv1.RecordedItem{replyItem(said), exchangeItem("/x")}},
+		{"all kinds", "s.0", environment, []*busv1.Turn{executed, said(2, agent, user), said(3, user, agent)}, nil,
+			items{replied(2, said(2, agent, user)), exchangeItem("/x"), answerItem(0, "http://a"), answerItem(1, "http://b")}},
+		{"a provider failed", "s.1", agent, nil, infrastructure, items{failed(1, provider), exchangeItem("/x")}},
+		{"a tool host failed", "s.2", environment, nil, infrastructure, items{exchangeItem("/x")}},
+		{"a person failed", "s.3", user, nil, infrastructure, items{exchangeItem("/x")}},
+		{"a model failed", "s.4", agent, []*busv1.Turn{said(1, agent, agent)}, end(busv1.EndReason_END_REASON_MODEL_FAILURE, model),
+			items{replied(1, said(1, agent, agent)), failed(2, model), exchangeItem("/x")}},
+		{"cancelled", "s.5", agent, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}, items{exchangeItem("/x")}},
 	} {
-		i.begin(t, test.id, test.recipient, test.end, test.answers...)
-		if test.reply {
-			raw, err := proto.Marshal(said)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := i.Bus().RecordReply(t.Context(), test.id, 1, raw, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
+		i.begin(t, test.id, test.recipient, test.end, test.turns...)
 		raw, err := proto.Marshal(&agentgwv1.Exchange{Path: "/x"})
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +191,7 @@ func TestPutRecording(t *testing.T) {
 		t.Errorf("answers: got %d and %v, want 1", answers, err)
 	}
 	i.begin(t, "again.0", worldv1.Role_ROLE_AGENT, nil)
-	if diff := cmp.Diff(items[:2], i.recording(t, "again.0"), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(items[1:2], i.recording(t, "again.0"), protocmp.Transform()); diff != "" {
 		t.Errorf("what the next recording begins with (-want +got):\n%s", diff)
 	}
 	for name, other := range map[string]*orchestratorv1.RecordedItem{

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -30,11 +29,9 @@ type State struct {
 	bytes    map[worldv1.Role]int64 // of the messages beyond the starting ones, by who is to blame for them
 	versions []*worldv1.TableVersion
 	executed []*toolhostv1.Execution
-	turns    map[worldv1.Role]int
+	turns    []*busv1.Turn // beyond the starting messages
 	claims   int
 	round    int32
-	flags    []*busv1.Flag
-	usage    []*busv1.TurnUsage
 	end      *busv1.End
 }
 
@@ -68,7 +65,7 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		s.starting = len(s.messages)
 		s.limit = int(start.GetMaxMessages())
 		s.versions = start.GetVersions()
-		s.turns, s.bytes = make(map[worldv1.Role]int), make(map[worldv1.Role]int64)
+		s.bytes = make(map[worldv1.Role]int64)
 	}
 	if s.rollout == nil {
 		return fmt.Errorf("%w: no start", ErrLog)
@@ -125,11 +122,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		s.bytes[causer(message)] += int64(proto.Size(message))
 	}
 	s.versions = turn.GetVersions()
-	s.flags = append(s.flags, turn.GetFlags()...)
-	if first := turn.GetMessages()[0]; turn.GetUsage() != nil {
-		s.usage = append(s.usage, &busv1.TurnUsage{Role: first.GetSender(), Index: first.GetIndex(), Usage: turn.GetUsage()})
-	}
-	s.turns[turn.GetMessages()[0].GetSender()]++
+	s.turns = append(s.turns, turn)
 	return nil
 }
 
@@ -213,22 +206,46 @@ func (s *State) SessionDigest() []byte {
 }
 
 // Flags returns where a simulated user broke its contract, in order.
-func (s *State) Flags() []*busv1.Flag { return s.flags }
+func (s *State) Flags() []*busv1.Flag {
+	var flags []*busv1.Flag
+	for _, turn := range s.turns {
+		flags = append(flags, turn.GetFlags()...)
+	}
+	return flags
+}
 
 // Usage returns what the turns of models cost, in order, the one that ended the rollout included. A
 // rollout that was played on after its end has the turn that was played instead.
 func (s *State) Usage() []*busv1.TurnUsage {
-	if last := s.end.GetUsage(); last != nil {
-		return append(slices.Clip(s.usage), last)
+	var usage []*busv1.TurnUsage
+	for _, turn := range s.turns {
+		if turn.GetUsage() != nil {
+			first := turn.GetMessages()[0]
+			usage = append(usage, &busv1.TurnUsage{Role: first.GetSender(), Index: first.GetIndex(), Usage: turn.GetUsage()})
+		}
 	}
-	return s.usage
+	if last := s.end.GetUsage(); last != nil {
+		usage = append(usage, last)
+	}
+	return usage
 }
 
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }
 
-// Turns returns how many turns a role has taken after the starting messages.
-func (s *State) Turns(role worldv1.Role) int { return s.turns[role] }
+// Turns returns what was said after the starting messages, oldest first. Do not change it.
+func (s *State) Turns() []*busv1.Turn { return s.turns }
+
+// TurnsOf returns how many of the turns are a role's.
+func (s *State) TurnsOf(role worldv1.Role) int {
+	n := 0
+	for _, turn := range s.turns {
+		if turn.GetMessages()[0].GetSender() == role {
+			n++
+		}
+	}
+	return n
+}
 
 // Next returns who speaks next, or the end that the rollout has come to. It is the turn rule: the
 // recipient of the last message speaks, unless that message says that the conversation is over or a

@@ -231,10 +231,10 @@ func TestFoldCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	say(t, state, nil, message(5, agent, user))
-	if got := state.Turns(agent); got != 2 {
+	if got := state.TurnsOf(agent); got != 2 {
 		t.Errorf("Turns of the agent: got %d, want 2", got)
 	}
-	if got := state.Turns(user); got != 0 {
+	if got := state.TurnsOf(user); got != 0 {
 		t.Errorf("Turns of the user: got %d, want 0: starting messages do not count", got)
 	}
 	if got := state.Claims(); got != 2 {
@@ -280,7 +280,7 @@ func TestAnswersInOneEntry(t *testing.T) {
 	if diff := cmp.Diff(apart.Messages(), joined.Messages(), protocmp.Transform()); diff != "" {
 		t.Errorf("messages (-apart +joined):\n%s", diff)
 	}
-	if diff := cmp.Diff(apart.Versions(), joined.Versions(), protocmp.Transform()); diff != "" || apart.Turns(env) != joined.Turns(env) || apart.Turns(agent) != joined.Turns(agent) {
+	if diff := cmp.Diff(apart.Versions(), joined.Versions(), protocmp.Transform()); diff != "" || apart.TurnsOf(env) != joined.TurnsOf(env) || apart.TurnsOf(agent) != joined.TurnsOf(agent) {
 		t.Errorf("versions or turns (-apart +joined):\n%s", diff)
 	}
 }

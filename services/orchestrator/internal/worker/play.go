@@ -266,7 +266,7 @@ func (g *game) turn(ctx context.Context) error {
 
 // respond asks the agent gateway for a player's turn.
 func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*busv1.Turn, *busv1.End, error) {
-	number, view := g.state.Turns(role), g.state.View(role)
+	number, view := g.state.TurnsOf(role), g.state.View(role)
 	request := &agentgwv1.RespondRequest{
 		RolloutId: g.rollout.GetId(),
 		Index:     int32(len(g.state.Messages())),

@@ -1211,7 +1211,7 @@ type End struct {
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// What the turn cost that ended the rollout without a message. Unset if no model spoke.
 	Usage *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Whose fault it is, for MODEL_FAILURE and INFRASTRUCTURE. Ends that earlier versions wrote do not have it.
+	// Whose fault it is, for MODEL_FAILURE and INFRASTRUCTURE.
 	FailureClass  v1.FailureClass `protobuf:"varint,5,opt,name=failure_class,json=failureClass,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"failure_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
