@@ -132,6 +132,8 @@ func TestDamagedFiles(t *testing.T) {
 		case n%8 == 1: // a page in place of another
 			damaged = slices.Clone(file)
 			copy(damaged[random.IntN(len(file)/page)*page:], file[random.IntN(len(file)/page)*page:][:page])
+		case n%8 == 2: // less than bbolt needs, though its first page may be whole
+			damaged = file[:1+random.IntN(2*page)]
 		case n > 0:
 			damaged = damage(random, file)
 		}
