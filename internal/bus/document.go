@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
@@ -49,6 +50,28 @@ func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) 
 	}
 	b.setups.Add(digest, setup)
 	return setup, nil
+}
+
+// PutTools stores a list of tools under its digest. Repeating it is safe, and keeps the list for as
+// long as one that is new.
+func (b *Bus) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
+	digest, raw, err := Digest(tools)
+	if err != nil {
+		return "", err
+	}
+	if err := b.putDocument(ctx, setupStream, toolsSubject(digest), raw); err != nil {
+		return "", fmt.Errorf("store tools: %w", err)
+	}
+	return digest, nil
+}
+
+// Tools returns a stored list of tools, ErrNotFound if there is none.
+func (b *Bus) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
+	tools := &agentgwv1.ToolSet{}
+	if err := b.document(ctx, setupStream, toolsSubject(digest), digest, tools); err != nil {
+		return nil, fmt.Errorf("read tools: %w", err)
+	}
+	return tools, nil
 }
 
 // PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the

@@ -52,6 +52,7 @@ func sweepJobSubject(sweepID string) string     { return "jobs." + sweepID + ".>
 func sweepPlanSubject(sweepID string) string    { return "sweep." + sweepID + ".plan" }
 func sweepCancelSubject(sweepID string) string  { return "sweep." + sweepID + ".cancel" }
 func setupSubject(digest string) string         { return "setup." + digest }
+func toolsSubject(digest string) string         { return "tools." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }
 func replySubject(id string, i int32) string    { return "reply." + id + "." + strconv.Itoa(int(i)) }
 func ledgerSubject(name string) string          { return "ledger." + name }
@@ -88,7 +89,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		jobs,
 		kept(resultStream, "result.>"),
 		kept(sweepStream, "sweep.>"),
-		kept(setupStream, "setup.*"),
+		kept(setupStream, "setup.*", "tools.*"),
 		kept(evaluationStream, "evaluation.*"),
 		kept(replyStream, "reply.>"),
 		kept(ledgerStream, "ledger.>"),

@@ -173,7 +173,7 @@ func TestPanic(t *testing.T) {
 				t.Fatalf("process lives on: %v", err)
 			}
 			child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestPanic$/^"+name+"$")
-			child.Env = append(os.Environ(), variable+"="+name)
+			child.Env = append(os.Environ(), variable+"="+name, "TMPDIR="+t.TempDir()) // it cannot remove its own
 			output, err := child.CombinedOutput()
 			if err == nil || !strings.Contains(string(output), "panic: handler panics") {
 				t.Errorf("process whose handler panics: got %v, %s, want the end by that panic", err, output)

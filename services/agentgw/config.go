@@ -22,8 +22,6 @@ const (
 type Config struct {
 	// ToolSets is how many tool sets are remembered by digest.
 	ToolSets int
-	// ViewBytes bounds the conversations that are kept between their turns; 0 keeps none.
-	ViewBytes int
 	// PluginConnections is the largest number of plug-ins that are connected at once.
 	PluginConnections int
 	// PluginMessageBytes bounds one gRPC message to or from a plug-in.
@@ -69,7 +67,7 @@ type Config struct {
 // DefaultConfig returns bounds that suit a gateway with a few hundred rollouts at once.
 func DefaultConfig() Config {
 	return Config{
-		ToolSets: 4096, ViewBytes: 64 << 20, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
+		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
 		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelExchangeBytes: 1 << 20, ModelConnections: 16384, Getenv: os.Getenv,
 		Budget: governor.DefaultConfig(),
 	}
@@ -78,7 +76,6 @@ func DefaultConfig() Config {
 // RegisterFlags adds the flags of this service.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.ToolSets, "agentgw-tool-sets", c.ToolSets, "how many tool sets are remembered")
-	fs.IntVar(&c.ViewBytes, "agentgw-view-bytes", c.ViewBytes, "room for conversations that are kept between their turns")
 	fs.IntVar(&c.PluginConnections, "agentgw-plugin-connections", c.PluginConnections, "how many plug-in agents may be connected at once")
 	fs.IntVar(&c.PluginMessageBytes, "agentgw-plugin-message-bytes", c.PluginMessageBytes, "largest gRPC message to or from a plug-in agent")
 	fs.IntVar(&c.PluginTurnBytes, "agentgw-plugin-turn-bytes", c.PluginTurnBytes, "largest turn of a plug-in agent")
@@ -118,8 +115,6 @@ func (c Config) Validate() error {
 	switch {
 	case c.ToolSets < 1:
 		return fmt.Errorf("--agentgw-tool-sets: %d given, expected at least 1", c.ToolSets)
-	case c.ViewBytes < 0:
-		return fmt.Errorf("--agentgw-view-bytes: %d given, expected at least 0", c.ViewBytes)
 	case c.PluginConnections < 1:
 		return fmt.Errorf("--agentgw-plugin-connections: %d given, expected at least 1", c.PluginConnections)
 	case c.PluginMessageBytes < minMessageBytes:

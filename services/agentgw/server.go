@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/price"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
@@ -37,9 +38,10 @@ var errRole = errors.New("player cannot play this role")
 // errRecord says that the record of replies could not be read or written.
 var errRecord = errors.New("record of replies")
 
-// Recorder keeps replies that cannot be computed again; *bus.Bus is one.
+// Recorder keeps replies that cannot be computed again, and has the roles' tools; *bus.Bus is one.
 type Recorder interface {
-
+	// Tools returns the tools with a digest, bus.ErrNotFound if there are none.
+	Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error)
 	// Reply returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
 	// nothing is.
 	Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
@@ -76,7 +78,6 @@ type Server struct {
 	models  *model.Player
 	tools   *lru.Cache[string, *turn.Tools]
 	natives *lru.Cache[turnKey, *model.Past]
-	views   *views
 	turns   turns
 	ended   cancellations
 	tracer  trace.Tracer
@@ -103,10 +104,6 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 	if err != nil {
 		return nil, fmt.Errorf("cache of turns: %w", err)
 	}
-	views, err := newViews(cfg.ViewBytes)
-	if err != nil {
-		return nil, fmt.Errorf("cache of views: %w", err)
-	}
 	dialects, err := dialect.Load(cfg.TemplateDir)
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-template-dir: %w", err)
@@ -124,7 +121,7 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
-		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives, views: views,
+		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
@@ -144,14 +141,10 @@ func (s *Server) ListAgents(context.Context, *agentgwv1.ListAgentsRequest) (*age
 func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	ctx, span := s.start(ctx, req)
 	defer span.End()
-	kept, err := s.views.complete(req)
-	var response *agentgwv1.RespondResponse
-	if err == nil {
-		turn, end := s.ended.begin(ctx, req)
-		response, err = s.respond(turn, req)
-		err = held(turn, err)
-		end()
-	}
+	turn, end := s.ended.begin(ctx, req)
+	response, err := s.respond(turn, req)
+	err = held(turn, err)
+	end()
 	if hold, held := errors.AsType[*model.Hold](err); held {
 		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
 	}
@@ -159,7 +152,6 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 		span.SetStatus(otelcodes.Error, err.Error())
 		return nil, stated(err)
 	}
-	response.ViewKept = kept
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
@@ -177,7 +169,10 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if !slices.Contains(player.Roles(req.GetPlayer()), req.GetRole()) {
 		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
 	}
-	tools := s.toolsOf(req)
+	tools, err := s.toolsOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	switch req.GetPlayer().GetKind().(type) {
 	case *agentgwv1.Player_Scripted:
 		return played(script.Respond(req, tools))
@@ -214,25 +209,25 @@ func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse,
 	return &agentgwv1.RespondResponse{Messages: messages}, nil
 }
 
-// toolsOf returns the role's tools, from the request or from an earlier one; nil if they are not
-// known.
-func (s *Server) toolsOf(req *agentgwv1.RespondRequest) *turn.Tools {
+// toolsOf returns the role's tools; any tool if the request says nothing about them.
+func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*turn.Tools, error) {
 	digest := req.GetToolSetDigest()
 	switch {
-	case digest == "" && len(req.GetTools()) == 0:
-		return turn.AnyTools()
+	case len(req.GetTools()) > 0:
+		return turn.NewTools(req.GetTools()), nil
 	case digest == "":
-		return turn.NewTools(req.GetTools())
+		return turn.AnyTools(), nil
 	}
 	if known, ok := s.tools.Get(digest); ok {
-		return known
+		return known, nil
 	}
-	if len(req.GetTools()) == 0 {
-		return nil
+	set, err := s.replies.Tools(ctx, digest)
+	if err != nil {
+		return nil, err
 	}
-	tools := turn.NewTools(req.GetTools())
+	tools := turn.NewTools(set.GetTools())
 	s.tools.Add(digest, tools)
-	return tools
+	return tools, nil
 }
 
 // start opens the span of a turn, named and described as OpenTelemetry's conventions for generative
@@ -290,13 +285,11 @@ func code(err error) codes.Code {
 		code codes.Code
 	}{
 		{errRecord, codes.Unavailable},
+		{bus.ErrNotFound, codes.NotFound},
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},
 		{errRole, codes.InvalidArgument},
 		{plugin.ErrAddress, codes.InvalidArgument},
-		{turn.ErrUnknownTools, codes.FailedPrecondition},
-		{errUnknownView, codes.FailedPrecondition},
-		{errNoView, codes.InvalidArgument},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable}, // nobody was asked
 		{plugin.ErrAgain, codes.Aborted},           // was asked often enough: UNAVAILABLE would be tried again at once

@@ -131,7 +131,7 @@ func TestRespondOracle(t *testing.T) {
 	unlistedSource := "call_2_parameters = {}\ncall_2_response = get_cellular_service_status(**call_2_parameters)\nprint(repr(call_2_response))"
 	runScripted(t, map[string]scriptedTest{
 		"oracle says": {
-			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.Turn{Say: "Done."}, ToolSetDigest: "not-needed"},
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.Turn{Say: "Done."}},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "Done.")}},
 		},
 		"oracle calls by the agent's name": {
@@ -170,7 +170,7 @@ func TestRespondScripted(t *testing.T) {
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(user, agent, "ok")}},
 		},
 		"user ends": {
-			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), ToolSetDigest: "unseen", Compat: true},
+			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), Compat: true},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{call(2, user,
 				"call_end_parameters = {}\ncall_end_response = end_conversation(**call_end_parameters)\nprint(repr(call_end_response))",
 				"call_end", "end_conversation")}},
@@ -219,15 +219,11 @@ func TestRespondErrors(t *testing.T) {
 		req  *agentgwv1.RespondRequest
 		want codes.Code
 	}{
-		"unhelpful user":          {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "unhelpful")}, codes.InvalidArgument},
-		"random user":             {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "random")}, codes.InvalidArgument},
-		"no kind":                 {&agentgwv1.RespondRequest{Role: agent, Player: &agentgwv1.Player{Name: "x"}}, codes.InvalidArgument},
-		"address":                 {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost", 0)}, codes.InvalidArgument},
-		"attached agent":          {&agentgwv1.RespondRequest{Role: agent, Player: plugin("", 0)}, codes.InvalidArgument},
-		"tools unknown, random":   {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "random"), ToolSetDigest: "aa"}, codes.FailedPrecondition},
-		"tools unknown, oracle":   {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), ToolSetDigest: "aa", Scripted: wifiOff()}, codes.FailedPrecondition},
-		"tools unknown, plug-in":  {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost:1", 0), ToolSetDigest: "aa"}, codes.FailedPrecondition},
-		"tools unknown, not used": {&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "unhelpful"), ToolSetDigest: "aa"}, codes.OK},
+		"unhelpful user": {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "unhelpful")}, codes.InvalidArgument},
+		"random user":    {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "random")}, codes.InvalidArgument},
+		"no kind":        {&agentgwv1.RespondRequest{Role: agent, Player: &agentgwv1.Player{Name: "x"}}, codes.InvalidArgument},
+		"address":        {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost", 0)}, codes.InvalidArgument},
+		"attached agent": {&agentgwv1.RespondRequest{Role: agent, Player: plugin("", 0)}, codes.InvalidArgument},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -240,33 +236,42 @@ func TestRespondErrors(t *testing.T) {
 	}
 }
 
+// TestToolSets names lists of tools that are stored, gives them whole, and does neither.
 func TestToolSets(t *testing.T) {
 	cfg := agentgw.DefaultConfig()
-	cfg.ToolSets = 2
-	client := serve(t, cfg, natstest.Start(t))
-	ask := func(digest string, tools []*worldv1.Tool) codes.Code {
-		t.Helper()
-		_, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{
-			RolloutId: "r", Role: agent, Player: play(t, agent, "oracle"), View: wifiView(), Scripted: wifiOff(),
-			ToolSetDigest: digest, Tools: tools,
-		})
-		return status.Code(err)
+	cfg.ToolSets = 1
+	b := natstest.Start(t)
+	client := serve(t, cfg, b)
+	other := []*worldv1.Tool{{Name: "other", ExecutionName: "other", ParametersJson: "{}"}}
+	var digests []string
+	for _, tools := range [][]*worldv1.Tool{scrambled(), other} {
+		digest, err := b.PutTools(t.Context(), &agentgwv1.ToolSet{Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest)
 	}
-	for _, step := range []struct {
+	for i, step := range []struct {
 		digest string
 		tools  []*worldv1.Tool
-		want   codes.Code
+		known  bool // the script's tool is
+		code   codes.Code
 	}{
-		{"a", nil, codes.FailedPrecondition},
-		{"a", scrambled(), codes.OK},
-		{"a", nil, codes.OK},
-		{"b", scrambled(), codes.OK},
-		{"c", scrambled(), codes.OK},
-		{"a", nil, codes.FailedPrecondition}, // two newer sets took its place
-		{"c", nil, codes.OK},
+		{digests[0], nil, true, codes.OK},
+		{digests[0], nil, true, codes.OK},
+		{digests[1], nil, false, codes.OK},
+		{digests[0], nil, true, codes.OK}, // read again
+		{"aa", nil, false, codes.NotFound},
+		{"", scrambled(), true, codes.OK},
+		{"", other, false, codes.OK},
+		{"", nil, true, codes.OK}, // any tool
 	} {
-		if got := ask(step.digest, step.tools); got != step.want {
-			t.Errorf("digest %s with %d tools: got %v, want %v", step.digest, len(step.tools), got, step.want)
+		response, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{
+			RolloutId: "r", Role: agent, Player: play(t, agent, "oracle"), View: wifiView(), Scripted: wifiOff(),
+			ToolSetDigest: step.digest, Tools: step.tools, Compat: true,
+		})
+		if known := err == nil && response.GetFailure() == nil; status.Code(err) != step.code || known != step.known {
+			t.Errorf("step %d: got %v, %v, want %v and that the tool is known: %v", i, response, err, step.code, step.known)
 		}
 	}
 }
@@ -361,13 +366,9 @@ func BenchmarkRespondOracle(b *testing.B) {
 	client := serve(b, agentgw.DefaultConfig(), natstest.Start(b))
 	req := &agentgwv1.RespondRequest{
 		RolloutId: "r", Index: 2, Role: agent, Player: play(b, agent, "oracle"), View: wifiView(), Scripted: wifiOff(),
-		ToolSetDigest: "a", Tools: scrambled(),
+		Tools: scrambled(),
 	}
 	ctx := b.Context()
-	if _, err := client.Respond(ctx, req); err != nil {
-		b.Fatal(err)
-	}
-	req.Tools = nil
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := client.Respond(ctx, req); err != nil {

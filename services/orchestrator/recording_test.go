@@ -107,24 +107,30 @@ func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, en
 	}
 }
 
+const (
+	user        = worldv1.Role_ROLE_USER
+	agent       = worldv1.Role_ROLE_AGENT
+	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+)
+
+// said is the turn of one message, and replied its reply in a recording.
+func said(index int32, sender, recipient worldv1.Role) *busv1.Turn {
+	return &busv1.Turn{Usage: &agentgwv1.Usage{InputTokens: 3}, Messages: []*worldv1.Message{{
+		Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: "hello"}, ConversationActive: proto.Bool(true),
+	}}}
+}
+
+func replied(index int32, turn *busv1.Turn) *orchestratorv1.RecordedItem {
+	item := replyItem(&agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()})
+	item.Index = index
+	return item
+}
+
 func TestGetRecording(t *testing.T) {
-	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	i := installRecorder(t)
 	cost := &agentgwv1.Usage{InputTokens: 9}
-	said := func(index int32, sender, recipient worldv1.Role) *busv1.Turn {
-		turn := &busv1.Turn{Usage: &agentgwv1.Usage{InputTokens: 3}}
-		turn.Messages = []*worldv1.Message{{
-			Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: "hello"}, ConversationActive: proto.Bool(true),
-		}}
-		return turn
-	}
 	executed := said(1, environment, agent)
 	executed.ServiceAnswers = []*toolhostv1.ServiceAnswer{answerItem(0, "http://a").GetAnswer(), answerItem(1, "http://b").GetAnswer()}
-	replied := func(index int32, turn *busv1.Turn) *orchestratorv1.RecordedItem {
-		item := replyItem(&agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()})
-		item.Index = index
-		return item
-	}
 	failed := func(index int32, class agentgwv1.FailureClass) *orchestratorv1.RecordedItem {
 		item := replyItem(&agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{Class: class, ExceptionType: "RuntimeError", Detail: "HTTP 401"}})
 		item.Index = index

@@ -91,9 +91,6 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	if digest := response.GetToolsDigest(); digest == req.GetToolsDigest() {
-		return &toolhostv1.CreateSessionResponse{Versions: response.GetVersions(), ToolsDigest: digest}, nil
-	}
 	return response, nil
 }
 

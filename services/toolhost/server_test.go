@@ -37,7 +37,7 @@ type fixture struct {
 }
 
 // serve starts a tool host whose sessions are in the file. It has no key of the hosted services.
-func serve(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, change ...func(*host.Config)) fixture {
+func serve(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	return serveWith(tb, file, publisher, owns, newServices(tb, service.ClientConfig{}), change...)
 }
@@ -58,7 +58,7 @@ func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
 }
 
 // serveWith is serve with a client of the hosted services.
-func serveWith(tb testing.TB, file string, publisher host.Publisher, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
+func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	sessions, err := store.Open(store.Config{Path: file})
 	if err != nil {

@@ -396,7 +396,7 @@ func TestExecuteRefused(t *testing.T) {
 
 // silentBus loses what it is told to publish while it is down.
 type silentBus struct {
-	host.Publisher
+	host.Bus
 	down atomic.Bool
 }
 
@@ -404,12 +404,12 @@ func (b *silentBus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapsho
 	if b.down.Load() {
 		return errors.New("bus is down")
 	}
-	return b.Publisher.PublishSnapshot(ctx, snapshot)
+	return b.Bus.PublishSnapshot(ctx, snapshot)
 }
 
 func TestAnnounceAgain(t *testing.T) {
 	bus := natstest.Start(t)
-	publisher := &silentBus{Publisher: bus}
+	publisher := &silentBus{Bus: bus}
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), publisher, ownsAll).client
 	create(t, client, "s", smallSetup("small"))
 	publisher.down.Store(true)

@@ -111,12 +111,9 @@ func Silent(view []*worldv1.Message) bool {
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
 // in the reply. The reply is to be recorded unless it holds a failure of the provider. Errors:
-// ErrUnavailable, ErrTimeout, turn.ErrUnknownTools, a *Hold, governor.ErrClosed, that of record or
+// ErrUnavailable, ErrTimeout, a *Hold, governor.ErrClosed, that of record or
 // of ctx.
 func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
-	if tools == nil {
-		return nil, turn.ErrUnknownTools
-	}
 	view := req.GetView()
 	// Where the last message is hidden from the role, the view ends with an earlier one, and the
 	// role answers the rest.

@@ -78,12 +78,9 @@ func NewDialer(cfg Config, attached Attached) *Dialer {
 func (d *Dialer) Close() error { return d.conns.close() }
 
 // Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the
-// answer. Errors: ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout, turn.ErrUnknownTools,
-// or that of ctx.
+// answer. Errors: ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout or that of
+// ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
-	if tools == nil {
-		return nil, turn.ErrUnknownTools
-	}
 	act, who := request(req, tools), strings.ToLower(world.RoleText(req.GetRole()))
 	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
 	switch {

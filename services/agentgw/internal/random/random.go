@@ -21,7 +21,7 @@ const (
 	giveUp   = "That is as far as I got."
 )
 
-// Respond plays the next turn. Safe for concurrent use. The error is turn.ErrUnknownTools.
+// Respond plays the next turn. Safe for concurrent use. The error is a *turn.Mistake.
 func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	player := req.GetPlayer().GetRandom()
@@ -31,9 +31,6 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	}
 	if req.GetTurn() >= turns {
 		return composer.Say(giveUp), nil
-	}
-	if tools == nil {
-		return nil, turn.ErrUnknownTools
 	}
 	list := tools.List()
 	if len(list) == 0 {

@@ -22,8 +22,7 @@ const (
 	noHelp    = "Sorry, this is something I am unable to do for you."
 )
 
-// Respond plays the next turn of a scripted role. tools may be nil for turns without calls and for
-// the user, whose tools are never renamed. The error is turn.ErrUnknownTools or a *turn.Mistake.
+// Respond plays the next turn of a scripted role. The error is a *turn.Mistake.
 func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	next := nextTurn(req)
@@ -35,12 +34,6 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	}
 	if len(next.GetCalls()) == 0 {
 		return composer.Say(next.GetSay()), nil
-	}
-	if tools == nil {
-		if req.GetRole() == worldv1.Role_ROLE_AGENT {
-			return nil, turn.ErrUnknownTools
-		}
-		tools = turn.AnyTools()
 	}
 	return call(composer, tools, next.GetCalls()...)
 }

@@ -3,17 +3,12 @@
 package turn
 
 import (
-	"errors"
 	"strings"
 	"unicode/utf8"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
-
-// ErrUnknownTools says that a player needs the role's tools and the request names a set that this
-// gateway has not seen.
-var ErrUnknownTools = errors.New("unknown tool set: repeat the request with its tools")
 
 // Mistake is an error of the model that the original raises instead of answering it.
 type Mistake struct {

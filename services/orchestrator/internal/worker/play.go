@@ -32,11 +32,11 @@ type game struct {
 	tools    roleTools
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
-	end      bus.Position           // of the log
-	calls    *busv1.Turn            // applied, and still to be written
-	resumed  bool                   // there was a log before this delivery
-	shown    map[worldv1.Role]shown // to the gateway
-	asked    bool                   // the coming turn may have been asked for before
+	end      bus.Position // of the log
+	calls    *busv1.Turn  // applied, and still to be written
+	resumed  bool         // there was a log before this delivery
+	digests  map[worldv1.Role]viewDigest
+	asked    bool // the coming turn may have been asked for before
 
 	release func() // the hand that this rollout has, nil if it has none
 	leave   func() // gives back the room that this rollout has, nil if it has none
@@ -60,7 +60,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		}
 		span.End()
 	}()
-	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout, shown: make(map[worldv1.Role]shown, 2)}
+	g := &game{Worker: w, delivery: delivery, rollout: delivery.Rollout, digests: make(map[worldv1.Role]viewDigest, 2)}
 	if err := g.goOn(ctx); err != nil {
 		return err
 	}
@@ -266,23 +266,9 @@ func (g *game) turn(ctx context.Context) error {
 
 // respond asks the agent gateway for a player's turn.
 func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*busv1.Turn, *busv1.End, error) {
-	number, view := g.state.TurnsOf(role), g.state.View(role)
-	request := &agentgwv1.RespondRequest{
-		RolloutId: g.rollout.GetId(),
-		Index:     int32(len(g.state.Messages())),
-		Role:      role,
-		Player:    player,
-		Turn:      int32(number),
-		Seed:      g.rollout.GetSeed(),
-		Compat:    g.rollout.GetCompat(),
-		Replay:    g.rollout.GetReplay(),
-		Fresh:     g.fresh(),
-		Round:     g.delivery.Round,
-
-		SpendLimit: g.limit,
-	}
-	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
-		request.Scripted = script[number]
+	request, err := g.request(role, player, script)
+	if err != nil {
+		return nil, nil, err
 	}
 	g.asked = true
 	g.rest()
@@ -290,9 +276,10 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	if err != nil {
 		return nil, nil, err
 	}
-	response, now, err := g.known.respond(ctx, g.Worker, g.tools[role], g.shown[role], view, request)
+	limited, cancel := context.WithTimeout(ctx, g.cfg.turnLimit(player))
+	response, err := g.peers.Agents.Respond(limited, request)
+	cancel()
 	answered()
-	g.shown[role] = now
 	if err == nil {
 		err = g.goOn(ctx)
 	}
@@ -315,7 +302,38 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 	turn := g.state.Turn(response.GetMessages(), nil, nil)
 	turn.Usage = response.GetUsage()
 	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
-		turn.Flags = contract.Check(view, turn.GetMessages(), contract.Tools{User: g.tools[role].tools, Agent: g.tools[worldv1.Role_ROLE_AGENT].tools})
+		turn.Flags = contract.Check(request.GetView(), turn.GetMessages(), contract.Tools{User: g.tools[role].tools, Agent: g.tools[worldv1.Role_ROLE_AGENT].tools})
 	}
 	return turn, nil, nil
+}
+
+// request asks for a player's turn.
+func (g *game) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*agentgwv1.RespondRequest, error) {
+	number, view := g.state.TurnsOf(role), g.state.View(role)
+	digest, err := g.digests[role].of(view)
+	if err != nil {
+		return nil, err
+	}
+	g.digests[role] = digest
+	request := &agentgwv1.RespondRequest{
+		RolloutId: g.rollout.GetId(),
+		Index:     int32(len(g.state.Messages())),
+		Role:      role,
+		Player:    player,
+		Turn:      int32(number),
+		Seed:      g.rollout.GetSeed(),
+		Compat:    g.rollout.GetCompat(),
+		Replay:    g.rollout.GetReplay(),
+		Fresh:     g.fresh(),
+		Round:     g.delivery.Round,
+
+		View:               view,
+		ConversationDigest: digest.sum,
+		ToolSetDigest:      g.tools[role].digest,
+		SpendLimit:         g.limit,
+	}
+	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
+		request.Scripted = script[number]
+	}
+	return request, nil
 }

@@ -73,7 +73,7 @@ func (g *game) enter(ctx context.Context) error {
 	forgotten := g.inside > 0
 	g.exit()
 	if forgotten {
-		g.state, g.shown = nil, make(map[worldv1.Role]shown, 2)
+		g.state, g.digests = nil, make(map[worldv1.Role]viewDigest, 2)
 	}
 	g.rest()
 	leave, err := g.room.enter(ctx, bytes)

@@ -57,7 +57,6 @@ func (g *game) restoreSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	create.Setup = g.setup
 	response, err := g.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: g.state.Executions()})
 	if err != nil {
 		return fmt.Errorf("restore session: %w", err)
@@ -76,18 +75,17 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 	if err != nil {
 		return nil, err
 	}
-	session, tools, err := g.setups.create(ctx, g.peers.ToolHost(g.rollout.GetId()), request, g.rollout.GetSetupDigest(), g.setup)
+	session, err := g.peers.ToolHost(g.rollout.GetId()).CreateSession(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	g.tools = tools
-	return session, nil
+	return session, g.useTools(ctx, session)
 }
 
-// sessionRequest says how the rollout's session is made, but for its setup.
+// sessionRequest says how the rollout's session is made.
 func (g *game) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionRequest, error) {
 	request := &toolhostv1.CreateSessionRequest{
-		SessionId: g.rollout.GetId(), HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay(),
+		SessionId: g.rollout.GetId(), SetupDigest: g.rollout.GetSetupDigest(), HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay(),
 	}
 	if !request.GetReplay() {
 		return request, nil

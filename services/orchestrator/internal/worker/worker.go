@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -78,10 +79,9 @@ type Worker struct {
 	cfg        Config
 	peers      Peers
 	metrics    metrics
-	metricsErr error
-	known      toolSets           // of the agent gateway
-	setups     heldSetups         // of the tool hosts
-	reads      singleflight.Group // of sweeps' spending
+	startErr   error                         // why Run fails at once
+	stored     *lru.Cache[string, roleTools] // on the bus, by sweep, round and digest
+	reads      singleflight.Group            // of sweeps' spending
 	hands      hands
 	room       room // of long conversations
 	asking     room // of those whose players are asked
@@ -98,6 +98,7 @@ type Worker struct {
 
 // New returns a worker that Run starts.
 func New(cfg Config, peers Peers) *Worker {
+	stored, err := lru.New[string, roleTools](maxTools)
 	w := &Worker{
 		cfg:        cfg,
 		peers:      peers,
@@ -108,19 +109,22 @@ func New(cfg Config, peers Peers) *Worker {
 		hands:      newHands(),
 		room:       newRoom(cfg.LongBytes),
 		asking:     newRoom(max(cfg.LongBytes/askingShare, 1)),
+		stored:     stored,
 		slots:      newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait:  fetchWait,
 		lookEvery:  lookEvery,
 	}
-	w.metrics, w.metricsErr = newMetrics()
+	var metricsErr error
+	w.metrics, metricsErr = newMetrics()
+	w.startErr = errors.Join(err, metricsErr)
 	return w
 }
 
 // Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then
 // are given back.
 func (w *Worker) Run(ctx context.Context) error {
-	if w.metricsErr != nil {
-		return fmt.Errorf("start worker: %w", w.metricsErr)
+	if w.startErr != nil {
+		return fmt.Errorf("start worker: %w", w.startErr)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -223,7 +223,7 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 	if len(snapshot.GetTables()) == 0 {
 		return nil
 	}
-	if err := h.publisher.PublishSnapshot(ctx, snapshot); err != nil {
+	if err := h.bus.PublishSnapshot(ctx, snapshot); err != nil {
 		return fmt.Errorf("session %s: %w: %w", snapshot.GetSessionId(), ErrAnnounce, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
@@ -37,8 +38,8 @@ var (
 	ErrIndex = errors.New("message index out of place")
 	// ErrSetup says that a setup breaks a rule.
 	ErrSetup = errors.New("invalid setup")
-	// ErrNoSetup says that the host does not hold the setup with a digest.
-	ErrNoSetup = errors.New("no such setup on this tool host")
+	// ErrNoSetup says that no setup with a digest is stored.
+	ErrNoSetup = errors.New("no such setup")
 	// ErrQuota says that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
 	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces
@@ -49,9 +50,11 @@ var (
 // locks is the number of locks that sessions share; two sessions seldom meet at one.
 const locks = 4096
 
-// Publisher announces new table versions.
-type Publisher interface {
+// Bus announces new table versions and holds setups; *bus.Bus is one.
+type Bus interface {
 	PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error
+	// Setup returns the setup with a digest, bus.ErrNotFound if there is none.
+	Setup(ctx context.Context, digest string) (*setupv1.Setup, error)
 }
 
 // Config bounds what sessions may use.
@@ -72,7 +75,7 @@ type Config struct {
 type Host struct {
 	cfg       Config
 	store     *store.Store
-	publisher Publisher
+	bus       Bus
 	catalogue *tool.Catalogue
 	services  *service.Client
 	starts    *lru.Cache[string, *start]
@@ -118,7 +121,7 @@ func (l *live) record() *toolhostv1.SessionRecord {
 
 // New returns a host on an open store. The store and the client of the hosted services stay the
 // caller's.
-func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalogue, services *service.Client) (*Host, error) {
+func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client) (*Host, error) {
 	starts, err := lru.New[string, *start](cfg.Live)
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
@@ -127,7 +130,7 @@ func New(cfg Config, s *store.Store, publisher Publisher, catalogue *tool.Catalo
 	if err != nil {
 		return nil, err
 	}
-	return &Host{cfg: cfg, store: s, publisher: publisher, catalogue: catalogue, services: services, starts: starts, live: sessions}, nil
+	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, starts: starts, live: sessions}, nil
 }
 
 // lock locks one session or two and returns the function that unlocks them.

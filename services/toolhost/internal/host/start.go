@@ -65,8 +65,8 @@ func (s *start) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
-// Origin is the setup that a session begins with: itself or, without it, the digest of one that the
-// host holds.
+// Origin is the setup that a session begins with: itself or, without it, the digest of one that is
+// stored.
 type Origin struct {
 	Setup  *setupv1.Setup
 	Digest string
@@ -76,15 +76,19 @@ type Origin struct {
 func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
 
 // startOf returns what a session begins with. A setup that is new to the host is compiled and
-// stored.
+// stored; one that is named only is read from the bus.
 func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
 	setup := origin.Setup
 	if setup == nil {
 		compiled, err := h.storedStart(origin.Digest)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, fmt.Errorf("setup %s: %w", origin.Digest, ErrNoSetup)
+		if !errors.Is(err, store.ErrNotFound) {
+			return compiled, err
 		}
-		return compiled, err
+		if setup, err = h.bus.Setup(ctx, origin.Digest); errors.Is(err, bus.ErrNotFound) {
+			return nil, fmt.Errorf("setup %s: %w: %w", origin.Digest, ErrNoSetup, err)
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	digest, raw, err := bus.Digest(setup)
 	if err != nil {

@@ -101,16 +101,15 @@ type RespondRequest struct {
 	Role v1.Role `protobuf:"varint,3,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
 	// Who plays the role.
 	Player *Player `protobuf:"bytes,4,opt,name=player,proto3" json:"player,omitempty"`
-	// The messages visible to the role, in order; with earlier_view_digest only those after the earlier view.
-	// The whole view has at least one.
+	// The messages visible to the role, in order.
 	View []*v1.Message `protobuf:"bytes,5,rep,name=view,proto3" json:"view,omitempty"`
 	// How many turns the role has taken in this rollout; demonstrations do not count.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
 	// For a scripted player with SOURCE_SCENARIO: what it does in this turn. Unset after the script's end.
 	Scripted *v1.Turn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
-	// Hex SHA-256 over the role's tools.
+	// Names the role's tools: a ToolSet that is stored on the bus. Empty if tools are given.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
-	// The role's tools, in order. May be left out if this gateway has seen tool_set_digest before.
+	// The role's tools, in order, instead of tool_set_digest. With neither the role may call anything.
 	Tools []*v1.Tool `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	// The rollout's seed.
 	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
@@ -126,13 +125,8 @@ type RespondRequest struct {
 	Fresh bool `protobuf:"varint,17,opt,name=fresh,proto3" json:"fresh,omitempty"`
 	// The round of the sweep in which the rollout is. A sweep that is played again waits anew for a provider that answers nothing.
 	Round int32 `protobuf:"varint,18,opt,name=round,proto3" json:"round,omitempty"`
-	// Names the whole view: in one rollout no two views have one name. With it the gateway may keep the view, so that the role's next request
-	// need not bring it again.
-	ViewDigest string `protobuf:"bytes,19,opt,name=view_digest,json=viewDigest,proto3" json:"view_digest,omitempty"`
-	// The view_digest of this rollout's earlier request, with whose view this one's begins. FAILED_PRECONDITION if this gateway does not keep that.
-	EarlierViewDigest string `protobuf:"bytes,20,opt,name=earlier_view_digest,json=earlierViewDigest,proto3" json:"earlier_view_digest,omitempty"`
 	// SHA-256 over all messages of the view, in order. A reply that was recorded for another conversation is no answer.
-	ConversationDigest []byte `protobuf:"bytes,21,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
+	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -270,20 +264,6 @@ func (x *RespondRequest) GetRound() int32 {
 		return x.Round
 	}
 	return 0
-}
-
-func (x *RespondRequest) GetViewDigest() string {
-	if x != nil {
-		return x.ViewDigest
-	}
-	return ""
-}
-
-func (x *RespondRequest) GetEarlierViewDigest() string {
-	if x != nil {
-		return x.EarlierViewDigest
-	}
-	return ""
 }
 
 func (x *RespondRequest) GetConversationDigest() []byte {
@@ -561,9 +541,7 @@ type RespondResponse struct {
 	// What the turn cost. Unset if the player is no model.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The turn did not begin. Nothing was recorded.
-	Hold *Hold `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
-	// The gateway keeps the view that the request named, for a while.
-	ViewKept      bool `protobuf:"varint,5,opt,name=view_kept,json=viewKept,proto3" json:"view_kept,omitempty"`
+	Hold          *Hold `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -624,13 +602,6 @@ func (x *RespondResponse) GetHold() *Hold {
 		return x.Hold
 	}
 	return nil
-}
-
-func (x *RespondResponse) GetViewKept() bool {
-	if x != nil {
-		return x.ViewKept
-	}
-	return false
 }
 
 // ListAgentsRequest has no fields.
@@ -784,18 +755,18 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xb7\x06\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xe7\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12:\n" +
 	"\x04role\x18\x03 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\n" +
 	"\xbaH\a\x82\x01\x04\x18\x02\x18\x03R\x04role\x12>\n" +
-	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x121\n" +
-	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\x04view\x12\x1b\n" +
+	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x12;\n" +
+	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\x04view\x12\x1b\n" +
 	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x126\n" +
-	"\bscripted\x18\a \x01(\v2\x1a.toolsandbox.world.v1.TurnR\bscripted\x12&\n" +
-	"\x0ftool_set_digest\x18\b \x01(\tR\rtoolSetDigest\x120\n" +
+	"\bscripted\x18\a \x01(\v2\x1a.toolsandbox.world.v1.TurnR\bscripted\x12/\n" +
+	"\x0ftool_set_digest\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@R\rtoolSetDigest\x120\n" +
 	"\x05tools\x18\t \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\x12\x12\n" +
 	"\x04seed\x18\n" +
 	" \x01(\x03R\x04seed\x12\x16\n" +
@@ -804,11 +775,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\vspend_limit\x18\x10 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
 	"spendLimit\x12\x14\n" +
 	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
-	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x12(\n" +
-	"\vview_digest\x18\x13 \x01(\tB\a\xbaH\x04r\x02\x18@R\n" +
-	"viewDigest\x127\n" +
-	"\x13earlier_view_digest\x18\x14 \x01(\tB\a\xbaH\x04r\x02\x18@R\x11earlierViewDigest\x128\n" +
-	"\x13conversation_digest\x18\x15 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\"W\n" +
+	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x128\n" +
+	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +
@@ -828,13 +796,12 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\x8b\x02\n" +
+	"\f_cost_micros\"\xee\x01\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x120\n" +
-	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold\x12\x1b\n" +
-	"\tview_kept\x18\x05 \x01(\bR\bviewKept\"\x13\n" +
+	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold\"\x13\n" +
 	"\x11ListAgentsRequest\"s\n" +
 	"\tAgentInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +

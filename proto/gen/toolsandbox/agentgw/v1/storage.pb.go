@@ -22,6 +22,52 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ToolSet is a list of tools. Subject tools.<hex SHA-256 of its deterministic binary form>, stream SETUP.
+type ToolSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tools, in order.
+	Tools         []*v1.Tool `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolSet) Reset() {
+	*x = ToolSet{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolSet) ProtoMessage() {}
+
+func (x *ToolSet) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolSet.ProtoReflect.Descriptor instead.
+func (*ToolSet) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ToolSet) GetTools() []*v1.Tool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 // Reply is what the gateway records of a turn that cannot be computed again. Its first fields are those of RespondResponse.
 type Reply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -43,7 +89,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[0]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -55,7 +101,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[0]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -68,7 +114,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{0}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Reply) GetMessages() []*v1.Message {
@@ -137,7 +183,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -149,7 +195,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[1]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -162,7 +208,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{1}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Exchange) GetProvider() Model_Provider {
@@ -231,7 +277,7 @@ type Try struct {
 
 func (x *Try) Reset() {
 	*x = Try{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +289,7 @@ func (x *Try) String() string {
 func (*Try) ProtoMessage() {}
 
 func (x *Try) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +302,7 @@ func (x *Try) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Try.ProtoReflect.Descriptor instead.
 func (*Try) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Try) GetStatus() int32 {
@@ -291,7 +337,9 @@ var File_toolsandbox_agentgw_v1_storage_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xbf\x02\n" +
+	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
+	"\aToolSet\x120\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\xbf\x02\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
@@ -326,29 +374,32 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
-	(*Reply)(nil),       // 0: toolsandbox.agentgw.v1.Reply
-	(*Exchange)(nil),    // 1: toolsandbox.agentgw.v1.Exchange
-	(*Try)(nil),         // 2: toolsandbox.agentgw.v1.Try
-	(*v1.Message)(nil),  // 3: toolsandbox.world.v1.Message
-	(*Failure)(nil),     // 4: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),       // 5: toolsandbox.agentgw.v1.Usage
-	(Model_Provider)(0), // 6: toolsandbox.agentgw.v1.Model.Provider
+	(*ToolSet)(nil),     // 0: toolsandbox.agentgw.v1.ToolSet
+	(*Reply)(nil),       // 1: toolsandbox.agentgw.v1.Reply
+	(*Exchange)(nil),    // 2: toolsandbox.agentgw.v1.Exchange
+	(*Try)(nil),         // 3: toolsandbox.agentgw.v1.Try
+	(*v1.Tool)(nil),     // 4: toolsandbox.world.v1.Tool
+	(*v1.Message)(nil),  // 5: toolsandbox.world.v1.Message
+	(*Failure)(nil),     // 6: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),       // 7: toolsandbox.agentgw.v1.Usage
+	(Model_Provider)(0), // 8: toolsandbox.agentgw.v1.Model.Provider
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
-	3, // 0: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
-	4, // 1: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	5, // 2: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	6, // 3: toolsandbox.agentgw.v1.Reply.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	6, // 4: toolsandbox.agentgw.v1.Exchange.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	2, // 5: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
-	5, // 6: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	4, // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
+	5, // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
+	6, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	7, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	8, // 4: toolsandbox.agentgw.v1.Reply.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
+	8, // 5: toolsandbox.agentgw.v1.Exchange.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
+	3, // 6: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	7, // 7: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }
@@ -364,7 +415,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_storage_proto_rawDesc), len(file_toolsandbox_agentgw_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -96,10 +96,9 @@ type CreateSessionRequest struct {
 	Setup *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
 	// What answers requests to hosted services, for as long as the session lives.
 	HostedServices HostedServices `protobuf:"varint,3,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	// Names a setup that this host holds, instead of setup: the hex SHA-256 of its deterministic binary form, as Session.setup_digest has it.
+	// Names a setup that this host has seen or that is stored on the bus (subject setup.<digest>), instead of setup: the hex SHA-256 of its
+	// deterministic binary form, as Session.setup_digest has it.
 	SetupDigest string `protobuf:"bytes,4,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// The tools_digest of an earlier response to the same setup: the response leaves the tools out if they are still the same.
-	ToolsDigest string `protobuf:"bytes,5,opt,name=tools_digest,json=toolsDigest,proto3" json:"tools_digest,omitempty"`
 	// The session asks nothing of the network: hosted services answer what is given here to the same request at the same message, and any
 	// other request fails. For replays.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
@@ -167,13 +166,6 @@ func (x *CreateSessionRequest) GetSetupDigest() string {
 	return ""
 }
 
-func (x *CreateSessionRequest) GetToolsDigest() string {
-	if x != nil {
-		return x.ToolsDigest
-	}
-	return ""
-}
-
 func (x *CreateSessionRequest) GetReplay() bool {
 	if x != nil {
 		return x.Replay
@@ -191,14 +183,13 @@ func (x *CreateSessionRequest) GetAnswers() []*ServiceAnswer {
 // CreateSessionResponse describes the new session.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the host's version alone; empty if the
-	// request's tools_digest says that the caller has them.
+	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the host's version alone.
 	AgentTools []*v11.Tool `protobuf:"bytes,1,rep,name=agent_tools,json=agentTools,proto3" json:"agent_tools,omitempty"`
-	// The user's tools, in order. Empty where agent_tools were left out.
+	// The user's tools, in order.
 	UserTools []*v11.Tool `protobuf:"bytes,2,rep,name=user_tools,json=userTools,proto3" json:"user_tools,omitempty"`
 	// The version of each table that holds after the starting messages, in table order.
 	Versions []*v11.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Tells the tools of both roles from any others; for CreateSessionRequest.tools_digest alone.
+	// Tells the tools of both roles from any others.
 	ToolsDigest   string `protobuf:"bytes,4,opt,name=tools_digest,json=toolsDigest,proto3" json:"tools_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1689,14 +1680,13 @@ var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\x94\x03\n" +
+	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xf1\x02\n" +
 	"\x14CreateSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x121\n" +
 	"\x05setup\x18\x02 \x01(\v2\x1b.toolsandbox.setup.v1.SetupR\x05setup\x12Z\n" +
 	"\x0fhosted_services\x18\x03 \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12!\n" +
-	"\fsetup_digest\x18\x04 \x01(\tR\vsetupDigest\x12!\n" +
-	"\ftools_digest\x18\x05 \x01(\tR\vtoolsDigest\x12\x16\n" +
+	"\fsetup_digest\x18\x04 \x01(\tR\vsetupDigest\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12@\n" +
 	"\aanswers\x18\x10 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\aanswers\"\xf2\x01\n" +
 	"\x15CreateSessionResponse\x12;\n" +

@@ -42,11 +42,10 @@ const (
 // session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
 // UNAVAILABLE nothing is known to have happened: repeat the call.
 type ToolHostServiceClient interface {
-	// CreateSession makes a session from a setup, which is given whole or, once the host holds it, by its digest. Idempotent by all other
+	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent by all other
 	// fields and the setup, however it is given: repeating it returns the same answer.
 	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool, or
-	// not exactly one of setup and setup_digest is given), NOT_FOUND (this host does not hold the setup that setup_digest names, and nothing
-	// else: repeat the call with the setup itself), RESOURCE_EXHAUSTED (session quota).
+	// not exactly one of setup and setup_digest is given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED (session quota).
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
@@ -225,11 +224,10 @@ func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequ
 // session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
 // UNAVAILABLE nothing is known to have happened: repeat the call.
 type ToolHostServiceServer interface {
-	// CreateSession makes a session from a setup, which is given whole or, once the host holds it, by its digest. Idempotent by all other
+	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent by all other
 	// fields and the setup, however it is given: repeating it returns the same answer.
 	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool, or
-	// not exactly one of setup and setup_digest is given), NOT_FOUND (this host does not hold the setup that setup_digest names, and nothing
-	// else: repeat the call with the setup itself), RESOURCE_EXHAUSTED (session quota).
+	// not exactly one of setup and setup_digest is given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED (session quota).
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
 	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
