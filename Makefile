@@ -14,11 +14,11 @@ TEST_TIMEOUT ?= 20m
 TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 
 # go.work is the one list of modules. Those of TOOL_MODULES stay out of it: they only pin programs.
-MODULES := $(shell sed -n 's|^[[:space:]]*\./|./|p' go.work)
+MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
 TOOL_MODULES := ./tools/lint
 SERVICES := orchestrator toolhost agentgw evaluator
 # Modules whose tests run without the race detector: they start no goroutines.
-PLAIN_MODULES := ./proto ./scenarios ./tools
+PLAIN_MODULES := ./proto ./tools
 RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
 # A package that is tested both ways: without the race detector on many more random cases.
 PLAIN_PACKAGES := ./services/toolhost/internal/execute
@@ -77,7 +77,7 @@ check: check-format check-modules check-vet lint check-python check-proto check-
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change
-	@files=$$(gofmt -l $(MODULES)); \
+	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then printf 'not formatted, run `make fmt`:\n%s\n' "$$files" >&2; exit 1; fi
 
 .PHONY: check-modules
@@ -154,7 +154,7 @@ generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the
 
 .PHONY: fmt
 fmt: $(PROTO_TOOLS) ## Format Go and protos
-	gofmt -w $(MODULES)
+	gofmt -w .
 	$(BIN)/buf format -w proto/toolsandbox
 
 .PHONY: tidy

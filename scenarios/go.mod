@@ -1,3 +1,0 @@
-module github.com/toolsandbox/toolsandbox/scenarios
-
-go 1.26
