@@ -277,7 +277,12 @@ func (g *game) respond(ctx context.Context, role worldv1.Role, player *agentgwv1
 		return nil, nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, g.cfg.turnLimit(player))
-	response, err := g.peers.Agents.Respond(limited, request)
+	var response *agentgwv1.RespondResponse
+	err = g.withDocuments(limited, func() error {
+		response, err = g.peers.Agents.Respond(limited, request)
+		request.Fresh = false
+		return err
+	})
 	cancel()
 	answered()
 	if err == nil {

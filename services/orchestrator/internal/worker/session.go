@@ -57,7 +57,11 @@ func (g *game) restoreSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	response, err := g.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: g.state.Executions()})
+	var response *toolhostv1.RestoreSessionResponse
+	err = g.withDocuments(ctx, func() error {
+		response, err = g.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: g.state.Executions()})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("restore session: %w", err)
 	}
@@ -75,7 +79,11 @@ func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResp
 	if err != nil {
 		return nil, err
 	}
-	session, err := g.peers.ToolHost(g.rollout.GetId()).CreateSession(ctx, request)
+	var session *toolhostv1.CreateSessionResponse
+	err = g.withDocuments(ctx, func() error {
+		session, err = g.peers.ToolHost(g.rollout.GetId()).CreateSession(ctx, request)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -61,4 +64,22 @@ func (g *game) useTools(ctx context.Context, session *toolhostv1.CreateSessionRe
 	}
 	g.stored.Add(key, g.tools)
 	return nil
+}
+
+// withDocuments makes a call that needs documents of the rollout which its peer reads from the bus.
+// Those that the bus has lost are stored again from what this process remembers.
+func (g *game) withDocuments(ctx context.Context, call func() error) error {
+	err := call()
+	if status.Code(err) != codes.NotFound {
+		return err
+	}
+	if _, err := g.peers.Bus.PutSetup(ctx, g.setup); err != nil {
+		return err
+	}
+	for _, set := range g.tools {
+		if _, err := g.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: set.tools}); err != nil {
+			return err
+		}
+	}
+	return call()
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -133,5 +135,43 @@ func TestToolsOfTheSession(t *testing.T) {
 	tools := map[string]string{"s.0": "v1", "s.1": "v1", "s.2": "v2"}
 	if diff := cmp.Diff(tools, seen); diff != "" {
 		t.Errorf("agents' tools (-want +got):\n%s", diff)
+	}
+}
+
+// TestDocumentsAreLost lets the tool host and the gateway miss what the bus should have: it is there
+// when they are asked again.
+func TestDocumentsAreLost(t *testing.T) {
+	s := newStage(t)
+	stream, err := s.js.Stream(t.Context(), "SETUP")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// miss loses the documents once, and then says whether one is there.
+	var mu sync.Mutex
+	lost := make(map[string]bool)
+	miss := func(prefix, digest string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if digest != "" && !lost[prefix] {
+			lost[prefix] = true
+			if err := stream.Purge(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := stream.GetLastMsgForSubject(t.Context(), prefix+digest); digest != "" && err != nil {
+			return status.Error(codes.NotFound, err.Error())
+		}
+		return nil
+	}
+	s.host.create = func(req *toolhostv1.CreateSessionRequest) (*toolhostv1.CreateSessionResponse, error) {
+		return nil, miss("setup.", req.GetSetupDigest())
+	}
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		return nil, miss("tools.", req.GetToolSetDigest())
+	}
+	run(t.Context(), t, s.worker(t, nil, nil))
+	s.play(t, "s.0")
+	if !lost["setup."] || !lost["tools."] {
+		t.Errorf("lost: got %v, want setups and tools", lost)
 	}
 }
