@@ -26,7 +26,10 @@ func (m *machine) builtin(name string) (any, bool) {
 	case "__debug__":
 		return true, true
 	}
-	if m.host.Callable(name) {
+	if v, ok := m.given[name]; ok {
+		return v, true
+	}
+	if m.host != nil && m.host.Callable(name) {
 		return &tool{name}, true
 	}
 	return nil, false

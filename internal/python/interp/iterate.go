@@ -43,6 +43,9 @@ func (m *machine) iter(v any) (iterator, error) {
 	case *dict:
 		return &tableIterator{of: &v.table, live: v.live, what: "dictionary", kind: viewKeys}, nil
 	case *set:
+		if m.host == nil && v.live > 1 {
+			return nil, exhausted("TypeError", "the order of a set is unknown here")
+		}
 		return &tableIterator{of: &v.table, live: v.live, what: "Set", kind: viewKeys}, nil
 	case *view:
 		return &tableIterator{of: &v.of.table, live: v.of.live, what: "dictionary", kind: v.kind}, nil

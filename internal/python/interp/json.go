@@ -38,24 +38,37 @@ func (m *machine) toPython(v any, depth int) (python.Value, error) {
 	case float64:
 		return python.Float(v), nil
 	case string:
-		return python.Str(v), nil
+		return python.Str(v), m.alloc(len(v))
 	case *dict:
 		return m.dictToPython(v, depth)
-	case *list, *tuple, *span:
-		items, err := m.collect(nil, v)
-		if err != nil {
+	case *span:
+		if m.host == nil {
+			return python.Value{}, unserializable(v)
+		}
+		return m.listToPython(v, depth)
+	case *list, *tuple:
+		return m.listToPython(v, depth)
+	default:
+		return python.Value{}, unserializable(v)
+	}
+}
+
+func unserializable(v any) error {
+	return raise("TypeError", "Object of type %s is not JSON serializable", typeName(v))
+}
+
+func (m *machine) listToPython(v any, depth int) (python.Value, error) {
+	items, err := m.collect(nil, v)
+	if err != nil {
+		return python.Value{}, err
+	}
+	values := make([]python.Value, len(items))
+	for i, item := range items {
+		if values[i], err = m.toPython(item, depth+1); err != nil {
 			return python.Value{}, err
 		}
-		values := make([]python.Value, len(items))
-		for i, item := range items {
-			if values[i], err = m.toPython(item, depth+1); err != nil {
-				return python.Value{}, err
-			}
-		}
-		return python.List(values...), nil
-	default:
-		return python.Value{}, raise("TypeError", "Object of type %s is not JSON serializable", typeName(v))
 	}
+	return python.List(values...), nil
 }
 
 func (m *machine) dictToPython(d *dict, depth int) (python.Value, error) {
@@ -75,6 +88,9 @@ func (m *machine) dictToPython(d *dict, depth int) (python.Value, error) {
 				return python.Value{}, err
 			}
 			key = python.JSON(number)
+		}
+		if err := m.alloc(len(key)); err != nil {
+			return python.Value{}, err
 		}
 		result.Set(key, value)
 	}

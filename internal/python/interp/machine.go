@@ -50,7 +50,8 @@ func Run(ctx context.Context, program *syntax.Module, host Host) (outcome Outcom
 // machine is the state of one run.
 type machine struct {
 	ctx        context.Context
-	host       Host
+	host       Host           // nil where only expressions are computed
+	given      map[string]any // by name, besides the builtins
 	module     frame
 	steps      int
 	memory     int

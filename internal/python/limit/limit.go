@@ -22,6 +22,10 @@ const (
 	// Steps is how many statements and expressions a run may evaluate. What a builtin does counts
 	// too, by the items it looks at.
 	Steps = 200_000
+	// ArgumentSteps takes the place of Steps where only the arguments of a call are computed.
+	ArgumentSteps = 50_000
+	// ArgumentMemory takes the place of Memory there.
+	ArgumentMemory = 1 << 20
 	// CallSteps is what a call of a tool counts.
 	CallSteps = 1000
 	// Memory is how many bytes of texts and containers a run may make in all, whether it keeps them

@@ -201,7 +201,11 @@ func (p *parser) comprehension(kind Kind, at At, key, value Expr, since mark) Ex
 		if len(c.Clauses) == 0 {
 			p.scope = outer
 		}
+		assigned := len(p.assigned)
 		clause.Iterable = p.or()
+		if len(p.assigned) > assigned {
+			p.postpone("assignment expression cannot be used in a comprehension iterable expression")
+		}
 		height = max(height, p.height)
 		p.scope = inner
 		for p.take("if") {
@@ -214,6 +218,11 @@ func (p *parser) comprehension(kind Kind, at At, key, value Expr, since mark) Ex
 		p.unexpected()
 	}
 	p.scope = outer
+	for _, name := range p.assigned {
+		if _, bound := inner.slots[name.ID]; bound && name.At >= at {
+			p.postpone("assignment expression cannot rebind comprehension iteration variable '" + name.ID + "'")
+		}
+	}
 	p.nest(height + len(c.Clauses))
 	return c
 }
@@ -227,6 +236,7 @@ func (p *parser) condition() Expr {
 			scope = scope.parent
 		}
 		scope.bind(name.ID)
+		p.assigned = append(p.assigned, name)
 		value := p.test()
 		return &Named{name.At, name, value}
 	}

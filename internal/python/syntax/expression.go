@@ -19,7 +19,8 @@ type parser struct {
 	blocks              int // around the statement
 	function            bool
 	loop                bool
-	late                *Error // of a check that Python makes when everything is read
+	assigned            []*Name // by :=
+	late                *Error  // of a check that Python makes when everything is read
 }
 
 func (p *parser) advance() token {
@@ -173,6 +174,7 @@ func (p *parser) named() Expr {
 		scope = scope.parent
 	}
 	scope.bind(name.ID)
+	p.assigned = append(p.assigned, name)
 	value := p.test()
 	p.nest(p.height)
 	return &Named{name.At, name, value}

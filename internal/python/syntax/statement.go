@@ -9,7 +9,14 @@ import (
 )
 
 // Parse reads a program. The error is an *Error.
-func Parse(source string) (module *Module, err error) {
+func Parse(source string) (*Module, error) { return parse(source, true) }
+
+// ParseTree reads a program as ast.parse does: what Python checks only when it compiles the tree, as
+// "return" outside a function, is no error. Such a tree is not for running as a whole. The error is
+// an *Error.
+func ParseTree(source string) (*Module, error) { return parse(source, false) }
+
+func parse(source string, compiled bool) (module *Module, err error) {
 	if len(source) > limit.Source {
 		return nil, &Error{fmt.Sprintf("MemoryError: the source has %d bytes, at most %d can be executed", len(source), limit.Source)}
 	}
@@ -31,10 +38,10 @@ func Parse(source string) (module *Module, err error) {
 	for p.tok.kind != kindEnd {
 		module.Body = p.statement(module.Body)
 	}
-	if p.late != nil {
+	if p.late != nil && compiled {
 		return nil, p.late
 	}
-	if wrong := module.Scope.resolve(); wrong != nil {
+	if wrong := module.Scope.resolve(); wrong != nil && compiled {
 		return nil, wrong
 	}
 	return module, nil

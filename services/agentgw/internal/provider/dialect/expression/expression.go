@@ -1,11 +1,14 @@
-// Package expression reads Python source in which a model calls tools, and computes the arguments: literals, operators on them, comprehensions,
-// nothing else. It runs no code, knows no names but those that it is given and Python's own, and bounds what a value can grow to.
+// Package expression reads Python source in which a model calls tools, and computes the arguments. It calls no tool, knows no names but those
+// that it is given and Python's own, and bounds the work and what a value can grow to.
 package expression
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 var (
@@ -33,51 +36,89 @@ type Call struct {
 // source has no blanks around it. Names are variables that arguments may use, which are texts. The error is ErrNoCall, or ErrNoJSON where
 // everything else is fine.
 func Parse(source string, names map[string]string) (Call, error) {
-	tokens, ok := scan(source)
+	program, err := syntax.ParseTree(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source))
+	if err != nil || len(program.Body) == 0 {
+		return Call{}, ErrNoCall
+	}
+	call, ok := valueOf(program.Body[0]).(*syntax.Call)
 	if !ok {
 		return Call{}, ErrNoCall
 	}
-	p := parser{tokens: tokens}
-	first := p.module()
-	if first == nil || p.failed {
+	tool, ok := syntax.Unparse(&syntax.Call{Func: call.Func})
+	if !ok {
 		return Call{}, ErrNoCall
 	}
-	e := evaluator{names: names}
-	arguments := &python.Dict{}
-	var list []python.Value
-	writable := true
-	for _, argument := range first.items[1:] {
-		value, ok := e.argument(argument.value)
-		writable = writable && ok
-		switch argument.form {
-		case formNamed:
-			arguments.Set(argument.name, value)
-		case formUnpacked:
-			arguments.Set(unpacked, value)
-		default:
-			list = append(list, value)
-		}
+	tool = strings.TrimSuffix(tool, "()")
+	programs, err := programsOf(call.Args)
+	if err != nil {
+		return Call{}, ErrNoCall
 	}
-	tool, ok := first.child(0).source(bindAtom)
+	values, err := interp.Eval(programs, names)
 	switch {
-	case e.failed || !ok:
-		return Call{}, ErrNoCall
-	case !writable:
+	case errors.Is(err, interp.ErrNoJSON):
 		return Call{Tool: tool}, ErrNoJSON
+	case err != nil:
+		return Call{}, ErrNoCall
 	}
-	if len(list) > 0 {
-		arguments.Set(positional, python.List(list...))
-	}
-	return Call{Tool: tool, Arguments: arguments.Value()}, nil
+	return Call{Tool: tool, Arguments: arguments(call.Args, values)}, nil
 }
 
-// argument computes an argument, or writes the source of one that is a call. ok is false for what JSON cannot write.
-func (e *evaluator) argument(n *node) (v python.Value, ok bool) {
-	if n.kind == nodeCall {
-		source, ok := n.source(bindTest)
-		e.failed = e.failed || !ok
-		return python.Str(source), true
+// valueOf returns what a statement computes, assigns or returns, nil if it does none of them.
+func valueOf(statement syntax.Stmt) syntax.Expr {
+	switch s := statement.(type) {
+	case *syntax.Do:
+		return s.X
+	case *syntax.Assign:
+		return s.X
+	case *syntax.Annotate:
+		return s.X
+	case *syntax.Augment:
+		return s.X
+	case *syntax.Return:
+		return s.X
+	default:
+		return nil
 	}
-	e.failed = e.failed || !n.compiles(false) || n.rebinds(nil, false)
-	return e.value(n).json()
+}
+
+// programsOf returns what computes the arguments, from their sources: so the original evaluates them, and so Python checks them. A call among
+// them has its source as value.
+func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
+	programs := make([]*syntax.Module, len(arguments))
+	for i, argument := range arguments {
+		source, ok := syntax.Unparse(argument.X)
+		if !ok || argument.Stars == 1 {
+			return nil, ErrNoCall
+		}
+		if _, isCall := argument.X.(*syntax.Call); isCall {
+			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.Do{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
+			continue
+		}
+		program, err := syntax.Parse("(" + source + ")")
+		if err != nil {
+			return nil, err
+		}
+		programs[i] = program
+	}
+	return programs, nil
+}
+
+// arguments returns the dict of a call's arguments.
+func arguments(of []syntax.Argument, values []python.Value) python.Value {
+	named := &python.Dict{}
+	var list []python.Value
+	for i, argument := range of {
+		switch {
+		case argument.Name != "":
+			named.Set(argument.Name, values[i])
+		case argument.Stars == 2:
+			named.Set(unpacked, values[i])
+		default:
+			list = append(list, values[i])
+		}
+	}
+	if len(list) > 0 {
+		named.Set(positional, python.List(list...))
+	}
+	return named.Value()
 }

@@ -32,7 +32,7 @@ func TestParseRandomComprehensions(t *testing.T) {
 			values++
 		}
 	}
-	if cases < 1000 || values < cases/4 || texts > cases/25 {
-		t.Errorf("got %d values and %d texts in place of one in %d cases, want at least a quarter and at most a twenty-fifth of 1000 or more", values, texts, cases)
+	if cases < 1000 || values < cases/4 || texts > cases/20 {
+		t.Errorf("got %d values and %d texts in place of one in %d cases, want at least a quarter and at most a twentieth of 1000 or more", values, texts, cases)
 	}
 }

@@ -1,8 +1,9 @@
-package expression
+package syntax
 
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
@@ -11,11 +12,12 @@ import (
 var allQuotes = []string{"'", `"`, `"""`, "'''"}
 
 // joined writes a formatted text, in quotes that no part of it has.
-func (w *writer) joined(n *node) {
+func (w *writer) joined(x *Joined) {
 	w.WriteString("f")
-	parts := make([]string, len(n.items))
-	for i, item := range n.items {
-		parts[i] = w.part(item.value)
+	fields := flat(x.Parts)
+	parts := make([]string, len(fields))
+	for i, field := range fields {
+		parts[i] = w.part(field)
 	}
 	if w.inside {
 		escaped, quotes := quoted(strings.Join(parts, ""), allQuotes, false)
@@ -24,8 +26,9 @@ func (w *writer) joined(n *node) {
 	}
 	var b strings.Builder
 	quotes := allQuotes
-	for i, item := range n.items {
-		escaped, possible := quoted(parts[i], quotes, item.value.kind == nodeConstant)
+	for i, field := range fields {
+		_, isText := field.(*Constant)
+		escaped, possible := quoted(parts[i], quotes, isText)
 		if !slices.ContainsFunc(possible, func(quote string) bool { return slices.Contains(quotes, quote) }) {
 			// No quotes do for all parts.
 			b.Reset()
@@ -42,13 +45,46 @@ func (w *writer) joined(n *node) {
 	w.WriteString(quotes[0] + b.String() + quotes[0])
 }
 
-// part returns a part of a formatted text, without escapes.
-func (w *writer) part(n *node) string {
-	if n.kind == nodeConstant {
-		return strings.NewReplacer("{", "{{", "}", "}}").Replace(n.value.text)
+// flat returns the parts of an f-string, with those of {x=} in their place. Neighbouring texts are
+// one.
+func flat(parts []Expr) []Expr {
+	var all []Expr
+	for _, part := range parts {
+		inner := []Expr{part}
+		if joined, ok := part.(*Joined); ok {
+			inner = joined.Parts
+		}
+		for _, x := range inner {
+			text, ok := x.(*Constant)
+			if n := len(all); ok && n > 0 {
+				if before, ok := all[n-1].(*Constant); ok {
+					all[n-1] = &Constant{before.At, constantText(before) + constantText(text)}
+					continue
+				}
+			}
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+func constantText(x *Constant) string {
+	text, _ := x.Value.(string)
+	return text
+}
+
+// part returns a part of an f-string, without escapes.
+func (w *writer) part(x Expr) string {
+	if text, ok := x.(*Constant); ok {
+		return strings.NewReplacer("{", "{{", "}", "}}").Replace(constantText(text))
+	}
+	field, ok := x.(*Formatted)
+	if !ok {
+		w.failed = true
+		return ""
 	}
 	inner := writer{inside: true}
-	inner.node(n.child(0), bindTest+1)
+	inner.expr(field.Value, bindTest+1)
 	text := inner.String()
 	w.failed = w.failed || inner.failed || strings.Contains(text, `\`)
 	var b strings.Builder
@@ -57,20 +93,21 @@ func (w *writer) part(n *node) string {
 		b.WriteString(" ") // two braces would be one
 	}
 	b.WriteString(text)
-	if n.text != "" {
-		b.WriteString("!" + n.text)
+	if field.Conversion != 0 {
+		b.WriteString("!" + string(rune(field.Conversion)))
 	}
-	if len(n.items) > 1 {
+	if field.Spec != nil {
 		b.WriteString(":")
-		for _, item := range n.child(1).items {
-			b.WriteString(w.part(item.value))
+		for _, part := range flat(field.Spec.Parts) {
+			b.WriteString(w.part(part))
 		}
 	}
 	b.WriteString("}")
 	return b.String()
 }
 
-// quoted escapes a text and returns in which of these quotes it can stand. Line breaks and tabs are escaped where blanks says so.
+// quoted escapes a text and returns in which of these quotes it can stand. Line breaks and tabs are
+// escaped where blanks says so.
 func quoted(text string, quotes []string, blanks bool) (escaped string, possible []string) {
 	var b strings.Builder
 	for _, c := range characters(text) {
@@ -114,4 +151,18 @@ func compareBool(a, b bool) int {
 	default:
 		return -1
 	}
+}
+
+// characters splits a text into its characters; a surrogate is one too.
+func characters(s string) []string {
+	split := make([]string, 0, len(s))
+	for len(s) > 0 {
+		_, size := utf8.DecodeRuneInString(s)
+		if size == 1 && s[0] >= utf8.RuneSelf {
+			size = min(3, len(s))
+		}
+		split = append(split, s[:size])
+		s = s[size:]
+	}
+	return split
 }
