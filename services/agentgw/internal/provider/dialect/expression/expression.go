@@ -1,5 +1,6 @@
-// Package expression reads Python source in which a model calls tools, and computes the arguments. It calls no tool, knows no names but those
-// that it is given and Python's own, and bounds the work and what a value can grow to.
+// Package expression reads Python source in which a model calls tools, and computes the arguments.
+// It calls no tool, knows no names but those that it is given and Python's own, and bounds the work
+// and what a value can grow to.
 package expression
 
 import (
@@ -12,7 +13,8 @@ import (
 )
 
 var (
-	// ErrNoCall says that the source does not begin with a call, holds an argument that is not understood, or is not Python.
+	// ErrNoCall says that the source does not begin with a call, holds an argument that is not
+	// understood, or is not Python.
 	ErrNoCall = errors.New("no call of a tool")
 	// ErrNoJSON says that an argument has a value that JSON cannot write.
 	ErrNoJSON = errors.New("an argument that JSON cannot write")
@@ -28,13 +30,15 @@ const (
 type Call struct {
 	// Tool is the tool's name; an attribute's is its source, e.g. os.system.
 	Tool string
-	// Arguments is a dict. A call among the arguments stands in it as its source. Positional arguments are a list under None.
+	// Arguments is a dict. A call among the arguments stands in it as its source. Positional
+	// arguments are a list under None.
 	Arguments python.Value
 }
 
-// Parse reads source whose first statement is a call, assigns one or returns one; what follows has to be Python and counts for nothing. The
-// source has no blanks around it. Names are variables that arguments may use, which are texts. The error is ErrNoCall, or ErrNoJSON where
-// everything else is fine.
+// Parse reads source whose first statement is a call, assigns one or returns one; what follows has
+// to be Python and counts for nothing. The source has no blanks around it. Names are variables that
+// arguments may use, which are texts. The error is ErrNoCall, or ErrNoJSON where everything else is
+// fine.
 func Parse(source string, names map[string]string) (Call, error) {
 	program, err := syntax.ParseTree(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source))
 	if err != nil || len(program.Body) == 0 {
@@ -81,8 +85,8 @@ func valueOf(statement syntax.Stmt) syntax.Expr {
 	}
 }
 
-// programsOf returns what computes the arguments, from their sources: so the original evaluates them, and so Python checks them. A call among
-// them has its source as value.
+// programsOf returns what computes the arguments, from their sources: so the original evaluates
+// them, and so Python checks them. A call among them has its source as value.
 func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 	programs := make([]*syntax.Module, len(arguments))
 	for i, argument := range arguments {

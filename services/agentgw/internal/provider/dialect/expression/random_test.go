@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestParseRandomComprehensions compares random programs with what Python 3.11 made of them: testdata/comprehension.py wrote them. What is not
-// understood makes the answer a text, but no value may be another one.
+// TestParseRandomComprehensions compares random programs with what Python 3.11 made of them:
+// testdata/comprehension.py wrote them. What is not understood makes the answer a text, but no
+// value may be another one.
 func TestParseRandomComprehensions(t *testing.T) {
 	file, err := os.Open(filepath.Join("testdata", "comprehension.jsonl"))
 	if err != nil {
