@@ -38,8 +38,8 @@ help: ## Print this list
 		/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build the command line and the four services into .bin
-	go build -o $(BIN)/ ./cmd/toolsandbox $(foreach s,$(SERVICES),./services/$(s)/cmd/$(s))
+build: ## Build the program into .bin
+	go build -o $(BIN)/ ./cmd/toolsandbox
 
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
@@ -124,7 +124,7 @@ check-scenarios: ## The catalogue is written in its canonical form
 .PHONY: check-deploy
 check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist
 	go run ./tools/cmd/deploycheck deploy/k8s
-	@flags=$$(for service in $(SERVICES); do $(BIN)/$$service --help 2>&1; done); \
+	@flags=$$(for service in $(SERVICES); do $(BIN)/toolsandbox serve $$service --help 2>&1; done); \
 	for name in $$(grep -ohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s/*.yaml deploy/k8s/*.env | sort -u); do \
 		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
 		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \

@@ -1,4 +1,4 @@
-// Package launch is the one way in which every binary of the product starts and ends: flags and
+// Package launch is how a process of the product starts and ends: flags and
 // environment, logging, signals, shutdown in reverse order, and the one exit code.
 package launch
 
@@ -46,40 +46,39 @@ func (e *usageError) Unwrap() []error { return []error{ErrUsage, e.err} }
 // Run is the body of a service's process: it blocks until ctx is done or something fatal happens.
 type Run func(ctx context.Context, m *mesh.Mesh) error
 
-// Main runs one service as a process of its own and returns the exit code. configure adds the
-// service's flags and returns its body, which runs after the flags are parsed.
-func Main(service mesh.Service, configure func(*pflag.FlagSet) Run) int {
-	if err := Heap(os.LookupEnv); err != nil {
-		return Report(os.Stderr, string(service), err)
-	}
-	ctx, stop := Signals(context.Background())
-	defer stop()
-	return Report(os.Stderr, string(service), serve(ctx, service, configure, os.Args[1:], os.LookupEnv))
+// Process is one service as a process of its own.
+type Process struct {
+	service mesh.Service
+	flags   *pflag.FlagSet
+	body    Run
+	logging Log
+	network mesh.Config
+	export  telemetry.Config
 }
 
-func serve(ctx context.Context, service mesh.Service, configure func(*pflag.FlagSet) Run, args []string, env func(string) (string, bool)) (err error) {
-	flags := pflag.NewFlagSet(string(service), pflag.ContinueOnError)
-	logging, network, export := DefaultLog(), mesh.DefaultConfig(), telemetry.DefaultConfig()
-	logging.RegisterFlags(flags)
-	network.RegisterFlags(flags)
-	export.RegisterFlags(flags)
-	body := configure(flags)
-	switch err := flags.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		return nil
-	case err != nil:
-		return FlagError(flags, err)
-	case flags.NArg() > 0:
-		return Usage("unexpected argument %q: see --help", flags.Arg(0))
-	}
-	if err := Environment(flags, env); err != nil {
+// NewProcess adds a service's flags to a command. configure adds those that only this service has
+// and returns its body, which runs after the flags are parsed.
+func NewProcess(service mesh.Service, configure func(*pflag.FlagSet) Run, flags *pflag.FlagSet) *Process {
+	p := &Process{service: service, flags: flags, logging: DefaultLog(), network: mesh.DefaultConfig(), export: telemetry.DefaultConfig()}
+	p.logging.RegisterFlags(flags)
+	p.network.RegisterFlags(flags)
+	p.export.RegisterFlags(flags)
+	p.body = configure(flags)
+	p.network.Service = service
+	return p
+}
+
+// Run reads the environment and runs the service until ctx is done or something fatal happens. Call
+// it once, after the flags are parsed.
+func (p *Process) Run(ctx context.Context, env func(string) (string, bool)) (err error) {
+	if err := Environment(p.flags, env); err != nil {
 		return err
 	}
-	if err := errors.Join(logging.Validate(), network.Validate(), export.Validate()); err != nil {
+	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
 		return Usage("%w", err)
 	}
-	logger := logging.New(os.Stderr)
-	traces, err := telemetry.Start(ctx, export, string(service))
+	logger := p.logging.New(os.Stderr)
+	traces, err := telemetry.Start(ctx, p.export, string(p.service))
 	if err != nil {
 		return err
 	}
@@ -90,13 +89,12 @@ func serve(ctx context.Context, service mesh.Service, configure func(*pflag.Flag
 			logger.Warn("telemetry was not sent completely", "error", closeErr)
 		}
 	}()
-	network.Service = service
-	m, err := mesh.Connect(ctx, network, mesh.Parts{Logger: logger, Telemetry: traces})
+	m, err := mesh.Connect(ctx, p.network, mesh.Parts{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	return body(ctx, m)
+	return p.body(ctx, m)
 }
 
 // Signals returns a context that is done after an interrupt or a request to terminate. A second

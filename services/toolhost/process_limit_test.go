@@ -32,7 +32,7 @@ const (
 	envFileSize = "TOOLHOST_TEST_FILE_SIZE"
 )
 
-// runProcess is what the program toolhost does, with an upper size for files if the environment
+// runProcess is what "toolsandbox serve toolhost" does, with an upper size for files if the environment
 // says so.
 func runProcess() int {
 	if text := os.Getenv(envFileSize); text != "" {
@@ -46,11 +46,19 @@ func runProcess() int {
 			return launch.ExitUsage
 		}
 	}
-	return launch.Main(mesh.ToolHost, func(flags *pflag.FlagSet) launch.Run {
+	ctx, stop := launch.Signals(context.Background())
+	defer stop()
+	flags := pflag.NewFlagSet("toolhost", pflag.ContinueOnError)
+	process := launch.NewProcess(mesh.ToolHost, func(flags *pflag.FlagSet) launch.Run {
 		cfg := DefaultConfig()
 		cfg.RegisterFlags(flags)
 		return func(ctx context.Context, m *mesh.Mesh) error { return Run(ctx, cfg, m) }
-	})
+	}, flags)
+	err := flags.Parse(os.Args[1:])
+	if err == nil {
+		err = process.Run(ctx, os.LookupEnv)
+	}
+	return launch.Report(os.Stderr, "toolhost", err)
 }
 
 // process is a tool host of its own.

@@ -51,7 +51,7 @@ func Services() []string { return []string{ToolHost, AgentGateway, Evaluator, Or
 
 // Config says where a cluster's programs are and where it keeps its data.
 type Config struct {
-	// Bin holds the programs, as Build makes them.
+	// Bin holds the program, as Build makes it.
 	Bin string
 	// Dir holds data and logs.
 	Dir string
@@ -81,16 +81,12 @@ type process struct {
 	done chan error
 }
 
-// Build compiles the programs into a directory. root is the repository.
+// Build compiles the program into a directory. root is the repository.
 func Build(ctx context.Context, root, bin string) error {
-	packages := []string{"./cmd/toolsandbox"}
-	for _, service := range Services() {
-		packages = append(packages, "./services/"+service+"/cmd/"+service)
-	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", bin + string(filepath.Separator)}, packages...)...)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin+string(filepath.Separator), "./cmd/toolsandbox")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build programs: %w: %s", err, out)
+		return fmt.Errorf("build toolsandbox: %w: %s", err, out)
 	}
 	return nil
 }
@@ -143,13 +139,13 @@ func (c *Cluster) ClientArgs() []string {
 
 // Start starts one process that does not run and waits until it is ready.
 func (c *Cluster) Start(ctx context.Context, name string) error {
-	return c.start(ctx, name, exec.Command(c.program(name), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
+	return c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
 }
 
 // StartOnFullDisk is Start for a process whose files cannot grow beyond size bytes, as if the disk
 // had no more room. It may end by itself.
 func (c *Cluster) StartOnFullDisk(ctx context.Context, name string, size int64) error {
-	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program(name)}, c.args(name)...)
+	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program()}, c.args(name)...)
 	return c.start(ctx, name, exec.Command("sh", limited...)) //nolint:noctx // see Start
 }
 
@@ -168,15 +164,7 @@ func (c *Cluster) start(ctx context.Context, name string, cmd *exec.Cmd) error {
 	return c.ready(ctx, name)
 }
 
-func (c *Cluster) program(name string) string {
-	if name == NATS {
-		return filepath.Join(c.cfg.Bin, "toolsandbox")
-	}
-	if name == SecondToolHost {
-		name = ToolHost
-	}
-	return filepath.Join(c.cfg.Bin, name)
-}
+func (c *Cluster) program() string { return filepath.Join(c.cfg.Bin, "toolsandbox") }
 
 // names lists all processes, in the order in which they start.
 func (c *Cluster) names() []string {
@@ -195,10 +183,15 @@ func (c *Cluster) Sessions(name string) string { return filepath.Join(c.cfg.Dir,
 
 func (c *Cluster) args(name string) []string {
 	if name == NATS {
-		return []string{"nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
+		return []string{"serve", "nats", "--listen", c.addresses[NATS], "--dir", c.Streams()}
 	}
 	to := func(other string) string { return c.routes[[2]string{name, other}] }
+	service := name
+	if name == SecondToolHost {
+		service = ToolHost
+	}
 	args := []string{
+		"serve", service,
 		"--listen", c.addresses[name],
 		"--nats-url", "nats://" + to(NATS),
 		"--toolhost-addr", c.toolHosts(name),

@@ -68,7 +68,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 		}
 		return launch.Swallowed(cmd.Flags())
 	}
-	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newNATS(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
+	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
 	return root
 }
 

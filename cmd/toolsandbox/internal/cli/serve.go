@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/services/agentgw"
+	"github.com/toolsandbox/toolsandbox/services/evaluator"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
+)
+
+func newServe() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run one service as a process of its own",
+		Long: `serve runs one service of an installation. The others, and a NATS server, are reached at the addresses that its flags
+say. Each flag can also be given as an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until it gets an
+interrupt or a request to terminate.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newService(mesh.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) launch.Run {
+			cfg := orchestrator.DefaultConfig()
+			cfg.RegisterFlags(flags)
+			return func(ctx context.Context, m *mesh.Mesh) error { return orchestrator.Run(ctx, cfg, m) }
+		}),
+		newService(mesh.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) launch.Run {
+			cfg := toolhost.DefaultConfig()
+			cfg.RegisterFlags(flags)
+			return func(ctx context.Context, m *mesh.Mesh) error { return toolhost.Run(ctx, cfg, m) }
+		}),
+		newService(mesh.AgentGateway, "Ask models and plug-in agents for their turns", func(flags *pflag.FlagSet) launch.Run {
+			cfg := agentgw.DefaultConfig()
+			cfg.RegisterFlags(flags)
+			return func(ctx context.Context, m *mesh.Mesh) error { return agentgw.Run(ctx, cfg, m) }
+		}),
+		newService(mesh.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) launch.Run {
+			cfg := evaluator.DefaultConfig()
+			cfg.RegisterFlags(flags)
+			return func(ctx context.Context, m *mesh.Mesh) error { return evaluator.Run(ctx, cfg, m) }
+		}),
+		newNATS(),
+	)
+	return cmd
+}
+
+// newService returns the command that runs a service. configure is that of launch.NewProcess.
+func newService(service mesh.Service, short string, configure func(*pflag.FlagSet) launch.Run) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     string(service),
+		Short:   short,
+		Example: fmt.Sprintf("  toolsandbox serve %s --nats-url nats://127.0.0.1:4222", service),
+		Args:    noArguments,
+	}
+	process := launch.NewProcess(service, configure, cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return process.Run(cmd.Context(), os.LookupEnv) }
+	return cmd
+}
+
+func newNATS() *cobra.Command {
+	cfg := natsserver.Config{Dir: "data/nats", Listen: "127.0.0.1:4222"}
+	cmd := &cobra.Command{
+		Use:   "nats",
+		Short: "Run a NATS JetStream server for services that run apart",
+		Long: `nats runs the NATS JetStream server that is built into this program. It is meant for one machine; a cluster runs
+NATS as described in deploy/k8s.`,
+		Example: `  toolsandbox serve nats --listen 127.0.0.1:4222 --dir data/nats`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := natsserver.Start(cfg)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "NATS is ready on %s, streams in %s\n", cfg.Listen, cfg.Dir); err != nil {
+				return err
+			}
+			<-cmd.Context().Done()
+			return server.Close()
+		},
+	}
+	cmd.Flags().StringVar(&cfg.Listen, "listen", cfg.Listen, "host:port for clients")
+	cfg.Sync.RegisterFlag(cmd.Flags())
+	cmd.Flags().StringVar(&cfg.Dir, "dir", cfg.Dir, "directory for the streams")
+	return cmd
+}
