@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -188,7 +188,7 @@ func pythonAgent(t *testing.T, file string) *exec.Cmd {
 // freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -30,7 +30,7 @@ const scenariosSample = `{"now": 100.5, "timezone": "UTC", "scenarios": [{
 
 func sample(t *testing.T) lookup {
 	t.Helper()
-	scenarios, err := original.Read("scenarios.json", []byte(scenariosSample))
+	scenarios, err := importer.Read("scenarios.json", []byte(scenariosSample))
 	if err != nil {
 		t.Fatal(err)
 	}

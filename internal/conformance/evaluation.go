@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -40,13 +40,13 @@ func decodeScoring(raw []byte) (*scoring, error) {
 	}
 	s := &scoring{want: recorded.Result}
 	var err error
-	if s.messages, err = original.Messages(recorded.Messages, 0); err != nil {
+	if s.messages, err = importer.Messages(recorded.Messages, 0); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.tables, err = original.Tables(recorded.Tables); err != nil {
+	if s.tables, err = importer.Tables(recorded.Tables); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.evaluation, err = original.Evaluation(recorded.Milestones, recorded.Minefields); err != nil {
+	if s.evaluation, err = importer.Evaluation(recorded.Milestones, recorded.Minefields); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
 	return s, nil

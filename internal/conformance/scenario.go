@@ -6,12 +6,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
 // lookup returns one variant of a scenario, which belongs to the caller. The error may be
-// original.ErrScenario.
+// importer.ErrScenario.
 type lookup func(base, variant string) (*scenariov1.Scenario, error)
 
 // scenariosFor returns the scenarios that a file refers to.
@@ -37,12 +37,12 @@ func (r *Runner) scenariosFor(path string) (lookup, error) {
 	return scenarios.Scenario, nil
 }
 
-func readScenarios(path string) (*original.Scenarios, error) {
+func readScenarios(path string) (*importer.Scenarios, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read scenarios: %w", err)
 	}
-	return original.Read(path, data)
+	return importer.Read(path, data)
 }
 
 // among finds scenarios in a list.
@@ -54,7 +54,7 @@ func among(catalogue []*scenariov1.Scenario) lookup {
 	return func(base, variant string) (*scenariov1.Scenario, error) {
 		found, ok := known[base+variant]
 		if !ok {
-			return nil, fmt.Errorf("%w: %q", original.ErrScenario, base+variant)
+			return nil, fmt.Errorf("%w: %q", importer.ErrScenario, base+variant)
 		}
 		return proto.CloneOf(found), nil
 	}

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -100,7 +100,7 @@ func (r *recordedTool) toolCase() (*toolCase, error) {
 		c.setup = append(c.setup, call{id: &id, tool: setup.Tool, arguments: setup.Arguments})
 	}
 	for text, rows := range r.Changed {
-		table, err := original.Table(text, 0, rows)
+		table, err := importer.Table(text, 0, rows)
 		if err != nil {
 			return nil, fmt.Errorf("changed: %w", err)
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -93,10 +93,10 @@ func decodeTrajectory(scenarios lookup, l line) (*trajectory, error) {
 		compat:   recorded.Label == unknownLabel || recorded.Result.ExceptionType != "",
 		want:     recorded.Result,
 	}
-	if t.messages, err = original.Messages(recorded.Messages, len(setup.GetMessages())); err != nil {
+	if t.messages, err = importer.Messages(recorded.Messages, len(setup.GetMessages())); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
-	if t.tables, err = original.Tables(recorded.Versions); err != nil {
+	if t.tables, err = importer.Tables(recorded.Versions); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
 	return t, nil

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -52,7 +52,7 @@ func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
 		if source.MaxIndex < 0 {
 			return nil, fmt.Errorf("world %s: max_index is below 0", name)
 		}
-		tables, err := original.Tables(source.Tables)
+		tables, err := importer.Tables(source.Tables)
 		if err != nil {
 			return nil, fmt.Errorf("world %s: %w", name, err)
 		}

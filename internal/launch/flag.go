@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
 // variablePrefix begins the environment variables that set flags.
@@ -57,7 +57,7 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		flags.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-		if near := suggest.Nearest(unknown.GetSpecifiedName(), names, 2); near != "" && unknown.GetSpecifiedShortnames() == "" {
+		if near := spelling.Nearest(unknown.GetSpecifiedName(), names, 2); near != "" && unknown.GetSpecifiedShortnames() == "" {
 			return Usage("%w; did you mean --%s?", err, near)
 		}
 	}
@@ -144,7 +144,7 @@ func Strays(environment []string, flags []string, extra ...string) []string {
 			continue
 		}
 		warning := fmt.Sprintf("environment variable %s: no flag has this name", name)
-		if near := suggest.Nearest(strings.TrimPrefix(name, variablePrefix), trimmed(known), 2); near != "" {
+		if near := spelling.Nearest(strings.TrimPrefix(name, variablePrefix), trimmed(known), 2); near != "" {
 			warning += fmt.Sprintf("; did you mean %s%s?", variablePrefix, near)
 		}
 		warnings = append(warnings, warning)

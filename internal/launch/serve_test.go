@@ -11,13 +11,13 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 )
 
 // freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

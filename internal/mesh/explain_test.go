@@ -11,12 +11,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 )
 
 // TestExplain stops NATS under a service: what fails then says so, and nothing else does.
 func TestExplain(t *testing.T) {
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

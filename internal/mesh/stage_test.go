@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
@@ -52,7 +52,7 @@ func echo(_ context.Context, id string) (*busv1.Result, error) { return named(id
 // freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package results
 
 import (
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -42,7 +42,7 @@ func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
 		switch {
 		case turn.GetRole() != role:
 			continue
-		case !price.Counted(u):
+		case !pricing.Counted(u):
 			silent++
 			continue
 		case u.CostMicros != nil:

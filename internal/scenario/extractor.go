@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -27,7 +27,7 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 		return
 	}
 	c.ExtractorExpression = source.text
-	if _, err := expression.CompileExtractor(source.text); err != nil {
+	if _, err := celexpr.CompileExtractor(source.text); err != nil {
 		g.failInside(source, err)
 	}
 }
@@ -62,7 +62,7 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 
 // findExtractor returns the extractor of a constraint, or nil after recording what is wrong with
 // it.
-func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *expression.Extractor {
+func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *celexpr.Extractor {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {
 	case name == "" && text == "":
@@ -70,16 +70,16 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 	case name != "" && text != "":
 		c.fail(path, "is both a name and an expression; keep one")
 	case text != "":
-		found, err := expression.CompileExtractor(text)
+		found, err := celexpr.CompileExtractor(text)
 		if err == nil {
 			return found
 		}
 		c.fail(path, "%v", err)
 	default:
-		if found, ok := expression.BuiltIn(name); ok {
+		if found, ok := celexpr.BuiltIn(name); ok {
 			return found
 		}
-		c.fail(path, "unknown extractor %q%s", name, hint(name, expression.BuiltInNames()))
+		c.fail(path, "unknown extractor %q%s", name, hint(name, celexpr.BuiltInNames()))
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 // fillsText checks that a text has places for what an extractor gives, and for nothing else.
 func (c *checker) fillsText(path, text string, names []string) {
 	given := strings.Join(names, ", ")
-	template, err := expression.ParseTemplate(text)
+	template, err := celexpr.ParseTemplate(text)
 	if err != nil {
 		c.fail(path, "%v", err)
 		return

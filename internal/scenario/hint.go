@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
 // maxListed bounds how many names a message lists.
@@ -13,7 +13,7 @@ const maxListed = 12
 // hint returns the end of a message about an unknown name: the nearest known one, or all of them if
 // they are few.
 func hint(name string, known []string) string {
-	if near := suggest.Nearest(name, known, 1); near != "" {
+	if near := spelling.Nearest(name, known, 1); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	if len(known) == 0 || len(known) > maxListed {

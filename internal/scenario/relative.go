@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -57,7 +57,7 @@ func insideBlock(node *ast.LiteralNode) inside {
 // told.
 func (r *reader) failInside(v *value, err error) {
 	at := *v
-	var mistake *expression.Error
+	var mistake *celexpr.Error
 	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
 		at.line, at.column = v.inside.line+mistake.Line-1, v.inside.column+mistake.Column-1
 	}
@@ -168,7 +168,7 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 		v.shape = shapeBroken
 		return
 	}
-	compiled, err := expression.CompileTime(source.text)
+	compiled, err := celexpr.CompileTime(source.text)
 	if err != nil {
 		r.failInside(source, err)
 		v.shape = shapeBroken
@@ -185,7 +185,7 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 }
 
 // secondsAt returns the time that an expression gives by a clock, 0 if the clock has none.
-func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
+func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
 	zone, err := time.LoadLocation(clock.GetTimeZone())
 	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
 		return 0, nil //nolint:nilerr // a clock with mistakes is reported where it is written
@@ -194,7 +194,7 @@ func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
 }
 
 // relativeCells are the cells of a world that depend on its clock, by row and column.
-type relativeCells map[*worldv1.Row]map[int]*expression.Time
+type relativeCells map[*worldv1.Row]map[int]*celexpr.Time
 
 // note remembers whether a cell depends on the clock.
 func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
@@ -203,7 +203,7 @@ func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
 		return
 	}
 	if c[row] == nil {
-		c[row] = map[int]*expression.Time{}
+		c[row] = map[int]*celexpr.Time{}
 	}
 	c[row][column] = v.time
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -73,7 +73,7 @@ type value struct {
 	// inside is where the characters of a text stand.
 	inside inside
 	// time is the expression that a number comes from, nil if it is written as one.
-	time *expression.Time
+	time *celexpr.Time
 }
 
 // field is an entry of a mapping, in written order.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -20,8 +20,8 @@ const toolTraceColumn = "tool_trace"
 // graph checks one graph: names, order and constraints.
 func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.ToolSelection) {
 	nodes := graph.GetNodes()
-	if len(nodes) > tangle.MaxNodes {
-		c.fail(fmt.Sprintf("%s.nodes[%d]", path, tangle.MaxNodes), "is one too many, at most %d are scored; there are %d", tangle.MaxNodes, len(nodes))
+	if len(nodes) > graphwidth.MaxNodes {
+		c.fail(fmt.Sprintf("%s.nodes[%d]", path, graphwidth.MaxNodes), "is one too many, at most %d are scored; there are %d", graphwidth.MaxNodes, len(nodes))
 		return
 	}
 	for i, node := range nodes {
@@ -61,7 +61,7 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.T
 
 // tangled checks that the graph is not too much work to score.
 func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
-	nodes := make([]tangle.Node, len(graph.GetNodes()))
+	nodes := make([]graphwidth.Node, len(graph.GetNodes()))
 	for _, edge := range graph.GetEdges() {
 		nodes[edge.GetAfter()].After |= 1 << edge.GetBefore()
 	}
@@ -72,8 +72,8 @@ func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
 			}
 		}
 	}
-	var tangled *tangle.Error
-	if errors.As(tangle.Check(nodes), &tangled) {
+	var tangled *graphwidth.Error
+	if errors.As(graphwidth.Check(nodes), &tangled) {
 		c.fail(fmt.Sprintf("%s.nodes[%d]", path, tangled.Node), "%v", tangled)
 	}
 }

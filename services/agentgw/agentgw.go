@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
@@ -59,7 +59,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at
 // once.
-func openBudget(cfg Config, prices *price.Table, m *mesh.Mesh) (*governor.Governor, error) {
+func openBudget(cfg Config, prices *pricing.Table, m *mesh.Mesh) (*governor.Governor, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}

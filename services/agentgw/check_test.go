@@ -16,7 +16,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 
@@ -139,7 +139,7 @@ func TestCheckPlayer(t *testing.T) {
 // TestCheckAttached attaches an agent, which is there from then on, also for the other replicas;
 // the check does not ask it for a turn.
 func TestCheckAttached(t *testing.T) {
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
@@ -139,11 +139,11 @@ func (c Config) Validate() error {
 }
 
 // check is Validate, and reads the prices.
-func (c Config) check() (*price.Table, error) {
+func (c Config) check() (*pricing.Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	prices, err := price.Load(c.PriceFile)
+	prices, err := pricing.Load(c.PriceFile)
 	if err != nil {
 		return nil, fmt.Errorf("--agentgw-price-file: %w", err)
 	}

@@ -63,7 +63,7 @@ func (s *Server) recorded(
 		if reply, err = ask(); err != nil {
 			return nil, err
 		}
-		if failure := reply.GetFailure(); failure != nil && model.Blameless(req, failure) {
+		if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
 			failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
 		}
 		if reply.GetFailure() == nil || reply.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
@@ -121,10 +121,10 @@ func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply 
 
 // remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they
 // need not read the record.
-func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.Past {
-	past := &model.Past{Provider: reply.GetProvider(), Native: reply.GetNative()}
+func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.PriorTurn {
+	past := &model.PriorTurn{Provider: reply.GetProvider(), Native: reply.GetNative()}
 	if len(past.Native) <= maxNative {
-		s.natives.Add(key, past)
+		s.priorTurns.Add(key, past)
 	}
 	return past
 }
@@ -158,9 +158,9 @@ func (s *Server) recordOf(ctx context.Context, req *agentgwv1.RespondRequest) *r
 	return &record{server: s, turnKey: turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, fresh: fresh(ctx, req)}
 }
 
-func (r *record) Past(ctx context.Context, index int32) (*model.Past, error) {
+func (r *record) Past(ctx context.Context, index int32) (*model.PriorTurn, error) {
 	key := turnKey{rolloutID: r.rolloutID, index: index}
-	if past, ok := r.server.natives.Get(key); ok {
+	if past, ok := r.server.priorTurns.Get(key); ok {
 		return past, nil
 	}
 	reply, _, err := r.server.reply(ctx, r.rolloutID, index)

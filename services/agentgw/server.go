@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
@@ -71,16 +71,16 @@ type Relay interface {
 // Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
-	replies Recorder
-	said    Exchanger
-	plugins *plugin.Dialer
-	agents  *attach.Registry
-	models  *model.Player
-	tools   *lru.Cache[string, *turn.Tools]
-	natives *lru.Cache[turnKey, *model.Past]
-	turns   turns
-	ended   cancellations
-	tracer  trace.Tracer
+	replies    Recorder
+	said       Exchanger
+	plugins    *plugin.Dialer
+	agents     *attach.Registry
+	models     *model.Player
+	tools      *lru.Cache[string, *turn.Tools]
+	priorTurns *lru.Cache[turnKey, *model.PriorTurn]
+	turns      turns
+	ended      cancellations
+	tracer     trace.Tracer
 }
 
 // NewServer returns a server that keeps replies and exchanges in the given records and reaches
@@ -95,12 +95,12 @@ func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Serv
 }
 
 // newServer is NewServer with prices and budgets, of which the caller keeps the care.
-func newServer(cfg Config, prices *price.Table, budget *governor.Governor, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
+func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
-	natives, err := lru.New[turnKey, *model.Past](maxNatives)
+	natives, err := lru.New[turnKey, *model.PriorTurn](maxNatives)
 	if err != nil {
 		return nil, fmt.Errorf("cache of turns: %w", err)
 	}
@@ -121,7 +121,7 @@ func newServer(cfg Config, prices *price.Table, budget *governor.Governor, repli
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
-		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, natives: natives,
+		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: natives,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
@@ -145,7 +145,7 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	response, err := s.respond(turn, req)
 	err = held(turn, err)
 	end()
-	if hold, held := errors.AsType[*model.Hold](err); held {
+	if hold, held := errors.AsType[*model.Throttled](err); held {
 		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
 	}
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
-	if usage := response.GetUsage(); price.Counted(usage) {
+	if usage := response.GetUsage(); pricing.Counted(usage) {
 		span.SetAttributes(
 			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
 			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),
@@ -186,7 +186,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 			return &agentgwv1.Reply{Messages: response.GetMessages(), Failure: response.GetFailure()}, err
 		})
 	case *agentgwv1.Player_Model:
-		if model.Silent(req.GetView()) {
+		if model.NoReplyNeeded(req.GetView()) {
 			return &agentgwv1.RespondResponse{}, nil
 		}
 		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -99,7 +99,7 @@ func baseSetup(b *testing.B) *setupv1.Setup {
 		b.Fatal(err)
 	}
 	setup := smallSetup("base")
-	if setup.Tables, err = original.Tables(worlds["base"].Tables); err != nil {
+	if setup.Tables, err = importer.Tables(worlds["base"].Tables); err != nil {
 		b.Fatal(err)
 	}
 	return setup

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 )
 
 // The processes, in the order in which they start.
@@ -95,7 +95,7 @@ func Build(ctx context.Context, root, bin string) error {
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, addresses: make(map[string]string), running: make(map[string]*process)}
 	for _, name := range c.names() {
-		address, release, err := port.Reserve()
+		address, release, err := porttest.Reserve()
 		if err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}

@@ -3,17 +3,17 @@ package player
 import (
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
 // nearest returns the known name that takes the fewest edits to reach, or "" if none is near. What
 // follows a known prefix is the user's choice and does not count.
 func nearest(text string, known []string) string {
-	best := suggest.Nearest(text, known, 2)
+	best := spelling.Nearest(text, known, 2)
 	if head, _, found := strings.Cut(text, ":"); best == "" && found && len(head) > 0 {
 		for _, name := range known {
 			fixed, _, open := strings.Cut(name, ":")
-			if edits := suggest.Distance(strings.ToLower(head), fixed); open && edits <= 2 {
+			if edits := spelling.Distance(strings.ToLower(head), fixed); open && edits <= 2 {
 				return name
 			}
 		}

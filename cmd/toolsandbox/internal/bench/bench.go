@@ -16,7 +16,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -70,7 +70,7 @@ type Share struct {
 
 // Config says what is measured.
 type Config struct {
-	Engine   engine.Config
+	Engine   standalone.Config
 	Parts    mesh.Parts
 	Spec     sweep.Spec
 	Rollouts int
@@ -80,7 +80,7 @@ type Config struct {
 
 // Run measures. The engine's directory must be empty.
 func Run(ctx context.Context, cfg Config) (report *Report, err error) {
-	running, err := engine.Start(ctx, cfg.Engine, cfg.Parts)
+	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/descriptor"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -53,7 +53,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, served.close()) }()
-	running, err := engine.Start(ctx, cfg.Engine, cfg.Parts)
+	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
 	if err != nil {
 		return nil, err
 	}

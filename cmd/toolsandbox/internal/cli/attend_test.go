@@ -17,7 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/port"
+	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
@@ -39,7 +39,7 @@ func listen(t *testing.T) net.Listener {
 // closedAddress returns an address on which nobody listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func (greeter) Act(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, 
 // TestAttendanceWaits plays an agent that comes while the run waits for it, and says so meanwhile.
 // It does not serve health.
 func TestAttendanceWaits(t *testing.T) {
-	address, release, err := port.Reserve()
+	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/bench"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -80,7 +80,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return err
 	}
 	spec.Scenarios = scenarios
-	services := engine.DefaultConfig()
+	services := standalone.DefaultConfig()
 	services.Network = o.network
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
 	log := launch.DefaultLog()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -94,7 +94,7 @@ func (c *catalogue) unknown(pattern string, all []scenario.Expanded) error {
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	if near := suggest.Nearest(pattern, names, 2); near != "" {
+	if near := spelling.Nearest(pattern, names, 2); near != "" {
 		return launch.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
 	}
 	return launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -259,7 +259,7 @@ func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 func (c *collector) left() int {
 	n := 0
 	for _, row := range c.rows {
-		if rollout := row.Result.GetRollout(); !row.Scored() && human.Left(row.Result.GetEnd().GetDetail()) && atTerminal(rollout.GetAgent(), rollout.GetUser()) {
+		if rollout := row.Result.GetRollout(); !row.Scored() && terminal.Left(row.Result.GetEnd().GetDetail()) && atTerminal(rollout.GetAgent(), rollout.GetUser()) {
 			n++
 		}
 	}

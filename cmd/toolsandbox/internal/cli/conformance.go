@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/conformance"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -22,7 +22,7 @@ import (
 type conformanceOptions struct {
 	vectors conformance.Config
 	packs   []string
-	engine  engine.Config
+	engine  standalone.Config
 	network *pflag.FlagSet
 	asJSON  bool
 }
@@ -43,7 +43,7 @@ type conformanceSummary struct {
 func newConformance() *cobra.Command {
 	options := &conformanceOptions{
 		vectors: conformance.Config{Parallel: 64, First: 3},
-		engine:  engine.DefaultConfig(),
+		engine:  standalone.DefaultConfig(),
 		network: pflag.NewFlagSet("network", pflag.ContinueOnError),
 	}
 	cmd := &cobra.Command{

@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -118,7 +118,7 @@ func find(dir, name string, summary *results.Summary, scenarios map[string]*scen
 		return trials[0], nil
 	case 0:
 		hint := "see the names in " + results.SummaryFile
-		if near := suggest.Nearest(name, known, 3); near != "" {
+		if near := spelling.Nearest(name, known, 3); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		return nil, launch.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/original"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -84,8 +84,8 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 }
 
 // readOriginal reads the file and checks that its scenarios can be played.
-func readOriginal(path string, data []byte) (*original.Scenarios, error) {
-	scenarios, err := original.Read(path, data)
+func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
+	scenarios, err := importer.Read(path, data)
 	if err != nil {
 		return nil, err
 	}

@@ -7,15 +7,15 @@ import (
 	"os"
 	"sync"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 )
 
 // within connects to an installation, starts what of it has to run here, and calls do with the
 // connections. A service that ends by itself ends do's context and is the error.
-func within(ctx context.Context, cfg engine.Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
-	running, err := engine.Start(ctx, cfg, parts)
+func within(ctx context.Context, cfg standalone.Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
+	running, err := standalone.Start(ctx, cfg, parts)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func tellOnce(err, closed error) error {
 
 // temporarily is within for an installation whose data lasts no longer than the call. level is the
 // least that is logged.
-func temporarily(ctx context.Context, cfg engine.Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
+func temporarily(ctx context.Context, cfg standalone.Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {
 		return err

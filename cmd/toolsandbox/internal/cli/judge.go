@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/results"
@@ -24,13 +24,13 @@ import (
 // evaluator.
 type judge struct {
 	catalogue catalogue
-	engine    engine.Config
+	engine    standalone.Config
 	network   *pflag.FlagSet
 	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
 }
 
 func newJudge() *judge {
-	return &judge{engine: engine.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+	return &judge{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
 }
 
 func (j *judge) register(flags *pflag.FlagSet) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
@@ -139,7 +139,7 @@ func TestRunModelFault(t *testing.T) {
 // prepared returns what run makes of flags.
 func prepared(t *testing.T, args ...string) (sweep.Spec, *runOptions) {
 	t.Helper()
-	options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	options := &runOptions{engine: standalone.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.register(flags)
 	if err := flags.Parse(args); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 )
@@ -63,7 +63,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	services := engine.DefaultConfig()
+	services := standalone.DefaultConfig()
 	services.Orchestrator.Parallel = o.parallel
 	var reports []*prove.Report
 	began := time.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -43,7 +43,7 @@ const (
 // runOptions are the flags of run.
 type runOptions struct {
 	catalogue    catalogue
-	engine       engine.Config
+	engine       standalone.Config
 	log          launch.Log
 	telemetry    telemetry.Config
 	models       modelOptions
@@ -67,7 +67,7 @@ type runOptions struct {
 }
 
 func newRun() *cobra.Command {
-	options := &runOptions{engine: engine.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	options := &runOptions{engine: standalone.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
 	options.log.Level = "warn"
 	cmd := &cobra.Command{
 		Use:   "run --agent AGENT [NAME...]",
@@ -244,7 +244,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 			logger.Warn("telemetry was not sent completely", "error", closeErr)
 		}
 	}()
-	running, err := engine.Start(ctx, o.engine, mesh.Parts{Logger: logger, Telemetry: traces})
+	running, err := standalone.Start(ctx, o.engine, mesh.Parts{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (o *runOptions) run(ctx context.Context, args []string, stdin io.Reader, st
 }
 
 // play creates the sweep and collects its results.
-func (o *runOptions) play(ctx context.Context, running *engine.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
+func (o *runOptions) play(ctx context.Context, running *standalone.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
@@ -18,7 +18,7 @@ func TestCountOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := original.Read(path, data)
+	scenarios, err := importer.Read(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenarios, err := original.Read(path, data)
+	scenarios, err := importer.Read(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -46,12 +46,12 @@ session or, if only one session plays it, the name of a scenario. Nothing that w
 // elsewhere.
 type place struct {
 	out, dataDir string
-	engine       engine.Config
+	engine       standalone.Config
 	flags        *pflag.FlagSet
 }
 
 func newPlace() *place {
-	return &place{engine: engine.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
+	return &place{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
 }
 
 func (p *place) register(flags *pflag.FlagSet) {

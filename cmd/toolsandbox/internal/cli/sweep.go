@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -38,12 +38,12 @@ line has ended. A run without --remote ends with its command line, and goes on w
 
 // installation says where the services are whose sweeps are looked after.
 type installation struct {
-	engine engine.Config
+	engine standalone.Config
 	flags  *pflag.FlagSet
 }
 
 func newInstallation() *installation {
-	i := &installation{engine: engine.DefaultConfig(), flags: pflag.NewFlagSet("installation", pflag.ContinueOnError)}
+	i := &installation{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("installation", pflag.ContinueOnError)}
 	i.engine.Network.Remote = true
 	return i
 }

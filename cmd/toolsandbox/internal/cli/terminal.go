@@ -10,15 +10,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/human"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
 // people are the roles of a sweep that the person at the terminal plays.
-type people []*human.Player
+type people []*terminal.Player
 
 // seat serves the person at the terminal for each role that they play, and tells the players where.
 // In a replay nobody plays. The addresses are part of the sweep, so that the directory keeps them
@@ -31,7 +31,7 @@ func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *
 	if err != nil {
 		return nil, err
 	}
-	var console *human.Console
+	var console *terminal.Console
 	for _, side := range []struct {
 		role    worldv1.Role
 		players []*agentgwv1.Player
@@ -41,10 +41,10 @@ func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *
 				continue
 			}
 			if console == nil {
-				console = human.NewConsole(in, out, leave)
+				console = terminal.NewConsole(in, out, leave)
 			}
-			served, err := human.Serve(ctx, console, side.role, addresses[side.role.String()])
-			if errors.Is(err, human.ErrTaken) {
+			served, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
+			if errors.Is(err, terminal.ErrTaken) {
 				err = fmt.Errorf("--resume: the person at the terminal is to be asked at %w: end that program, then go on", err)
 			}
 			if err != nil {

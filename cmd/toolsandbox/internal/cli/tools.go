@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -53,13 +53,13 @@ type toolLine struct {
 
 // toolsOptions are the flags of tools.
 type toolsOptions struct {
-	engine             engine.Config
+	engine             standalone.Config
 	network            *pflag.FlagSet
 	asJSON, asMarkdown bool
 }
 
 func newTools() *cobra.Command {
-	options := &toolsOptions{engine: engine.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+	options := &toolsOptions{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools of the world",

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -36,9 +36,9 @@ func TestMain(m *testing.M) {
 // services starts all services in this process.
 func services(t *testing.T) Services {
 	t.Helper()
-	cfg := engine.DefaultConfig()
+	cfg := standalone.DefaultConfig()
 	cfg.Dir, cfg.Network.Grace = t.TempDir(), 100*time.Millisecond
-	running, err := engine.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	running, err := standalone.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

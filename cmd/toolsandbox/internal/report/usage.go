@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -21,7 +21,7 @@ func Usage(w io.Writer, rows []Row) error {
 	for _, row := range rows {
 		for _, turn := range row.Usage {
 			u, name := turn.GetUsage(), player(row, turn.GetRole())
-			if !price.Counted(u) {
+			if !pricing.Counted(u) {
 				silent[name]++
 				continue
 			}
@@ -53,7 +53,7 @@ func Usage(w io.Writer, rows []Row) error {
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
-	known := ", about " + price.Dollars(micros) + " if the table of prices is right"
+	known := ", about " + pricing.Dollars(micros) + " if the table of prices is right"
 	switch {
 	case names == "":
 		return known

@@ -19,7 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -158,7 +158,7 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 
 func unknown(name string, known []string) error {
 	hint := "see toolsandbox session list"
-	if nearest := suggest.Nearest(name, known, suggestSlack); nearest != "" {
+	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
 	return launch.Usage("ID: no session and no scenario is called %q: %s", name, hint)

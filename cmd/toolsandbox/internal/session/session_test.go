@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/engine"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -48,10 +48,10 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	cfg := engine.DefaultConfig()
+	cfg := standalone.DefaultConfig()
 	cfg.Dir, cfg.Services, cfg.Orchestrator.Parallel = t.TempDir(), []mesh.Service{mesh.ToolHost, mesh.Orchestrator}, 0
 	cfg.Network.Grace = 100 * time.Millisecond
-	running, err := engine.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	running, err := standalone.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/suggest"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -73,5 +73,5 @@ func Unknown(ctx context.Context, orchestrator orchestratorv1.OrchestratorServic
 	for i, sweep := range sweeps {
 		ids[i] = sweep.GetId()
 	}
-	return &UnknownError{ID: id, Nearest: suggest.Nearest(id, ids, suggestSlack)}
+	return &UnknownError{ID: id, Nearest: spelling.Nearest(id, ids, suggestSlack)}
 }

@@ -133,7 +133,7 @@ func (b *budget) spare() (requests, tokens int64) {
 
 // begin grants a request that fits.
 func (b *budget) begin(now time.Time, w *waiter) {
-	gr := &Grant{g: b.g, w: w, began: now}
+	gr := &Permit{g: b.g, w: w, began: now}
 	requests, tokens := int64(1), w.tokens
 	for i := range b.chunks {
 		c := &b.chunks[i]
@@ -169,7 +169,7 @@ func (b *budget) cost(w *waiter) float64 {
 }
 
 // end books how a request ended.
-func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
+func (b *budget) end(now time.Time, gr *Permit, o Outcome, tokens int64) {
 	b.running--
 	b.active = now
 	if b.limit.Tokens > 0 && o.Usage != nil {
@@ -206,7 +206,7 @@ func (b *budget) end(now time.Time, gr *Grant, o Outcome, tokens int64) {
 
 // refused lets the budget rest, here at once and everywhere with the next report. Of requests that
 // had begun before the last refusal only what the provider asks for counts.
-func (b *budget) refused(now time.Time, gr *Grant, o Outcome) {
+func (b *budget) refused(now time.Time, gr *Permit, o Outcome) {
 	b.tally.refused++
 	b.tally.began = max(b.tally.began, gr.began.UnixMilli())
 	after := o.RetryAfter

@@ -96,12 +96,12 @@ func TestPrices(t *testing.T) {
 		{"openai", "somebody/model", 0},
 		{"nobody", "gpt-4o", 0},
 	} {
-		got := g.estimate(Demand{Key: Key{Provider: test.provider}, Model: test.model, InputTokens: 1e6, OutputTokens: 1e6})
+		got := g.estimate(Request{Key: Key{Provider: test.provider}, Model: test.model, InputTokens: 1e6, OutputTokens: 1e6})
 		if got.Micros != test.micros || got.Tokens != 2e6 {
 			t.Errorf("estimate of %s:%s: got %v, want %d micros", test.provider, test.model, got, test.micros)
 		}
 	}
-	e := g.estimate(Demand{Key: Key{Provider: "openai"}, Model: "gpt-4o", InputTokens: 10})
+	e := g.estimate(Request{Key: Key{Provider: "openai"}, Model: "gpt-4o", InputTokens: 10})
 	got := actual(e, e.Spend, Outcome{Usage: &agentgwv1.Usage{InputTokens: 1000, CachedTokens: 400, OutputTokens: 10}})
 	if want := (Spend{Tokens: 1010, Micros: 600*5/2 + 400*5/4 + 10*10}); got != want {
 		t.Errorf("actual: got %v, want %v", got, want)

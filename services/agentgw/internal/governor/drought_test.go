@@ -14,7 +14,7 @@ import (
 // patient asks again and again for requests that end as outcome says, until the time is up or an
 // error ends the wait, and returns that and when it came. As a caller does, it gives up waiting
 // after a minute and asks anew.
-func patient(t *testing.T, g *Governor, d Demand, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
+func patient(t *testing.T, g *Governor, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	for time.Since(began) < length {

@@ -168,7 +168,7 @@ func TestLimitIsRaisedMeanwhile(t *testing.T) {
 		held := begin(t, g, low)
 		ended := map[string]chan error{"low": make(chan error, 3), "high": make(chan error, 3)}
 		for range 3 {
-			for name, d := range map[string]Demand{"low": low, "high": high} {
+			for name, d := range map[string]Request{"low": low, "high": high} {
 				go func() {
 					gr, err := g.Acquire(t.Context(), d)
 					if err == nil {

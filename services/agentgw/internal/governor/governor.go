@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -67,8 +67,8 @@ func Fingerprint(baseURL, secret string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Demand is a request that wants to begin.
-type Demand struct {
+// Request is a request that wants to begin.
+type Request struct {
 	Key Key
 	// Sweep is whose request it is; empty if nobody's spending is to be counted.
 	Sweep string
@@ -148,7 +148,7 @@ type Outcome struct {
 type Governor struct {
 	cfg    Config
 	store  Store
-	prices *price.Table
+	prices *pricing.Table
 	logger *slog.Logger
 	meters *meters
 
@@ -165,7 +165,7 @@ type Governor struct {
 
 // New returns a governor that shares its budgets with all others on the same store, and counts
 // money by a table of prices. The error is that of the configuration or of the metrics.
-func New(cfg Config, prices *price.Table, store Store, logger *slog.Logger) (*Governor, error) {
+func New(cfg Config, prices *pricing.Table, store Store, logger *slog.Logger) (*Governor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -198,8 +198,8 @@ func (g *Governor) Close() error {
 	return nil
 }
 
-// Grant is the permission for one request.
-type Grant struct {
+// Permit is the permission for one request.
+type Permit struct {
 	g      *Governor
 	w      *waiter
 	second int64 // in which its tokens were taken
@@ -209,7 +209,7 @@ type Grant struct {
 
 // Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent,
 // ErrUnpriced, ErrDrought, ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
-func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
+func (g *Governor) Acquire(ctx context.Context, d Request) (*Permit, error) {
 	asked := time.Now()
 	w, err := g.enqueue(ctx, d)
 	if err != nil {
@@ -230,7 +230,7 @@ func (g *Governor) Acquire(ctx context.Context, d Demand) (*Grant, error) {
 }
 
 // enqueue puts a request into its budget's queue and lets begin what can.
-func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
+func (g *Governor) enqueue(ctx context.Context, d Request) (*waiter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (g *Governor) enqueue(ctx context.Context, d Demand) (*waiter, error) {
 }
 
 // account lets a request count in the purse of its sweep. The error is ErrSpent or ErrUnpriced.
-func (g *Governor) account(w *waiter, d Demand) error {
+func (g *Governor) account(w *waiter, d Request) error {
 	if d.Sweep == "" {
 		return nil
 	}
@@ -308,20 +308,20 @@ func (g *Governor) leave(w *waiter) (state string, left bool) {
 }
 
 // Done says how the request ended. Calls after the first do nothing.
-func (gr *Grant) Done(o Outcome) {
+func (gr *Permit) Done(o Outcome) {
 	gr.g.mu.Lock()
 	defer gr.g.mu.Unlock()
 	gr.end(time.Now(), o)
 }
 
 // end is Done under the lock.
-func (gr *Grant) end(now time.Time, o Outcome) {
+func (gr *Permit) end(now time.Time, o Outcome) {
 	if gr.done {
 		return
 	}
 	gr.done = true
 	w := gr.w
-	if !price.Counted(o.Usage) {
+	if !pricing.Counted(o.Usage) {
 		o.Usage = nil
 	}
 	cost := actual(w.cost, w.held, o)

@@ -64,7 +64,7 @@ func simulate(tb testing.TB, replicas []*Governor, sweeps map[string]int, length
 	return seen
 }
 
-func (t *trace) note(at time.Duration, d Demand, by int) {
+func (t *trace) note(at time.Duration, d Request, by int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now += by

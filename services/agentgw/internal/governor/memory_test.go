@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,9 +92,9 @@ func replica(tb testing.TB, store Store, name string, change func(c *Config)) *G
 }
 
 // listPrices returns the prices that are built in.
-func listPrices(tb testing.TB) *price.Table {
+func listPrices(tb testing.TB) *pricing.Table {
 	tb.Helper()
-	prices, err := price.Load("")
+	prices, err := pricing.Load("")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -106,12 +106,12 @@ func limited(limit Limit) func(c *Config) {
 	return func(c *Config) { c.Limits = map[string]Limit{"openai": limit} }
 }
 
-func demand(sweep string) Demand {
-	return Demand{Key: Key{Provider: "openai", Fingerprint: "k"}, Sweep: sweep, Model: "unknown", InputTokens: 800, OutputTokens: 200}
+func demand(sweep string) Request {
+	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Sweep: sweep, Model: "unknown", InputTokens: 800, OutputTokens: 200}
 }
 
 // begin acquires and fails the test if that does not go.
-func begin(tb testing.TB, g *Governor, d Demand) *Grant {
+func begin(tb testing.TB, g *Governor, d Request) *Permit {
 	tb.Helper()
 	gr, err := g.Acquire(tb.Context(), d)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestMetricsOfManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const more = 10
 		g := replica(t, newMemory(), "r0", nil)
-		var held []*Grant
+		var held []*Permit
 		for n := range maxNamed + more {
 			d := demand("s")
 			d.Key.Fingerprint = Fingerprint(fmt.Sprintf("http://%d", n), "secret")

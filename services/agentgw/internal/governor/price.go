@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 )
 
 // Spend is an amount of tokens and of money in millionths of a US dollar. As a limit, a field of 0
@@ -20,9 +20,9 @@ func (s Spend) limitedBy(limit Spend) string {
 	case limit.Micros == 0:
 		return fmt.Sprintf("%d tokens", s.Tokens)
 	case limit.Tokens == 0:
-		return price.Dollars(s.Micros)
+		return pricing.Dollars(s.Micros)
 	default:
-		return fmt.Sprintf("%d tokens and %s", s.Tokens, price.Dollars(s.Micros))
+		return fmt.Sprintf("%d tokens and %s", s.Tokens, pricing.Dollars(s.Micros))
 	}
 }
 
@@ -58,11 +58,11 @@ type spending struct {
 	Spend
 	input, output int64
 	priced        bool
-	price         price.Price
+	price         pricing.Price
 }
 
 // estimate returns what a request may cost. Where the model's price is not known only tokens count.
-func (g *Governor) estimate(d Demand) spending {
+func (g *Governor) estimate(d Request) spending {
 	s := spending{input: within(d.InputTokens), output: within(d.OutputTokens)}
 	s.price, s.priced = g.prices.Of(strings.ToLower(d.Key.Provider), d.Model)
 	s.Spend = s.cost(s.input, 0, s.output)

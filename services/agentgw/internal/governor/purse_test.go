@@ -14,7 +14,7 @@ import (
 
 // exhaust lets workers at all replicas begin requests until each is refused, and returns how many
 // began and the errors' texts.
-func exhaust(tb testing.TB, replicas []*Governor, d Demand, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
+func exhaust(tb testing.TB, replicas []*Governor, d Request, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
 	tb.Helper()
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -51,7 +51,7 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 	usual, cheap, dear := &agentgwv1.Usage{InputTokens: 800, OutputTokens: 200}, &agentgwv1.Usage{InputTokens: 300, OutputTokens: 100}, &agentgwv1.Usage{InputTokens: 800, OutputTokens: 400}
 	for _, test := range []struct {
 		name   string
-		demand Demand
+		demand Request
 		limit  Spend
 		usage  *agentgwv1.Usage
 		began  int

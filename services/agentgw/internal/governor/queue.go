@@ -18,7 +18,7 @@ type waiter struct {
 	held   Spend // what it is expected to cost, since it began
 	probe  bool
 	ready  chan struct{} // closed when grant or err is set
-	grant  *Grant
+	grant  *Permit
 	err    error
 	at     *list.Element // nil if it does not wait
 }

@@ -28,8 +28,8 @@ const (
 	parting = time.Second
 )
 
-// Hold says why a turn was not begun: its budget does not let it.
-type Hold struct {
+// Throttled says why a turn was not begun: its budget does not let it.
+type Throttled struct {
 	// Spent says that the sweep has spent what it may, or that nobody can tell; else the turn may
 	// begin later.
 	Spent  bool
@@ -37,26 +37,26 @@ type Hold struct {
 }
 
 // NewHold returns a hold of a turn that may begin later.
-func NewHold(reason error) *Hold { return &Hold{reason: reason} }
+func NewHold(reason error) *Throttled { return &Throttled{reason: reason} }
 
 // Error says what the turn waits for.
-func (h *Hold) Error() string { return h.reason.Error() }
+func (h *Throttled) Error() string { return h.reason.Error() }
 
-// inquiry is what is asked about one turn, however often it takes.
-type inquiry struct {
+// attempt is what is asked about one turn, however often it takes.
+type attempt struct {
 	*Player
 	to      wire.Endpoint
 	request *provider.Request
 	timeout time.Duration
 	said    *exchange
-	demand  governor.Demand
+	demand  governor.Request
 	answer  *provider.Answer
 	refusal *provider.Failure // of the last try that was refused
 	refused time.Time         // when the first one was
 }
 
 // demand returns what a turn wants of its budget.
-func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *provider.Request) governor.Demand {
+func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *provider.Request) governor.Request {
 	model := req.GetPlayer().GetModel()
 	secret := to.Secret
 	if model.GetProvider() == agentgwv1.Model_PROVIDER_VERTEX {
@@ -66,7 +66,7 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *prov
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
-	return governor.Demand{
+	return governor.Request{
 		Key:         governor.Key{Provider: provider.Seller(model.GetProvider()), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Round:       req.GetRound(),
@@ -78,9 +78,9 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *prov
 }
 
 // try sends the request once, when its budget lets it.
-func (q *inquiry) try(ctx context.Context) retry.Outcome {
+func (q *attempt) try(ctx context.Context) retry.Outcome {
 	done, err := q.begin(ctx)
-	hold, held := errors.AsType[*Hold](err)
+	hold, held := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, governor.ErrOpen):
 		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
@@ -126,7 +126,7 @@ func (q *inquiry) try(ctx context.Context) retry.Outcome {
 
 // limit returns how long a request may take that begins now: as long as any, but not longer than
 // its turn.
-func (q *inquiry) limit(ctx context.Context) time.Duration {
+func (q *attempt) limit(ctx context.Context) time.Duration {
 	deadline, limited := ctx.Deadline()
 	if !limited {
 		return q.timeout
@@ -139,20 +139,20 @@ func (q *inquiry) limit(ctx context.Context) time.Duration {
 	return min(q.timeout, left)
 }
 
-// spare makes a hold of a refusal that came to all requests. One that came while others were
+// deferRefusal makes a hold of a refusal that came to all requests. One that came while others were
 // answered may be this request's own, which may be too large for the account, and counts.
-func (q *inquiry) spare(err error) error {
+func (q *attempt) deferRefusal(err error) error {
 	failure, ok := errors.AsType[*provider.Failure](err)
 	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.Dry(q.demand.Key, q.refused) {
-		return &Hold{reason: failure}
+		return &Throttled{reason: failure}
 	}
 	return err
 }
 
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets
-// it does not wait. The error is a *Hold, governor.ErrOpen, governor.ErrDrought, governor.ErrClosed
+// it does not wait. The error is a *Throttled, governor.ErrOpen, governor.ErrDrought, governor.ErrClosed
 // or that of ctx.
-func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err error) {
+func (q *attempt) begin(ctx context.Context) (done func(governor.Outcome), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -174,7 +174,7 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 	case err == nil:
 		return grant.Done, nil
 	case errors.Is(err, governor.ErrSpent), errors.Is(err, governor.ErrUnpriced):
-		return nil, &Hold{Spent: true, reason: err}
+		return nil, &Throttled{Spent: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, governor.ErrDrought):
@@ -183,9 +183,9 @@ func (q *inquiry) begin(ctx context.Context) (done func(governor.Outcome), err e
 		rest, stop := context.WithTimeout(waiting, min(cmp.Or(governor.After(err), maxHold), maxHold))
 		defer stop()
 		<-rest.Done() // asking again sooner is of no use
-		return nil, &Hold{reason: err}
+		return nil, &Throttled{reason: err}
 	case waiting.Err() != nil:
-		return nil, &Hold{reason: err}
+		return nil, &Throttled{reason: err}
 	}
 	return nil, err
 }

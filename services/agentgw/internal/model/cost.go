@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
@@ -14,7 +14,7 @@ import (
 // of prices none is. A usage without anything says that a model was asked and that its provider did
 // not state the tokens.
 func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgwv1.Usage {
-	if !price.Counted(used) {
+	if !pricing.Counted(used) {
 		return &agentgwv1.Usage{}
 	}
 	if p.cfg.Prices == nil {

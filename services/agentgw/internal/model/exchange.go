@@ -25,7 +25,7 @@ const (
 type Record interface {
 	// Past returns what was recorded of the turn whose first message has the index, nil if nothing
 	// was.
-	Past(ctx context.Context, index int32) (*Past, error)
+	Past(ctx context.Context, index int32) (*PriorTurn, error)
 	// Exchange returns what was said to and by the provider about this turn, nil if nothing was.
 	Exchange(ctx context.Context) (*agentgwv1.Exchange, error)
 	// Keep stores it in place of what Exchange or Keep returned last. If something else is stored,
@@ -33,8 +33,8 @@ type Record interface {
 	Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other *agentgwv1.Exchange, err error)
 }
 
-// Past is an earlier turn in the form of the provider that made it. It is not to be changed.
-type Past struct {
+// PriorTurn is an earlier turn in the form of the provider that made it. It is not to be changed.
+type PriorTurn struct {
 	Provider agentgwv1.Model_Provider
 	// Native is empty if the provider does not want its turns back as they were.
 	Native []byte

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/price"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
@@ -58,7 +58,7 @@ type Config struct {
 	// Dialects are the codecs of models that are asked with prompts, by name.
 	Dialects map[string]dialect.Codec
 	// Prices are those of the models; nil leaves the cost of turns unknown.
-	Prices *price.Table
+	Prices *pricing.Table
 	// Budget says when a request may begin; nil lets all begin at once.
 	Budget *governor.Governor
 	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
@@ -103,15 +103,15 @@ func (p *Player) sending(ctx context.Context) (context.Context, context.CancelFu
 	return sending, func() { stop(); cancel() }
 }
 
-// Silent says whether nobody has to speak: the view ends with a message from SYSTEM, which only
+// NoReplyNeeded says whether nobody has to speak: the view ends with a message from SYSTEM, which only
 // configures.
-func Silent(view []*worldv1.Message) bool {
+func NoReplyNeeded(view []*worldv1.Message) bool {
 	return len(view) > 0 && view[len(view)-1].GetSender() == worldv1.Role_ROLE_SYSTEM
 }
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
 // in the reply. The reply is to be recorded unless it holds a failure of the provider. Errors:
-// ErrUnavailable, ErrTimeout, a *Hold, governor.ErrClosed, that of record or
+// ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed, that of record or
 // of ctx.
 func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
 	view := req.GetView()
@@ -142,7 +142,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	case errors.As(err, &failure):
 		reply, err = p.refused(model, failure)
 	case err == nil:
-		if reply = p.compose(req, tools, answer); Blameless(req, reply.GetFailure()) {
+		if reply = p.compose(req, tools, answer); UserSimulatorFault(req, reply.GetFailure()) {
 			err = said.reject(ctx, answer, reply.GetFailure().GetDetail())
 		}
 	}
@@ -160,8 +160,8 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	}
 	view := req.GetView()
 	if req.GetRole() == worldv1.Role_ROLE_USER {
-		query.Flipped, query.Transcript = true, conversation.Simulator(view, tools.Hands())
-		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT && !tools.Hands() {
+		query.Flipped, query.Transcript = true, conversation.UserView(view, tools.HasUserTools())
+		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT && !tools.HasUserTools() {
 			query.Tools = nil
 		}
 	} else {
@@ -176,7 +176,7 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	query.Native = make(map[int32][]byte)
 	own := false
 	for _, entry := range query.Transcript {
-		speaks := entry.Kind == conversation.Calling || entry.Kind == conversation.Assistant
+		speaks := entry.Kind == conversation.ToolCall || entry.Kind == conversation.Assistant
 		if begins := speaks && !own; begins {
 			past, err := record.Past(ctx, entry.Index)
 			if err != nil {
@@ -191,14 +191,14 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// Blameless says whether a failure is one of who plays the user, which is no fault of the agent
+// UserSimulatorFault says whether a failure is one of who plays the user, which is no fault of the agent
 // that is scored. The original scores it nonetheless.
-func Blameless(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
+func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
 	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
 }
 
 // ask sends the request until an answer can be read, and keeps what was said. The error is a
-// *provider.Failure, a *Hold or one of encoding or of the record.
+// *provider.Failure, a *Throttled or one of encoding or of the record.
 func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
 	model := req.GetPlayer().GetModel()
 	to, err := p.endpoint(ctx, fam, model.GetBaseUrl())
@@ -225,8 +225,8 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
-	q := &inquiry{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
-	err = q.spare(policy.Do(ctx, q.try))
+	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
+	err = q.deferRefusal(policy.Do(ctx, q.try))
 	answer, kept := said.keep(ctx, q.answer)
 	if answer != nil {
 		err = nil

@@ -39,13 +39,13 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 func messages(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
 	entries := conversation.Agent(view)
 	if self == worldv1.Role_ROLE_USER {
-		entries = conversation.Simulator(view, true)
+		entries = conversation.UserView(view, true)
 	}
 	list := make([]*agentv1.Message, 0, len(entries))
 	var calling *agentv1.Message
 	for i := range entries {
 		e := &entries[i]
-		if e.Kind == conversation.Calling && e.Code == "" {
+		if e.Kind == conversation.ToolCall && e.Code == "" {
 			if calling == nil {
 				calling = &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT}
 				list = append(list, calling)
@@ -71,7 +71,7 @@ func message(e *conversation.Entry) *agentv1.Message {
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
 	case conversation.User:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: e.Text}
-	case conversation.Calling:
+	case conversation.ToolCall:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Code: &e.Code}
 	case conversation.Assistant:
 	}

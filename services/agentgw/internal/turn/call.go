@@ -81,7 +81,7 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 		used = used || mistake == nil
 		index := c.Index + int32(i)
 		call.setID(stated, index, taken)
-		if c.Role == worldv1.Role_ROLE_USER && !tools.Hands() && call.IDRule != CountID {
+		if c.Role == worldv1.Role_ROLE_USER && !tools.HasUserTools() && call.IDRule != CountID {
 			hide(stated)
 		}
 		m := c.toEnvironment(index)

@@ -59,8 +59,8 @@ func (t *Tools) Knows(execution string) bool { return t.byExecution[execution] !
 // endTool is the one tool that every user has.
 const endTool = "end_conversation"
 
-// Hands says whether a user with these tools has more than the one that ends the conversation.
-func (t *Tools) Hands() bool {
+// HasUserTools says whether a user with these tools has more than the one that ends the conversation.
+func (t *Tools) HasUserTools() bool {
 	return slices.ContainsFunc(t.list, func(tool *worldv1.Tool) bool { return tool.GetExecutionName() != endTool })
 }
 
@@ -93,7 +93,7 @@ func (t *Tools) refused(name string) string {
 	if identifier == "" || unicode.IsDigit([]rune(identifier)[0]) {
 		identifier = "_" + identifier
 	}
-	if !t.open && (identifier == endTool || !t.Hands()) {
+	if !t.open && (identifier == endTool || !t.HasUserTools()) {
 		identifier += "_"
 	}
 	for t.byExecution[identifier] != nil || python.IsKeyword(identifier) {

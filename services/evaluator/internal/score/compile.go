@@ -5,14 +5,14 @@ import (
 	"errors"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/expression"
-	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // maxNodes is how many nodes a graph may have.
-const maxNodes = tangle.MaxNodes
+const maxNodes = graphwidth.MaxNodes
 
 // noReference marks a constraint without a reference.
 const noReference = -2
@@ -83,7 +83,7 @@ type constraint struct {
 	// senders and recipients are the roles that the only target row of a SANDBOX constraint
 	// accepts, one bit each.
 	senders, recipients uint8
-	extractor           *expression.Extractor
+	extractor           *celexpr.Extractor
 	// fill is the column that extracted values complete, −1 if the target has none.
 	fill int
 	// template is the content to complete, nil if there is none or nothing can complete it.

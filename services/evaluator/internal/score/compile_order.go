@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 )
 
 // checkWidth notes a graph that is too much work to match. Graphs with other mistakes are left
@@ -13,7 +13,7 @@ func (g *Graph) checkWidth(check *checker, direct []uint64) {
 	if len(check.errors) > 0 {
 		return
 	}
-	nodes := make([]tangle.Node, len(g.nodes))
+	nodes := make([]graphwidth.Node, len(g.nodes))
 	for _, i := range list(g.matched) {
 		nodes[i].After = direct[i]
 		for _, c := range g.nodes[i].constraints {
@@ -22,8 +22,8 @@ func (g *Graph) checkWidth(check *checker, direct []uint64) {
 			}
 		}
 	}
-	var tangled *tangle.Error
-	if errors.As(tangle.Check(nodes), &tangled) {
+	var tangled *graphwidth.Error
+	if errors.As(graphwidth.Check(nodes), &tangled) {
 		check.add(tangled.Node, -1, "", "%v", tangled)
 	}
 }

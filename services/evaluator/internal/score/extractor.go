@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/expression"
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 )
 
 // named is one extracted value.
@@ -18,21 +18,21 @@ type named struct {
 
 // extraction is what an extractor took from a call.
 type extraction struct {
-	extractor    *expression.Extractor
+	extractor    *celexpr.Extractor
 	alternatives [][]named
 	// problem says why there is no alternative.
 	problem error
 }
 
 // findExtractor returns the extractor that a constraint names or writes out.
-func findExtractor(source *Constraint) (*expression.Extractor, error) {
+func findExtractor(source *Constraint) (*celexpr.Extractor, error) {
 	switch {
 	case source.Extractor != "" && source.ExtractorExpression != "":
 		return nil, errors.New("both a name and an expression")
 	case source.ExtractorExpression != "":
-		return expression.CompileExtractor(source.ExtractorExpression)
+		return celexpr.CompileExtractor(source.ExtractorExpression)
 	}
-	if extractor, ok := expression.BuiltIn(source.Extractor); ok {
+	if extractor, ok := celexpr.BuiltIn(source.Extractor); ok {
 		return extractor, nil
 	}
 	return nil, fmt.Errorf("unknown extractor %q", source.Extractor)
@@ -40,7 +40,7 @@ func findExtractor(source *Constraint) (*expression.Extractor, error) {
 
 // extract returns what an extractor takes from the call. It is asked for again at each message that
 // is compared.
-func (c *call) extract(extractor *expression.Extractor) *extraction {
+func (c *call) extract(extractor *celexpr.Extractor) *extraction {
 	for i := range c.extracted {
 		if c.extracted[i].extractor == extractor {
 			return &c.extracted[i]
@@ -52,13 +52,13 @@ func (c *call) extract(extractor *expression.Extractor) *extraction {
 }
 
 // alternatives evaluates an extractor.
-func (c *call) alternatives(extractor *expression.Extractor) ([][]named, error) {
+func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
 	result, err := parseDatum(c.result)
 	if err != nil {
 		return nil, err
 	}
 	arguments, _ := c.arguments.native().(map[string]any)
-	sets, err := extractor.Extract(expression.Trace{Tool: c.tool, Arguments: arguments, Result: result.native()})
+	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: result.native()})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func datumOf(value any) datum {
 // known does not list can never be completed, which is no mistake here: ok is false and nothing
 // fits it.
 func parseTemplate(text string, known []string) (t template, ok bool) {
-	parsed, err := expression.ParseTemplate(text)
+	parsed, err := celexpr.ParseTemplate(text)
 	if err != nil {
 		return t, false
 	}
@@ -135,7 +135,7 @@ func parseTemplate(text string, known []string) (t template, ok bool) {
 }
 
 // template is a text with places for extracted values.
-type template expression.Template
+type template celexpr.Template
 
 // fill returns the text with the values in their places.
 func (t *template) fill(values []named) string {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/tangle"
+	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -32,7 +32,7 @@ func (m *matcher) value(left uint64, last int, least float64) float64 {
 	parts := space[:0]
 	sum := 0.0
 	for left != 0 {
-		p := part{nodes: tangle.Connected(m.graph.near, left)}
+		p := part{nodes: graphwidth.Connected(m.graph.near, left)}
 		left &^= p.nodes
 		p.outcome = m.known(p.nodes, last)
 		sum += p.sum
@@ -79,7 +79,7 @@ func (m *matcher) low(i int, left uint64, last int) int {
 // search finds the best sum of a part, as value does, by trying the indices of one node in the
 // order of their bounds.
 func (m *matcher) search(part uint64, last int, least float64) float64 {
-	i := tangle.Branch(m.graph.before, m.graph.near, part)
+	i := graphwidth.Branch(m.graph.before, m.graph.near, part)
 	others := m.expand(part, last, i)
 	start := len(m.stack) - others.count
 	best := least

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/original"
+	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
 )
@@ -17,7 +17,7 @@ func TestGuardrailsOfImportedScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	imported, err := original.Read(path, data)
+	imported, err := importer.Read(path, data)
 	if err != nil {
 		t.Fatal(err)
 	}

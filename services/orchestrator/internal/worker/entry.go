@@ -24,33 +24,33 @@ const (
 // it. Calls are written with their answers: should this worker die in between, the next one is
 // answered the same calls, because the gateway computes or keeps them, and the tool host executes
 // none twice.
-func (g *game) append(ctx context.Context, entry *busv1.LogEntry) error {
-	if err := g.state.Apply(entry); err != nil {
-		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
+	if err := r.state.Apply(entry); err != nil {
+		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
 	}
-	if turn := entry.GetTurn(); turn != nil && g.state.End() == nil {
-		speaker, over := g.state.Next()
+	if turn := entry.GetTurn(); turn != nil && r.state.End() == nil {
+		speaker, over := r.state.Next()
 		switch {
 		case over != nil:
 			entry.End = over
-			g.state.Finish(over)
-		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && g.calls == nil && proto.Size(turn) <= maxWaiting:
-			g.calls = turn
+			r.state.Finish(over)
+		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && r.calls == nil && proto.Size(turn) <= maxWaiting:
+			r.calls = turn
 			return nil
 		}
 	}
-	if g.calls != nil {
-		entry.Turn, entry.Answers, g.calls = g.calls, entry.GetTurn(), nil
+	if r.calls != nil {
+		entry.Turn, entry.Answers, r.calls = r.calls, entry.GetTurn(), nil
 	}
 	var err error
-	g.end, err = g.peers.Bus.Append(ctx, g.rollout.GetId(), entry, g.end)
-	g.asked, g.appended = false, time.Now()
+	r.end, err = r.peers.Bus.Append(ctx, r.rollout.GetId(), entry, r.end)
+	r.asked, r.appended = false, time.Now()
 	return err
 }
 
 // fresh says whether nobody can have been answered the coming turn: this worker has not asked for
 // it, and not enough time has passed since the log was its own that another could have taken it
 // over and been answered.
-func (g *game) fresh() bool {
-	return !g.asked && !g.rollout.GetReplay() && time.Since(g.appended) < ownFor
+func (r *runner) fresh() bool {
+	return !r.asked && !r.rollout.GetReplay() && time.Since(r.appended) < ownFor
 }

@@ -10,7 +10,7 @@ import (
 // followQueues calls begin with each sweep that has jobs and whose jobs nobody here fetches.
 func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) error {
 	return w.peers.Bus.FollowQueues(ctx, w.lookEvery, func(sweepID string) {
-		if w.slots.serve(sweepID) {
+		if w.scheduler.attach(sweepID) {
 			begin(sweepID)
 		}
 	}, func(err error) {
@@ -23,7 +23,7 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	var queue *bus.Queue
 	for {
-		n, heard, ok := w.slots.room(ctx, sweepID)
+		n, heard, ok := w.scheduler.room(ctx, sweepID)
 		if !ok {
 			return
 		}
@@ -33,7 +33,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 			queue = nil // the server may have forgotten it
 			pause(ctx, time.Second)
 		}
-		if !left && err == nil && w.slots.leave(sweepID, heard) {
+		if !left && err == nil && w.scheduler.detach(sweepID, heard) {
 			return
 		}
 	}
@@ -51,7 +51,7 @@ func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queu
 	for _, delivery := range deliveries {
 		w.hold(delivery)
 	}
-	w.slots.offer(deliveries)
+	w.scheduler.offer(deliveries)
 	if err != nil || len(deliveries) > 0 {
 		return true, err
 	}

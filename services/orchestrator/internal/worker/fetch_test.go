@@ -47,9 +47,9 @@ func TestNextFreeSlot(t *testing.T) {
 	until(t, "the worker plays what it can", func() bool { return len(d.inside("a")) == 4 })
 	s.enqueue(t, 0, "b.0")
 	until(t, "the job waits for a slot", func() bool {
-		w.slots.mu.Lock()
-		defer w.slots.mu.Unlock()
-		return w.slots.sweeps["b"] != nil && len(w.slots.sweeps["b"].waiting) == 1
+		w.scheduler.mu.Lock()
+		defer w.scheduler.mu.Unlock()
+		return w.scheduler.sweeps["b"] != nil && len(w.scheduler.sweeps["b"].waiting) == 1
 	})
 	d.open(d.inside("a")[0])
 	until(t, "the next one has begun", func() bool { return len(d.inside("a"))+len(d.inside("b")) == 5 })
@@ -136,9 +136,9 @@ func TestSweepGoesOn(t *testing.T) {
 		s.decide(t, id)
 		s.empty(t)
 		until(t, "the sweep is forgotten", func() bool {
-			w.slots.mu.Lock()
-			defer w.slots.mu.Unlock()
-			return len(w.slots.sweeps) == 0 && w.slots.served == 0 && w.slots.free == 4
+			w.scheduler.mu.Lock()
+			defer w.scheduler.mu.Unlock()
+			return len(w.scheduler.sweeps) == 0 && w.scheduler.served == 0 && w.scheduler.free == 4
 		})
 	}
 }

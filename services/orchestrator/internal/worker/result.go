@@ -67,13 +67,13 @@ func (w *Worker) requestResults(ctx context.Context) error {
 // requestScore asks for the result of a rollout that had ended when this worker took it over. Its
 // table versions are announced again: what was lost of them need not be what the result waits for,
 // but may.
-func (g *game) requestScore(ctx context.Context) error {
-	if err := g.restoreSession(ctx); ctx.Err() != nil {
+func (r *runner) requestScore(ctx context.Context) error {
+	if err := r.restoreSession(ctx); ctx.Err() != nil {
 		return err
 	} else if err != nil {
-		g.peers.Logger.Warn("table versions not announced again", "rollout", g.rollout.GetId(), "error", err)
+		r.peers.Logger.Warn("table versions not announced again", "rollout", r.rollout.GetId(), "error", err)
 	}
-	return g.peers.Bus.RequestScore(g.rollout, g.delivery.Round)
+	return r.peers.Bus.RequestScore(r.rollout, r.delivery.Round)
 }
 
 // late returns the rollouts whose results take long, the longest first.

@@ -44,15 +44,15 @@ func (r room) enter(ctx context.Context, bytes int64) (leave func(), err error) 
 
 // needs returns the room for the rollout's conversation: as long as nobody knows how long that is,
 // for the longest.
-func (g *game) needs() int64 {
-	longest := g.rollout.GetMaxBytes()
+func (r *runner) needs() int64 {
+	longest := r.rollout.GetMaxBytes()
 	if longest == 0 {
 		longest = rollout.DefaultMaxBytes
 	}
 	switch {
-	case g.state != nil && g.state.Bytes() <= longBytes:
+	case r.state != nil && r.state.Bytes() <= longBytes:
 		return 0
-	case g.state != nil && g.state.Bytes() <= mediumBytes:
+	case r.state != nil && r.state.Bytes() <= mediumBytes:
 		return min(mediumBytes, longest)
 	}
 	return longest
@@ -61,59 +61,59 @@ func (g *game) needs() int64 {
 // enter waits until there is room for the rollout's conversation. Others are worked on meanwhile. A
 // rollout that had room, but too little, forgets the conversation while it waits, and reads it
 // again.
-func (g *game) enter(ctx context.Context) error {
-	bytes := g.needs()
+func (r *runner) enter(ctx context.Context) error {
+	bytes := r.needs()
 	switch {
 	case bytes == 0:
-		g.exit()
+		r.exit()
 		return nil
-	case bytes <= g.inside || g.inside > 0 && g.calls != nil: // calls that are not written yet are few
+	case bytes <= r.inside || r.inside > 0 && r.calls != nil: // calls that are not written yet are few
 		return nil
 	}
-	forgotten := g.inside > 0
-	g.exit()
+	forgotten := r.inside > 0
+	r.exit()
 	if forgotten {
-		g.state, g.digests = nil, make(map[worldv1.Role]viewDigest, 2)
+		r.state, r.digests = nil, make(map[worldv1.Role]viewDigest, 2)
 	}
-	g.rest()
-	leave, err := g.room.enter(ctx, bytes)
+	r.release()
+	leave, err := r.room.enter(ctx, bytes)
 	if err != nil {
 		return err
 	}
-	g.leave, g.inside = leave, bytes
-	if err := g.goOn(ctx); err != nil || !forgotten {
+	r.leave, r.inside = leave, bytes
+	if err := r.acquire(ctx); err != nil || !forgotten {
 		return err
 	}
-	return g.remember(ctx)
+	return r.remember(ctx)
 }
 
 // remember reads the conversation again.
-func (g *game) remember(ctx context.Context) error {
-	log, err := g.peers.Bus.ReadLog(ctx, g.rollout.GetId())
+func (r *runner) remember(ctx context.Context) error {
+	log, err := r.peers.Bus.ReadLog(ctx, r.rollout.GetId())
 	if err != nil {
 		return err
 	}
-	if log.End.Sequence != g.end.Sequence {
+	if log.End.Sequence != r.end.Sequence {
 		return bus.ErrFenced
 	}
-	if g.state, err = rollout.Fold(log.Entries); err != nil {
-		return fmt.Errorf("rollout %s: %w", g.rollout.GetId(), err)
+	if r.state, err = rollout.Fold(log.Entries); err != nil {
+		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
 	}
 	return nil
 }
 
 // exit gives back the room that the rollout has.
-func (g *game) exit() {
-	if g.leave != nil {
-		g.leave()
-		g.leave, g.inside = nil, 0
+func (r *runner) exit() {
+	if r.leave != nil {
+		r.leave()
+		r.leave, r.inside = nil, 0
 	}
 }
 
 // ask waits until the conversation may go to its player. That time does not count as the player's.
-func (g *game) ask(ctx context.Context) (answered func(), err error) {
-	if g.state.Bytes() <= longBytes {
+func (r *runner) ask(ctx context.Context) (answered func(), err error) {
+	if r.state.Bytes() <= longBytes {
 		return func() {}, nil
 	}
-	return g.asking.enter(ctx, g.state.Bytes())
+	return r.asking.enter(ctx, r.state.Bytes())
 }

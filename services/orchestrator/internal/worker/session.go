@@ -13,17 +13,17 @@ import (
 )
 
 // execute lets the tool host answer the trailing calls.
-func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
-	response, err := g.run(ctx)
+func (r *runner) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
+	response, err := r.run(ctx)
 	if code := status.Code(err); code == codes.NotFound || code == codes.FailedPrecondition {
 		// The session is not where the log says: its host has lost it, or another worker had it.
-		if err := g.restoreSession(ctx); err != nil {
+		if err := r.restoreSession(ctx); err != nil {
 			return nil, nil, err
 		}
-		response, err = g.run(ctx)
+		response, err = r.run(ctx)
 	}
 	if status.Code(err) == codes.ResourceExhausted {
-		return nil, exceeded(g.state, status.Convert(err).Message()), nil
+		return nil, exceeded(r.state, status.Convert(err).Message()), nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("execute: %w", err)
@@ -31,79 +31,79 @@ func (g *game) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
 	if text := response.GetException(); text != "" {
 		return nil, raised(text), nil
 	}
-	return g.state.Answered(response), nil, nil
+	return r.state.Answered(response), nil, nil
 }
 
 // run runs the trailing calls in the session as it is after the log.
-func (g *game) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+func (r *runner) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.ExecuteTimeout)
 	defer cancel()
-	id := g.rollout.GetId()
-	return g.peers.ToolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{
+	id := r.rollout.GetId()
+	return r.peers.ToolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{
 		SessionId:     id,
-		Index:         int32(len(g.state.Messages())),
-		Calls:         g.state.Calls(),
-		SessionDigest: g.state.SessionDigest(),
+		Index:         int32(len(r.state.Messages())),
+		Calls:         r.state.Calls(),
+		SessionDigest: r.state.SessionDigest(),
 	})
 }
 
 // restoreSession brings the session to where the log says that it stands, whatever became of its
 // host.
-func (g *game) restoreSession(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+func (r *runner) restoreSession(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.ExecuteTimeout)
 	defer cancel()
-	id := g.rollout.GetId()
-	create, err := g.sessionRequest(ctx)
+	id := r.rollout.GetId()
+	create, err := r.sessionRequest(ctx)
 	if err != nil {
 		return err
 	}
 	var response *toolhostv1.RestoreSessionResponse
-	err = g.withDocuments(ctx, func() error {
-		response, err = g.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: g.state.Executions()})
+	err = r.withDocuments(ctx, func() error {
+		response, err = r.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: r.state.Executions()})
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("restore session: %w", err)
 	}
 	if response.GetRepeated() > 0 || response.GetDropped() > 0 {
-		g.peers.Logger.Info("session brought to where its log stands", "rollout", id,
+		r.peers.Logger.Info("session brought to where its log stands", "rollout", id,
 			"executions_repeated", response.GetRepeated(), "executions_dropped", response.GetDropped())
 	}
 	return nil
 }
 
-func (g *game) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.ExecuteTimeout)
+func (r *runner) createSession(ctx context.Context) (*toolhostv1.CreateSessionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.ExecuteTimeout)
 	defer cancel()
-	request, err := g.sessionRequest(ctx)
+	request, err := r.sessionRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var session *toolhostv1.CreateSessionResponse
-	err = g.withDocuments(ctx, func() error {
-		session, err = g.peers.ToolHost(g.rollout.GetId()).CreateSession(ctx, request)
+	err = r.withDocuments(ctx, func() error {
+		session, err = r.peers.ToolHost(r.rollout.GetId()).CreateSession(ctx, request)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	return session, g.useTools(ctx, session)
+	return session, r.useTools(ctx, session)
 }
 
 // sessionRequest says how the rollout's session is made.
-func (g *game) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionRequest, error) {
+func (r *runner) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionRequest, error) {
 	request := &toolhostv1.CreateSessionRequest{
-		SessionId: g.rollout.GetId(), SetupDigest: g.rollout.GetSetupDigest(), HostedServices: g.rollout.GetHostedServices(), Replay: g.rollout.GetReplay(),
+		SessionId: r.rollout.GetId(), SetupDigest: r.rollout.GetSetupDigest(), HostedServices: r.rollout.GetHostedServices(), Replay: r.rollout.GetReplay(),
 	}
 	if !request.GetReplay() {
 		return request, nil
 	}
-	return request, g.recordedAnswers(ctx, request)
+	return request, r.recordedAnswers(ctx, request)
 }
 
 // recordedAnswers adds what hosted services are to answer in a replay.
-func (g *game) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
-	return g.peers.Bus.Answers(ctx, g.rollout.GetId(), func(n int32, raw []byte) error {
+func (r *runner) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
+	return r.peers.Bus.Answers(ctx, r.rollout.GetId(), func(n int32, raw []byte) error {
 		answer := &toolhostv1.ServiceAnswer{}
 		if err := proto.Unmarshal(raw, answer); err != nil {
 			return fmt.Errorf("answer %d of a hosted service: %w", n, err)

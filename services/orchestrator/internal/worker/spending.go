@@ -24,24 +24,24 @@ var (
 // as it could.
 const holdPause = 100 * time.Millisecond
 
-// afford reads what the rollout's sweep may spend: errSpent if that is used up. Only models spend.
-func (g *game) afford(ctx context.Context) error {
-	if g.rollout.GetReplay() || g.rollout.GetAgent().GetModel() == nil && g.rollout.GetUser().GetModel() == nil {
+// checkBudget reads what the rollout's sweep may spend: errSpent if that is used up. Only models spend.
+func (r *runner) checkBudget(ctx context.Context) error {
+	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
 		return nil
 	}
-	spending, err := g.sharedSpending(ctx, g.rollout.GetSweepId())
+	spending, err := r.sharedSpending(ctx, r.rollout.GetSweepId())
 	if err != nil {
 		return err
 	}
 	if spending.GetExhausted() != "" {
 		return errSpent
 	}
-	g.limit = spending.GetLimit()
+	r.limit = spending.GetLimit()
 	return nil
 }
 
 // sharedSpending reads what a sweep may spend, once for all its rollouts that ask at the same time.
-// The answer may be as old as the read that was under way when one joined it: held and setAside,
+// The answer may be as old as the read that was under way when one joined it: held and parkJob,
 // which act on it, read anew. It is shared: do not change it.
 func (w *Worker) sharedSpending(ctx context.Context, sweepID string) (*busv1.SweepSpending, error) {
 	// Whoever comes first reads, within its own context; the bus bounds that, and so the wait of
@@ -61,17 +61,17 @@ func (w *Worker) sharedSpending(ctx context.Context, sweepID string) (*busv1.Swe
 }
 
 // held returns errHeld, or errSpent once all workers and the sweep's watchers can know it.
-func (g *game) held(ctx context.Context, hold *agentgwv1.Hold) error {
+func (r *runner) held(ctx context.Context, hold *agentgwv1.Hold) error {
 	if !hold.GetSpent() {
 		return errHeld
 	}
-	id := g.rollout.GetSweepId()
-	spending, revision, err := g.peers.Bus.Spending(ctx, id)
+	id := r.rollout.GetSweepId()
+	spending, revision, err := r.peers.Bus.Spending(ctx, id)
 	if err != nil {
 		return err
 	}
-	if spending.GetExhausted() == "" && proto.Equal(spending.GetLimit(), g.limit) {
-		err = g.peers.Bus.SetSpending(ctx, id, &busv1.SweepSpending{Limit: g.limit, Exhausted: hold.GetDetail()}, revision)
+	if spending.GetExhausted() == "" && proto.Equal(spending.GetLimit(), r.limit) {
+		err = r.peers.Bus.SetSpending(ctx, id, &busv1.SweepSpending{Limit: r.limit, Exhausted: hold.GetDetail()}, revision)
 		if err != nil && !errors.Is(err, bus.ErrFenced) { // fenced: somebody else has said so, or the limit is another now
 			return err
 		}
@@ -80,17 +80,17 @@ func (g *game) held(ctx context.Context, hold *agentgwv1.Hold) error {
 }
 
 // wait lets a moment pass before a turn is asked again.
-func (g *game) wait(ctx context.Context) error {
+func (r *runner) wait(ctx context.Context) error {
 	if !pause(ctx, holdPause) {
 		return ctx.Err()
 	}
 	return nil
 }
 
-// setAside takes a job off the queue whose sweep has spent what it may. The rollout has no result,
+// parkJob takes a job off the queue whose sweep has spent what it may. The rollout has no result,
 // so that creating the sweep again, with a higher limit, queues it again, and its log goes on where
 // it was. Should that have happened meanwhile it is queued here.
-func (w *Worker) setAside(ctx context.Context, delivery *bus.Delivery) {
+func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 	id := delivery.Rollout.GetId()
 	w.drop(delivery)
 	if err := delivery.Done(ctx); err != nil {
@@ -99,7 +99,7 @@ func (w *Worker) setAside(ctx context.Context, delivery *bus.Delivery) {
 	}
 	spending, _, err := w.peers.Bus.Spending(ctx, delivery.Rollout.GetSweepId())
 	if err == nil && spending.GetExhausted() != "" {
-		w.peers.Logger.Debug("rollout set aside", "rollout", id, "reason", spending.GetExhausted())
+		w.peers.Logger.Debug("rollout parked", "rollout", id, "reason", spending.GetExhausted())
 		return
 	}
 	again := &busv1.Job{Rollout: delivery.Rollout, Parallel: int32(delivery.Parallel), Round: delivery.Round}

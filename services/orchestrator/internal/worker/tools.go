@@ -43,41 +43,41 @@ type roleTools map[worldv1.Role]toolSet
 
 // useTools gives the rollout the tools of its session. The first rollout that has them in a round of
 // its sweep stores them, so that they are kept as long as its setup.
-func (g *game) useTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) error {
-	key := fmt.Sprintf("%s.%d.%s", g.rollout.GetSweepId(), g.delivery.Round, session.GetToolsDigest())
-	if tools, ok := g.stored.Get(key); ok && session.GetToolsDigest() != "" {
-		g.tools = tools
+func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) error {
+	key := fmt.Sprintf("%s.%d.%s", r.rollout.GetSweepId(), r.delivery.Round, session.GetToolsDigest())
+	if tools, ok := r.stored.Get(key); ok && session.GetToolsDigest() != "" {
+		r.tools = tools
 		return nil
 	}
-	g.tools = make(roleTools, 2)
+	r.tools = make(roleTools, 2)
 	for role, tools := range map[worldv1.Role][]*worldv1.Tool{
 		worldv1.Role_ROLE_AGENT: session.GetAgentTools(), worldv1.Role_ROLE_USER: session.GetUserTools(),
 	} {
 		if len(tools) == 0 {
 			continue
 		}
-		digest, err := g.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: tools})
+		digest, err := r.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: tools})
 		if err != nil {
 			return err
 		}
-		g.tools[role] = toolSet{digest: digest, tools: tools}
+		r.tools[role] = toolSet{digest: digest, tools: tools}
 	}
-	g.stored.Add(key, g.tools)
+	r.stored.Add(key, r.tools)
 	return nil
 }
 
 // withDocuments makes a call that needs documents of the rollout which its peer reads from the bus.
 // Those that the bus has lost are stored again from what this process remembers.
-func (g *game) withDocuments(ctx context.Context, call func() error) error {
+func (r *runner) withDocuments(ctx context.Context, call func() error) error {
 	err := call()
 	if status.Code(err) != codes.NotFound {
 		return err
 	}
-	if _, err := g.peers.Bus.PutSetup(ctx, g.setup); err != nil {
+	if _, err := r.peers.Bus.PutSetup(ctx, r.setup); err != nil {
 		return err
 	}
-	for _, set := range g.tools {
-		if _, err := g.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: set.tools}); err != nil {
+	for _, set := range r.tools {
+		if _, err := r.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: set.tools}); err != nil {
 			return err
 		}
 	}

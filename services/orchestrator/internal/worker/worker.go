@@ -82,10 +82,10 @@ type Worker struct {
 	startErr   error                         // why Run fails at once
 	stored     *lru.Cache[string, roleTools] // on the bus, by sweep, round and digest
 	reads      singleflight.Group            // of sweeps' spending
-	hands      hands
+	limiter    limiter
 	room       room // of long conversations
 	asking     room // of those whose players are asked
-	slots      *slots
+	scheduler  *scheduler
 	fetchWait  time.Duration
 	lookEvery  time.Duration
 	resultWait time.Duration
@@ -106,11 +106,11 @@ func New(cfg Config, peers Peers) *Worker {
 		cancelled:  make(map[string]int32),
 		resultWait: resultWait,
 		waiting:    make(map[*bus.Delivery]time.Time),
-		hands:      newHands(),
+		limiter:    newLimiter(),
 		room:       newRoom(cfg.LongBytes),
 		asking:     newRoom(max(cfg.LongBytes/askingShare, 1)),
 		stored:     stored,
-		slots:      newSlots(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
+		scheduler:  newScheduler(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait:  fetchWait,
 		lookEvery:  lookEvery,
 	}
@@ -138,7 +138,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			}
 		})
 	}
-	w.slots.play = func(delivery *bus.Delivery) { group.Go(func() { w.handle(ctx, delivery) }) }
+	w.scheduler.play = func(delivery *bus.Delivery) { group.Go(func() { w.handle(ctx, delivery) }) }
 	start(w.followResults)
 	start(w.followCancellations)
 	start(w.followParallel)
@@ -159,14 +159,14 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // handle plays one rollout as far as it goes and decides what becomes of its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
-	defer w.slots.surrender(delivery.Rollout.GetSweepId())
+	defer w.scheduler.done(delivery.Rollout.GetSweepId())
 	if ctx.Err() != nil {
 		return // releaseAll gives it back
 	}
 	id := delivery.Rollout.GetId()
 	err := w.play(w.peers.Trace(ctx, id), delivery)
 	if lost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
-		err = w.writeOff(ctx, delivery, err)
+		err = w.failExpired(ctx, delivery, err)
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:
@@ -178,7 +178,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	case errors.Is(err, errPlayedAgain), errors.Is(err, errWrittenOff):
 		w.finish(id, delivery.Round)
 	case errors.Is(err, errSpent):
-		w.setAside(ctx, delivery)
+		w.parkJob(ctx, delivery)
 	default:
 		w.drop(delivery)
 		delay := backoff(delivery.Attempt)
@@ -211,7 +211,7 @@ func (w *Worker) followCancellations(ctx context.Context) error {
 }
 
 func (w *Worker) followParallel(ctx context.Context) error {
-	return w.peers.Bus.FollowParallel(ctx, w.slots.tell)
+	return w.peers.Bus.FollowParallel(ctx, w.scheduler.tell)
 }
 
 func (w *Worker) isCancelled(sweepID string, round int32) bool {

@@ -28,9 +28,9 @@ func TestEncodeNative(t *testing.T) {
 		Model: &agentgwv1.Model{Model: "m"},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.System, Text: "t"}, {Kind: conversation.User, Text: "u"},
-			{Kind: conversation.Calling, Index: 3, RowID: id("a"), Name: "f"}, {Kind: conversation.Calling, Index: 4, RowID: id("b"), Name: "f"},
+			{Kind: conversation.ToolCall, Index: 3, RowID: id("a"), Name: "f"}, {Kind: conversation.ToolCall, Index: 4, RowID: id("b"), Name: "f"},
 			{Kind: conversation.Result, Index: 5, RowID: id("b"), Text: "1"}, {Kind: conversation.Result, Index: 6, RowID: id("a"), Text: "2", Failed: true},
-			{Kind: conversation.Calling, Index: 7, ID: "None", Name: "f"},
+			{Kind: conversation.ToolCall, Index: 7, ID: "None", Name: "f"},
 		},
 		Native: map[int32][]byte{3: []byte(turn)},
 	})
@@ -56,7 +56,7 @@ func TestEncodeSystem(t *testing.T) {
 	blank := []conversation.Entry{{Kind: conversation.System}, {Kind: conversation.User, Text: "u"}}
 	parted := []conversation.Entry{
 		{Kind: conversation.User, Text: "u"},
-		{Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"}, {Kind: conversation.Calling, Index: 2, RowID: id("b"), Name: "f"},
+		{Kind: conversation.ToolCall, Index: 1, RowID: id("a"), Name: "f"}, {Kind: conversation.ToolCall, Index: 2, RowID: id("b"), Name: "f"},
 		{Kind: conversation.Result, Index: 3, RowID: id("a"), Text: "1"}, {Kind: conversation.System, Index: 4, Text: "s"},
 		{Kind: conversation.Result, Index: 5, RowID: id("b"), Text: "2"},
 	}

@@ -129,7 +129,7 @@ func thinks(q *provider.Query, transcript []conversation.Entry) bool {
 	if i == len(transcript)-1 {
 		return true
 	}
-	for i > 0 && transcript[i].Kind == conversation.Calling && transcript[i-1].Kind == conversation.Calling {
+	for i > 0 && transcript[i].Kind == conversation.ToolCall && transcript[i-1].Kind == conversation.ToolCall {
 		i--
 	}
 	return i < 0 || len(q.Native[transcript[i].Index]) > 0

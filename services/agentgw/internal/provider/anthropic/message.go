@@ -42,7 +42,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	open := conversation.Kind(0)
 	end := func() {
 		switch open {
-		case conversation.Calling:
+		case conversation.ToolCall:
 			say(roleAssistant, blocks)
 		case conversation.Result:
 			say(roleUser, blocks)
@@ -56,7 +56,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 			end() // what stands on either side of it is not consecutive
 			continue
 		}
-		if native && entry.Kind == conversation.Calling {
+		if native && entry.Kind == conversation.ToolCall {
 			continue // a part of the turn that was sent as a whole
 		}
 		native = false
@@ -69,7 +69,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 			continue
 		}
 		switch entry.Kind {
-		case conversation.Calling, conversation.Result:
+		case conversation.ToolCall, conversation.Result:
 			open = entry.Kind
 			blocks = append(blocks, block(entry, strict(q)))
 		case conversation.User:
@@ -94,7 +94,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 // block translates a call or a result. Both carry the id of the message's own column. A strict
 // server takes no empty text, but a result without one, unless it is an error.
 func block(entry conversation.Entry, strict bool) sdk.ContentBlockParamUnion {
-	if entry.Kind == conversation.Calling {
+	if entry.Kind == conversation.ToolCall {
 		return sdk.NewToolUseBlock(entry.CallID(), json.RawMessage(entry.Object(false)), entry.Name)
 	}
 	content := make([]sdk.ToolResultBlockParamContentUnion, 0, 1)

@@ -27,7 +27,7 @@ func paired(q *provider.Query) []conversation.Entry {
 	for _, entry := range q.Transcript {
 		switch entry.Kind {
 		case conversation.System:
-		case conversation.Calling:
+		case conversation.ToolCall:
 			p.call(entry, len(q.Native[entry.Index]) > 0)
 		case conversation.Result:
 			p.result(entry)

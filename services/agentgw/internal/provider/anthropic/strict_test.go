@@ -30,7 +30,7 @@ func sentMessages(t *testing.T, q *provider.Query) string {
 
 // use, result and text are entries of a transcript.
 func use(index int32, of, name string) conversation.Entry {
-	return conversation.Entry{Kind: conversation.Calling, Index: index, RowID: id(of), Name: name}
+	return conversation.Entry{Kind: conversation.ToolCall, Index: index, RowID: id(of), Name: name}
 }
 
 func result(index int32, of, text string) conversation.Entry {

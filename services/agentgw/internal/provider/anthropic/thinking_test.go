@@ -17,7 +17,7 @@ import (
 func TestThinking(t *testing.T) {
 	said := conversation.Entry{Kind: conversation.User, Text: "u"}
 	call := func(index int32) conversation.Entry {
-		return conversation.Entry{Kind: conversation.Calling, Index: index, RowID: id("a"), Name: "f"}
+		return conversation.Entry{Kind: conversation.ToolCall, Index: index, RowID: id("a"), Name: "f"}
 	}
 	result := conversation.Entry{Kind: conversation.Result, Index: 9, RowID: id("a"), Text: "1"}
 	native := map[int32][]byte{1: []byte(`[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"tool_use","id":"a","name":"f","input":{}}]`)}

@@ -28,9 +28,9 @@ func TestEncode(t *testing.T) {
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.User, Index: 1, Text: ""}, {Kind: conversation.Assistant, Index: 2, Text: ""},
 			{Kind: conversation.Assistant, Index: 3, Text: "x"}, {Kind: conversation.User, Index: 4, Text: "u"},
-			{Kind: conversation.Calling, Index: 5, RowID: id("y"), Name: "f"}, {Kind: conversation.Calling, Index: 6, ID: "z", Name: "g"},
+			{Kind: conversation.ToolCall, Index: 5, RowID: id("y"), Name: "f"}, {Kind: conversation.ToolCall, Index: 6, ID: "z", Name: "g"},
 			{Kind: conversation.Result, Index: 7, RowID: id("y"), Text: "<1>"}, {Kind: conversation.Result, Index: 8, ID: "z", Text: ""},
-			{Kind: conversation.Calling, Index: 9, RowID: id("a"), Name: "f"}, {Kind: conversation.Result, Index: 10, RowID: id("a"), Text: "2"},
+			{Kind: conversation.ToolCall, Index: 9, RowID: id("a"), Name: "f"}, {Kind: conversation.Result, Index: 10, RowID: id("a"), Text: "2"},
 		},
 		Native: map[int32][]byte{9: []byte(turn)},
 		Tools:  []*worldv1.Tool{{Name: "f", ParametersJson: `{"type":"object","required":[],"maximum":1.0}`}},
@@ -74,7 +74,7 @@ func TestEncodeTurn(t *testing.T) {
 		b      = `{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}`
 	)
 	calling := func(index int32, id string) conversation.Entry {
-		return conversation.Entry{Kind: conversation.Calling, Index: index, ID: id, Name: "f"}
+		return conversation.Entry{Kind: conversation.ToolCall, Index: index, ID: id, Name: "f"}
 	}
 	result := func(id string) conversation.Entry {
 		return conversation.Entry{Kind: conversation.Result, Index: 9, ID: id, Name: "f", Text: "1"}
@@ -213,7 +213,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		transcript := []conversation.Entry{{Kind: conversation.Assistant, Text: answer.Text}}
 		for i, made := range answer.Calls {
-			entry := conversation.Entry{Kind: conversation.Calling, Index: int32(i), RowID: made.ID, Name: made.Name}
+			entry := conversation.Entry{Kind: conversation.ToolCall, Index: int32(i), RowID: made.ID, Name: made.Name}
 			transcript = append(transcript[:i], entry)
 		}
 		request, err := Codec{}.Encode(&provider.Query{

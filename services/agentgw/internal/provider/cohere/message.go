@@ -63,7 +63,7 @@ func messages(q *provider.Query) []any {
 	var calling *assistantMessage // the last message, while calls belong to it
 	for i := 0; i < len(q.Transcript); i++ {
 		entry := q.Transcript[i]
-		if entry.Kind != conversation.Calling {
+		if entry.Kind != conversation.ToolCall {
 			calling = nil
 		}
 		if raw, known := q.Native[entry.Index]; known && entry.Own() {
@@ -86,7 +86,7 @@ func messages(q *provider.Query) []any {
 				content := &cohere.AssistantMessageV2Content{String: entry.Text}
 				list = append(list, &assistantMessage{roleAssistant, cohere.AssistantMessage{Content: content}})
 			}
-		case conversation.Calling:
+		case conversation.ToolCall:
 			if calling == nil {
 				calling = &assistantMessage{Role: roleAssistant}
 				list = append(list, calling)
@@ -116,7 +116,7 @@ func covers(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 		return 0, false
 	}
 	made := 0
-	for made < len(rest) && rest[made].Kind == conversation.Calling {
+	for made < len(rest) && rest[made].Kind == conversation.ToolCall {
 		if made >= len(turn.ToolCalls) || turn.ToolCalls[made].ID != callID(rest[made]) {
 			return 0, false
 		}
@@ -128,7 +128,7 @@ func covers(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 // called says whether a result's call is in what came before it.
 func called(before []conversation.Entry, result conversation.Entry) bool {
 	for i := len(before) - 1; i >= 0; i-- {
-		if before[i].Kind == conversation.Calling && callID(before[i]) == callID(result) {
+		if before[i].Kind == conversation.ToolCall && callID(before[i]) == callID(result) {
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	System Kind = iota + 1
 	User
 	Assistant
-	Calling
+	ToolCall
 	Result
 )
 
@@ -80,11 +80,11 @@ func Agent(view []*worldv1.Message) []Entry {
 	return entries
 }
 
-// Simulator returns the transcript of the user simulator's view: what the agent says is the user's
+// UserView returns the transcript of the user simulator's view: what the agent says is the user's
 // text and the other way round. Messages between others are left out. The simulator's calls and
 // their results are there if it has tools of its own, which hands says, as far as they were
 // answered; otherwise they are left out, as in the original.
-func Simulator(view []*worldv1.Message, hands bool) []Entry {
+func UserView(view []*worldv1.Message, hands bool) []Entry {
 	const system, user, agent, environment = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
 	var open []Entry // calls that nobody has answered, as those that end a demonstration
@@ -118,7 +118,7 @@ func text(kind Kind, m *worldv1.Message) Entry {
 // call shows a call, or code as a call that it is not.
 func call(m *worldv1.Message) Entry {
 	id, name := sandbox.Answering(m)
-	entry := Entry{Kind: Calling, Index: m.GetIndex(), RowID: id}
+	entry := Entry{Kind: ToolCall, Index: m.GetIndex(), RowID: id}
 	made := m.GetCall()
 	if made == nil {
 		entry.Name, entry.Code = sourceName, sandbox.Content(m)
@@ -172,7 +172,7 @@ func result(m *worldv1.Message, before []Entry) Entry {
 	}
 	for i := len(before) - 1; i >= 0; i-- {
 		made := before[i]
-		if made.Kind != Calling || (made.RowID == nil) != (answer.Id == nil) || made.RowID != nil && *made.RowID != answer.GetId() {
+		if made.Kind != ToolCall || (made.RowID == nil) != (answer.Id == nil) || made.RowID != nil && *made.RowID != answer.GetId() {
 			continue
 		}
 		if answer.Id == nil || answer.Name == nil {
@@ -190,7 +190,7 @@ func result(m *worldv1.Message, before []Entry) Entry {
 }
 
 // Own says whether the model itself said it.
-func (e Entry) Own() bool { return e.Kind == Calling || e.Kind == Assistant }
+func (e Entry) Own() bool { return e.Kind == ToolCall || e.Kind == Assistant }
 
 // CallID returns the id that a call and its result share in requests: that of the message's own
 // column, else the one in the source.

@@ -36,9 +36,9 @@ func p(text string) *string { return &text }
 
 // line prints an entry.
 func line(e Entry) string {
-	kind := map[Kind]string{System: "system", User: "user", Assistant: "assistant", Calling: "call", Result: "result"}[e.Kind]
+	kind := map[Kind]string{System: "system", User: "user", Assistant: "assistant", ToolCall: "call", Result: "result"}[e.Kind]
 	switch e.Kind {
-	case Calling:
+	case ToolCall:
 		return kind + " " + e.ID + " " + e.Name + " " + e.Written() + " " + e.Object(true)
 	case Result:
 		failed := ""
@@ -101,7 +101,7 @@ func TestAgent(t *testing.T) {
 }
 
 func TestSimulator(t *testing.T) {
-	got := lines(Simulator([]*worldv1.Message{
+	got := lines(UserView([]*worldv1.Message{
 		text0(system, user, "s"),
 		text0(system, agent, "hidden"),
 		text0(user, agent, "mine"),
@@ -123,7 +123,7 @@ func TestSimulatorHands(t *testing.T) {
 	}
 	failed := marked(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
 	failed.GetResult().Exception = p("TypeError")
-	got := lines(Simulator([]*worldv1.Message{
+	got := lines(UserView([]*worldv1.Message{
 		text0(user, agent, "shown"),
 		text0(agent, user, "an example"),
 		text0(user, environment, "end_conversation()"),

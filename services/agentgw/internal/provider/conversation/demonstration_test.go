@@ -39,7 +39,7 @@ func TestSimulatorDemonstration(t *testing.T) {
 			"system s\nassistant mine\nuser theirs",
 		false: "user asks\nsystem s\nassistant mine\nuser theirs",
 	} {
-		got := lines(Simulator(view, hands))
+		got := lines(UserView(view, hands))
 		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 			t.Errorf("hands %t: Simulator (-want +got):\n%s", hands, diff)
 		}

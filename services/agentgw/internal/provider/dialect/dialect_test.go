@@ -32,14 +32,14 @@ func conversed() *provider.Query {
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "Be brief."},
 			{Kind: conversation.User, Index: 1, Text: "Wifi off, please. é"},
-			{Kind: conversation.Calling, Index: 2, ID: "a", Name: "set_wifi_status", Arguments: off},
-			{Kind: conversation.Calling, Index: 3, ID: "a", Name: "tool_call_is_no_json", Arguments: python.Str("{'on'")},
+			{Kind: conversation.ToolCall, Index: 2, ID: "a", Name: "set_wifi_status", Arguments: off},
+			{Kind: conversation.ToolCall, Index: 3, ID: "a", Name: "tool_call_is_no_json", Arguments: python.Str("{'on'")},
 			{Kind: conversation.Result, Index: 4, ID: "a", Name: "set_wifi_status", Text: "None"},
 			{Kind: conversation.Result, Index: 5, ID: "a", Name: "tool_call_is_no_json", Text: "NameError: é"},
 			{Kind: conversation.Assistant, Index: 6, Text: "Done."},
 			{Kind: conversation.User, Index: 7, Text: "Is it?"},
 			{Kind: conversation.User, Index: 8, Text: "Sure?"},
-			{Kind: conversation.Calling, Index: 9, ID: "b", Name: "get_wifi_status", Arguments: (&python.Dict{}).Value()},
+			{Kind: conversation.ToolCall, Index: 9, ID: "b", Name: "get_wifi_status", Arguments: (&python.Dict{}).Value()},
 			{Kind: conversation.Result, Index: 10, ID: "b", Name: "get_wifi_status", Text: `[1.50, null]`},
 		},
 	}

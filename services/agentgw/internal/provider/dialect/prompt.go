@@ -114,7 +114,7 @@ func newPrompt(q *provider.Query) *Prompt {
 			p.Turns = append(p.Turns, Turn{Kind: kindUser, Text: entry.Text})
 		case conversation.Assistant:
 			p.Turns = append(p.Turns, Turn{Kind: kindAssistant, Text: entry.Text})
-		case conversation.Calling:
+		case conversation.ToolCall:
 			made := Call{Name: entry.Name, Arguments: arguments(entry), Key: key(entry), id: entry.ID}
 			open = append(open, made)
 			if n := len(p.Turns); n == 0 || p.Turns[n-1].Kind != kindCall {

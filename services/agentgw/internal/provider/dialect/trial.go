@@ -57,7 +57,7 @@ func talks() []talk {
 	user := conversation.Entry{Kind: conversation.User, Text: "u"}
 	assistant := conversation.Entry{Kind: conversation.Assistant, Text: "a"}
 	calling := func(id string, arguments python.Value) conversation.Entry {
-		return conversation.Entry{Kind: conversation.Calling, ID: id, Name: "a", Arguments: arguments}
+		return conversation.Entry{Kind: conversation.ToolCall, ID: id, Name: "a", Arguments: arguments}
 	}
 	result := func(id, text string) conversation.Entry {
 		return conversation.Entry{Kind: conversation.Result, ID: id, Name: "a", Text: text}

@@ -100,7 +100,7 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 	}
 	for i := range transcript {
 		entry := &transcript[i]
-		if native && entry.Kind == conversation.Calling {
+		if native && entry.Kind == conversation.ToolCall {
 			continue // a part of the turn that was sent as a whole
 		}
 		raw, known := q.Native[entry.Index]
@@ -144,7 +144,7 @@ func heard(transcript []conversation.Entry) []conversation.Entry {
 func ordered(transcript []conversation.Entry) []conversation.Entry {
 	cloned := false
 	for start := 0; start < len(transcript); {
-		calls := run(transcript[start:], conversation.Calling)
+		calls := run(transcript[start:], conversation.ToolCall)
 		results := run(transcript[start+calls:], conversation.Result)
 		first := start + calls
 		start = first + max(results, 1)
@@ -191,7 +191,7 @@ func (s *speech) add(entry *conversation.Entry) {
 		if text != "" || !s.strict { // there is nothing to be said about an empty text
 			s.say(entry.Kind, genai.RoleModel, textPart(text))
 		}
-	case conversation.Calling:
+	case conversation.ToolCall:
 		s.ids = nil
 		s.say(entry.Kind, genai.RoleModel, part{FunctionCall: &functionCall{
 			FunctionCall: genai.FunctionCall{Name: name}, Args: json.RawMessage(entry.Object(false)),
@@ -211,7 +211,7 @@ func (s *speech) add(entry *conversation.Entry) {
 
 // say adds a part to the last content, or begins one with it.
 func (s *speech) say(kind conversation.Kind, role string, p part) {
-	if kind != s.open || kind != conversation.Calling && kind != conversation.Result {
+	if kind != s.open || kind != conversation.ToolCall && kind != conversation.Result {
 		s.parts = []part{p}
 		s.begin(kind, role, s.parts)
 		return

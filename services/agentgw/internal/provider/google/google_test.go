@@ -26,9 +26,9 @@ func TestEncodeStudio(t *testing.T) {
 		Model: &agentgwv1.Model{Model: "m", MaxTokens: 5},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.Assistant, Text: "b"}, {Kind: conversation.User, Index: 1, Text: "u"},
-			{Kind: conversation.Calling, Index: 2, Name: "f"}, {Kind: conversation.Calling, Index: 3, Name: "f"},
+			{Kind: conversation.ToolCall, Index: 2, Name: "f"}, {Kind: conversation.ToolCall, Index: 3, Name: "f"},
 			{Kind: conversation.Result, Index: 4, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.Result, Index: 5, RowID: id("b"), Name: "f", Text: "2"},
-			{Kind: conversation.Calling, Index: 6, Name: "f"},
+			{Kind: conversation.ToolCall, Index: 6, Name: "f"},
 		},
 		Native: map[int32][]byte{2: []byte(turn)}, Flipped: true,
 	}
@@ -54,8 +54,8 @@ func TestEncodeStrict(t *testing.T) {
 	query := &provider.Query{
 		Model: &agentgwv1.Model{Model: "models/m"}, Own: true,
 		Transcript: []conversation.Entry{
-			{Kind: conversation.System}, {Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"},
-			{Kind: conversation.Calling, Index: 2, RowID: id("b"), Name: "f"}, {Kind: conversation.Calling, Index: 3, RowID: id("c")},
+			{Kind: conversation.System}, {Kind: conversation.ToolCall, Index: 1, RowID: id("a"), Name: "f"},
+			{Kind: conversation.ToolCall, Index: 2, RowID: id("b"), Name: "f"}, {Kind: conversation.ToolCall, Index: 3, RowID: id("c")},
 			{Kind: conversation.Result, Index: 4, RowID: id("c"), Text: "3"}, {Kind: conversation.Result, Index: 5, RowID: id("a"), Name: "f", Text: "1"},
 			{Kind: conversation.Result, Index: 6, RowID: id("b"), Name: "f", Text: "2"},
 		},
@@ -91,8 +91,8 @@ func TestEncodeIDs(t *testing.T) {
 	got, err := Codec{Vertex: true}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Tools: []*worldv1.Tool{}, Native: map[int32][]byte{1: []byte(`[{"functionCall":{"id":"a","name":"f"}}]`)},
 		Transcript: []conversation.Entry{
-			{Kind: conversation.User, Text: "u"}, {Kind: conversation.Calling, Index: 1, RowID: id("a"), Name: "f"},
-			{Kind: conversation.Result, Index: 2, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.Calling, Index: 3, RowID: id("a"), Name: "f"},
+			{Kind: conversation.User, Text: "u"}, {Kind: conversation.ToolCall, Index: 1, RowID: id("a"), Name: "f"},
+			{Kind: conversation.Result, Index: 2, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.ToolCall, Index: 3, RowID: id("a"), Name: "f"},
 			{Kind: conversation.Result, Index: 4, RowID: id("a"), Name: "f", Text: "2"},
 		},
 	})
@@ -114,7 +114,7 @@ func TestEncodeHeard(t *testing.T) {
 	transcript := []conversation.Entry{
 		{Kind: conversation.User, Text: "u0"}, {Kind: conversation.User, Index: 1, Text: "u1"}, {Kind: conversation.Assistant, Index: 2, Text: "a"},
 		{Kind: conversation.User, Index: 3, Text: "u3"}, {Kind: conversation.System, Index: 4, Text: "s"}, {Kind: conversation.User, Index: 5, Text: "u5"},
-		{Kind: conversation.Calling, Index: 6, Name: "f"}, {Kind: conversation.Calling, Index: 7, Name: "f"},
+		{Kind: conversation.ToolCall, Index: 6, Name: "f"}, {Kind: conversation.ToolCall, Index: 7, Name: "f"},
 		{Kind: conversation.User, Index: 8, Text: "u8"}, {Kind: conversation.Result, Index: 9, Name: "f", Text: "1"}, {Kind: conversation.Result, Index: 10, Name: "f", Text: "2"},
 	}
 	said := func(text string) string { return `{"role":"user","parts":[{"text":"` + text + `"}]}` }

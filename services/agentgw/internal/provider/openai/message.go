@@ -57,7 +57,7 @@ func messages(q *provider.Query) []any {
 	var kept native // of the turn whose first call has the index
 	var first int32
 	for _, entry := range q.Transcript {
-		if entry.Kind != conversation.Calling {
+		if entry.Kind != conversation.ToolCall {
 			calling = nil
 		}
 		switch entry.Kind {
@@ -73,7 +73,7 @@ func messages(q *provider.Query) []any {
 				answered.Name = Name(q, entry)
 			}
 			list = append(list, answered)
-		case conversation.Calling:
+		case conversation.ToolCall:
 			if calling == nil {
 				kept, first = past(q, entry), entry.Index
 				calling = &assistant{thought: kept.thought}

@@ -24,9 +24,9 @@ func TestEncode(t *testing.T) {
 		Model: &agentgwv1.Model{Model: "m", Temperature: &temperature, MaxTokens: 7, ReasoningEffort: "none"},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.User, Text: ""}, {Kind: conversation.Assistant, Text: ""},
-			{Kind: conversation.Calling, ID: "a", Name: "f"}, {Kind: conversation.Calling, ID: "", Name: "g.h"},
+			{Kind: conversation.ToolCall, ID: "a", Name: "f"}, {Kind: conversation.ToolCall, ID: "", Name: "g.h"},
 			{Kind: conversation.Result, ID: "", Name: "g.h", Text: "<1>"}, {Kind: conversation.Result, ID: "a", Text: ""},
-			{Kind: conversation.Calling, ID: "b", Name: "f"},
+			{Kind: conversation.ToolCall, ID: "b", Name: "f"},
 		},
 		Tools: []*worldv1.Tool{{Name: "f", Description: "<d>", ParametersJson: `{"type": "object", "required": [], "properties": {"b": {"maximum": 1.0}, "a": {}}}`}},
 		Own:   true,

@@ -17,7 +17,7 @@ func TestName(t *testing.T) {
 		"a b\xff": "a_b_", strings.Repeat("x", 65): strings.Repeat("x", 64),
 	}
 	for name, want := range tests {
-		entry := conversation.Entry{Kind: conversation.Calling, Name: name}
+		entry := conversation.Entry{Kind: conversation.ToolCall, Name: name}
 		got := Name(&provider.Query{}, entry)
 		if got != want || !Sendable(got) {
 			t.Errorf("Name(%q): got %q, sendable: %t, want %q", name, got, Sendable(got), want)
@@ -44,7 +44,7 @@ func TestArguments(t *testing.T) {
 		"list":           {python.List(python.Int(1)), "[1]", "{}"},
 	}
 	for name, test := range tests {
-		entry := conversation.Entry{Kind: conversation.Calling, Name: "f", Arguments: test.arguments}
+		entry := conversation.Entry{Kind: conversation.ToolCall, Name: "f", Arguments: test.arguments}
 		for _, q := range []*provider.Query{{Own: true}, {Own: true, Compat: true}, {Compat: true}, {}} {
 			want := test.own
 			if !q.Own && !q.Compat {

@@ -37,8 +37,8 @@ func TestThoughts(t *testing.T) {
 		Model:  &agentgwv1.Model{Model: "m"},
 		Native: map[int32][]byte{2: []byte(`{"reasoning_content":"hm","reasoning":"so","reasoning_details":[1]}`)},
 		Transcript: []conversation.Entry{
-			{Kind: conversation.User, Text: "u"}, {Kind: conversation.Calling, Index: 2, ID: "a", Name: "f"}, {Kind: conversation.Calling, Index: 3, ID: "b", Name: "f"},
-			{Kind: conversation.Result, Index: 4, ID: "a"}, {Kind: conversation.Calling, Index: 5, ID: "c", Name: "f"},
+			{Kind: conversation.User, Text: "u"}, {Kind: conversation.ToolCall, Index: 2, ID: "a", Name: "f"}, {Kind: conversation.ToolCall, Index: 3, ID: "b", Name: "f"},
+			{Kind: conversation.Result, Index: 4, ID: "a"}, {Kind: conversation.ToolCall, Index: 5, ID: "c", Name: "f"},
 		},
 	}
 	for _, test := range []struct {
@@ -67,10 +67,10 @@ func TestExtras(t *testing.T) {
 	}
 	transcript := []conversation.Entry{
 		{Kind: conversation.User, Text: "u"},
-		{Kind: conversation.Calling, Index: 2, ID: "a", Name: "f", Arguments: (&python.Dict{}).Value()},
-		{Kind: conversation.Calling, Index: 3, ID: "b", Name: "g", Arguments: (&python.Dict{}).Value()},
+		{Kind: conversation.ToolCall, Index: 2, ID: "a", Name: "f", Arguments: (&python.Dict{}).Value()},
+		{Kind: conversation.ToolCall, Index: 3, ID: "b", Name: "g", Arguments: (&python.Dict{}).Value()},
 		{Kind: conversation.Result, Index: 4, ID: "a"}, {Kind: conversation.Result, Index: 5, ID: "b"},
-		{Kind: conversation.Calling, Index: 6, ID: "c", Name: "h", Arguments: (&python.Dict{}).Value()},
+		{Kind: conversation.ToolCall, Index: 6, ID: "c", Name: "h", Arguments: (&python.Dict{}).Value()},
 	}
 	sent := func(id, name, extra string) string {
 		return `{"id":"` + id + `","function":{"arguments":"{}","name":"` + name + `"},"type":"function"` + extra + `}`

@@ -37,7 +37,7 @@ func Query(native func(call string) string) *provider.Query {
 		if native != nil && i%2 == 0 {
 			q.Native[int32(len(q.Transcript))] = []byte(native(call))
 		}
-		add(conversation.Entry{Kind: conversation.Calling, ID: call, RowID: &call, Name: tool, Arguments: arguments})
+		add(conversation.Entry{Kind: conversation.ToolCall, ID: call, RowID: &call, Name: tool, Arguments: arguments})
 		add(conversation.Entry{Kind: conversation.Result, ID: call, RowID: &call, Name: tool, Text: strings.Repeat("{'name': 'Ada', 'is_self': False} ", 6)})
 		if len(q.Transcript) < messages {
 			add(conversation.Entry{Kind: conversation.Assistant, Text: "I found <several> people. Which one do you mean?"})

@@ -78,7 +78,7 @@ func input(q *provider.Query) (sdk.ResponseInputParam, error) {
 	items := make(sdk.ResponseInputParam, 0, len(q.Transcript))
 	native := false
 	for _, entry := range q.Transcript {
-		if native && entry.Kind == conversation.Calling {
+		if native && entry.Kind == conversation.ToolCall {
 			continue // a part of the turn that was sent as a whole
 		}
 		native = false
@@ -100,7 +100,7 @@ func input(q *provider.Query) (sdk.ResponseInputParam, error) {
 			items = append(items, message(sdk.EasyInputMessageRoleUser, entry.Text))
 		case conversation.Assistant:
 			items = append(items, message(sdk.EasyInputMessageRoleAssistant, entry.Text))
-		case conversation.Calling:
+		case conversation.ToolCall:
 			items = append(items, sdk.ResponseInputItemParamOfFunctionCall(openai.Arguments(q, entry), callID(entry), openai.Name(q, entry)))
 		case conversation.Result:
 			item := sdk.ResponseInputItemParamOfFunctionCallOutput(entry.Text)

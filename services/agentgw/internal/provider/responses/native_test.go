@@ -48,7 +48,7 @@ func TestEncodeCall(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: map[int32][]byte{1: []byte(`[{"type":"reasoning"}]`)},
 		Transcript: []conversation.Entry{
-			{Kind: conversation.Calling, RowID: id(""), Name: "a.b"}, {Kind: conversation.Result, RowID: id(""), Index: 1, Name: "a.b", Text: "1"},
+			{Kind: conversation.ToolCall, RowID: id(""), Name: "a.b"}, {Kind: conversation.Result, RowID: id(""), Index: 1, Name: "a.b", Text: "1"},
 		},
 	})
 	if err != nil {

@@ -28,8 +28,8 @@ func TestEncode(t *testing.T) {
 		Model: &agentgwv1.Model{Model: "o4-mini", ReasoningEffort: "low", Temperature: proto.Float64(0.5), MaxTokens: 9},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.User, Index: 1, Text: ""},
-			{Kind: conversation.Calling, Index: 2, RowID: id("z"), ID: "y", Name: "f"}, {Kind: conversation.Result, Index: 3, RowID: id("z"), Text: "<0>"},
-			{Kind: conversation.Calling, Index: 4, RowID: id("a"), Name: "f"}, {Kind: conversation.Calling, Index: 5, RowID: id("b"), Name: "f"},
+			{Kind: conversation.ToolCall, Index: 2, RowID: id("z"), ID: "y", Name: "f"}, {Kind: conversation.Result, Index: 3, RowID: id("z"), Text: "<0>"},
+			{Kind: conversation.ToolCall, Index: 4, RowID: id("a"), Name: "f"}, {Kind: conversation.ToolCall, Index: 5, RowID: id("b"), Name: "f"},
 			{Kind: conversation.Result, Index: 6, RowID: id("a"), Text: "1"}, {Kind: conversation.Result, Index: 7, RowID: id("b"), Text: "2"},
 			{Kind: conversation.Assistant, Index: 8, Text: "done"},
 		},

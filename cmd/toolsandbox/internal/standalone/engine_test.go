@@ -1,0 +1,86 @@
+package standalone
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func config(t *testing.T, services ...mesh.Service) Config {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Dir, cfg.Services, cfg.Network.Grace = t.TempDir(), services, 100*time.Millisecond
+	return cfg
+}
+
+func start(t *testing.T, cfg Config) *Engine {
+	t.Helper()
+	e, err := Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func closeNow(t *testing.T, e *Engine) {
+	t.Helper()
+	if err := e.Close(); err != nil {
+		t.Errorf("Close: got %v, want nil", err)
+	}
+}
+
+// TestServices starts some services: they answer and the others do not.
+func TestServices(t *testing.T) {
+	e := start(t, config(t, mesh.ToolHost, mesh.Orchestrator))
+	defer closeNow(t, e)
+	for service, want := range map[mesh.Service]codes.Code{
+		mesh.ToolHost: codes.OK, mesh.Orchestrator: codes.OK, mesh.AgentGateway: codes.DeadlineExceeded, mesh.Evaluator: codes.DeadlineExceeded,
+	} {
+		limit := 2 * time.Minute
+		if want != codes.OK {
+			limit = 100 * time.Millisecond // nobody is there to be waited for
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		_, err := healthv1.NewHealthClient(e.Mesh().Conn(service)).Check(ctx, &healthv1.HealthCheckRequest{})
+		cancel()
+		if got := status.Code(err); got != want {
+			t.Errorf("%s: got %v, want %v", service, got, want)
+		}
+	}
+	select {
+	case err := <-e.Failed():
+		t.Errorf("Failed: got %v, want nothing", err)
+	default:
+	}
+}
+
+// TestInUse opens a directory twice, and again after its first user has ended.
+func TestInUse(t *testing.T) {
+	cfg := config(t, mesh.ToolHost)
+	first := start(t, cfg)
+	_, err := Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	if want := "data directory " + cfg.Dir + " is in use by another process: wait until it has ended"; !errors.Is(err, ErrInUse) || err.Error() != want {
+		t.Errorf("Start on a directory in use: got %v, want %s", err, want)
+	}
+	closeNow(t, first)
+	closeNow(t, start(t, cfg))
+}

@@ -1,0 +1,252 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// errLeft says that the person left the conversation.
+var errLeft = errors.New("ended by the person at the terminal")
+
+// Left says whether a rollout's end, by its detail, is that the person left the conversation.
+func Left(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
+
+// endTool is what a user calls to end a conversation.
+const endTool = "end_conversation"
+
+const help = `  TEXT          say it
+  tools         list the tools
+  call [NAME]   fill in a call
+  history       show the conversation again
+  end           %s
+  help          show this list
+A text that is one of these words goes out with a ' before it.
+`
+
+// What end does, by role.
+const (
+	agentEnds = "leave the conversation: it gets no score, and --resume asks you again"
+	userEnds  = "end the conversation: it is scored as it stands"
+)
+
+// Console is where a person reads and writes. One turn at a time has it. Safe for concurrent use.
+type Console struct {
+	out   io.Writer
+	lines <-chan string
+	leave func()
+	// free holds one token while no turn has the console.
+	free chan struct{}
+	// conversation is the last one that was shown, seen how many of its messages each role was
+	// shown, and last who was shown some.
+	conversation string
+	seen         map[worldv1.Role]int
+	last         worldv1.Role
+}
+
+// NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave
+// is called, which has to end the turn's context sooner or later: nobody is there to play on. The
+// goroutine that reads ends with in; a read of a terminal cannot be interrupted, so it may outlive
+// the console until the process ends.
+func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+	}()
+	c := &Console{out: out, lines: lines, leave: leave, free: make(chan struct{}, 1), seen: make(map[worldv1.Role]int)}
+	c.free <- struct{}{}
+	return c
+}
+
+// turn shows what is new and reads one turn. Errors: errLeft, or that of ctx.
+func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	select {
+	case <-c.free:
+		defer func() { c.free <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.conversation != req.GetConversationId() {
+		clear(c.seen)
+		c.conversation = req.GetConversationId()
+	}
+	seen, known := c.seen[role]
+	switch {
+	case !known:
+		c.printf("\n═══ a conversation, you are the %s ═══\n", roleName(role))
+	case c.last != role:
+		c.printf("\n─── you are the %s ───\n", roleName(role))
+	}
+	c.show(role, req.GetMessages(), seen)
+	if !known {
+		c.printf("(help lists what you can enter)\n")
+	}
+	c.seen[role], c.last = len(req.GetMessages()), role
+	for {
+		line, err := c.ask(ctx, "> ")
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.enter(ctx, role, req, line)
+		if answer != nil || err != nil {
+			return answer, err
+		}
+	}
+}
+
+// enter does what a line says; nothing is answered yet after one that only shows something.
+func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest, line string) (*agentv1.ActResponse, error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch {
+	case word == "":
+		return nil, nil
+	case word == "help" && rest == "":
+		c.printf(help, ends(role))
+	case word == "tools" && rest == "":
+		c.showTools(req.GetTools())
+	case word == "history" && rest == "":
+		c.show(role, req.GetMessages(), 0)
+	case word == "call" && len(strings.Fields(rest)) < 2:
+		return c.calls(ctx, req.GetTools(), strings.TrimSpace(rest))
+	case word == "end" && rest == "":
+		return c.end(role, req.GetTools())
+	default:
+		return &agentv1.ActResponse{Text: strings.TrimPrefix(line, "'")}, nil
+	}
+	return nil, nil
+}
+
+// end ends the conversation as the role can: a user calls its tool, an agent leaves.
+func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActResponse, error) {
+	if role != worldv1.Role_ROLE_USER {
+		return nil, errLeft
+	}
+	for _, tool := range tools {
+		if tool.GetName() == endTool {
+			return &agentv1.ActResponse{Calls: []*agentv1.ToolCall{{Name: endTool, ArgumentsJson: "{}"}}}, nil
+		}
+	}
+	c.printf("  this user has no tool to end the conversation\n")
+	return nil, nil
+}
+
+// ends says what the word end does.
+func ends(role worldv1.Role) string {
+	if role == worldv1.Role_ROLE_USER {
+		return userEnds
+	}
+	return agentEnds
+}
+
+// ask reads a line, again until it is UTF-8: no message can hold another one. Errors: that of ctx,
+// also where there is no more input.
+func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
+	for {
+		c.printf("%s", prompt)
+		select {
+		case line, ok := <-c.lines:
+			switch {
+			case !ok:
+				c.printf("\n")
+				c.leave()
+				<-ctx.Done()
+				return "", ctx.Err()
+			case utf8.ValidString(line):
+				return line, nil
+			}
+			c.printf("  this line is not UTF-8, perhaps the terminal has another encoding: enter it again, e.g. without accents\n")
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// printf writes to the terminal; one that is gone is noticed when it is read.
+func (c *Console) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
+// show writes the messages from a place on. Those before the instructions of a user are examples of
+// how to play: a heading and the name of each speaker say so.
+func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int) {
+	examples := demonstrations(messages)
+	for i := from; i < len(messages); i++ {
+		if i < examples {
+			if i == from {
+				c.printf("─── examples from other conversations, for how to play the %s ───\n", roleName(role))
+			}
+			c.message("e.g. "+roleName(role), "e.g. "+roleName(counterpart(role)), "e.g. ", messages[i])
+			continue
+		}
+		if i == examples && i > 0 {
+			c.printf("─── end of the examples; from here on it is you ───\n")
+		}
+		c.message("you", roleName(counterpart(role)), "", messages[i])
+	}
+}
+
+// demonstrations returns how many messages stand before the first instructions; none if there are
+// no instructions.
+func demonstrations(messages []*agentv1.Message) int {
+	return max(0, slices.IndexFunc(messages, func(m *agentv1.Message) bool { return m.GetSpeaker() == agentv1.Speaker_SPEAKER_SYSTEM }))
+}
+
+// message writes a message under what the sides are called; mark stands before what a tool says.
+func (c *Console) message(self, other, mark string, m *agentv1.Message) {
+	switch m.GetSpeaker() {
+	case agentv1.Speaker_SPEAKER_SYSTEM:
+		c.block("instructions", m.GetText())
+	case agentv1.Speaker_SPEAKER_USER:
+		c.block(other, m.GetText())
+	case agentv1.Speaker_SPEAKER_AGENT:
+		if m.GetText() != "" || len(m.GetCalls()) == 0 {
+			c.block(self, m.GetText())
+		}
+		for _, call := range m.GetCalls() {
+			c.block(self, call.GetName()+" "+call.GetArgumentsJson())
+		}
+	case agentv1.Speaker_SPEAKER_TOOL:
+		outcome := "tool"
+		if m.GetFailed() {
+			outcome = "tool failed"
+		}
+		c.block(mark+outcome, m.GetToolName()+" → "+m.GetText())
+	case agentv1.Speaker_SPEAKER_UNSPECIFIED:
+	default:
+	}
+}
+
+// block writes a message with its speaker before it, or above it where there is little room, and
+// further lines indented.
+func (c *Console) block(speaker, text string) {
+	first, next := fmt.Sprintf("%12s │ ", speaker), "             │ "
+	if width := c.width(); width > 0 && width < narrow {
+		first, next = speaker+"\n  │ ", "  │ "
+	}
+	c.paragraph(first, next, strings.TrimRight(text, "\n"))
+}
+
+func roleName(role worldv1.Role) string {
+	if role == worldv1.Role_ROLE_USER {
+		return "user"
+	}
+	return "agent"
+}
+
+func counterpart(role worldv1.Role) worldv1.Role {
+	if role == worldv1.Role_ROLE_USER {
+		return worldv1.Role_ROLE_AGENT
+	}
+	return worldv1.Role_ROLE_USER
+}

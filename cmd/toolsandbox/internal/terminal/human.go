@@ -1,0 +1,84 @@
+// Package terminal lets a person play a role at a terminal: it serves
+// toolsandbox.agent.v1.AgentService to the gateway of this machine, shows the conversation as it
+// grows, and reads what the person says or calls.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// ErrTaken says that another program listens where a player is to be.
+var ErrTaken = errors.New("another program listens there")
+
+// anyPort is a port of this machine that nobody has.
+const anyPort = "127.0.0.1:0"
+
+// Player is a person at a terminal who plays one role. Close it.
+type Player struct {
+	server  *grpc.Server
+	address string
+	served  chan error
+}
+
+// Serve lets the person at a console play a role (USER or AGENT), one conversation after the other.
+// Several players may share a console. address is where, as Address said in an earlier run; empty
+// means any port of this machine. It is ErrTaken if another program has that port.
+func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
+	if address == "" {
+		address = anyPort
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %w", address, ErrTaken)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("serve the person at the terminal: %w", err)
+	}
+	p := &Player{server: grpc.NewServer(grpc.WaitForHandlers(true)), address: listener.Addr().String(), served: make(chan error, 1)}
+	agentv1.RegisterAgentServiceServer(p.server, &service{console: console, role: role})
+	go func() { p.served <- p.server.Serve(listener) }()
+	return p, nil
+}
+
+// Address is where the gateway dials the player.
+func (p *Player) Address() string { return p.address }
+
+// Close ends a turn that is under way and stops serving.
+func (p *Player) Close() error {
+	p.server.Stop()
+	if err := <-p.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve the person at the terminal: %w", err)
+	}
+	return nil
+}
+
+// service translates between the wire and the console.
+type service struct {
+	agentv1.UnimplementedAgentServiceServer
+	console *Console
+	role    worldv1.Role
+}
+
+// Act implements AgentService.
+func (s *service) Act(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	answer, err := s.console.turn(ctx, s.role, req)
+	switch {
+	case errors.Is(err, errLeft):
+		return nil, status.Error(codes.Aborted, err.Error())
+	case err != nil:
+		return nil, status.FromContextError(err).Err()
+	}
+	return answer, nil
+}

@@ -1,0 +1,98 @@
+package celexpr
+
+import (
+	"math"
+	"strconv"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// maxDecimals bounds how many decimals a text may have.
+const maxDecimals = 20
+
+// numberFunctions are the functions on numbers that CEL lacks. They take truth values as 0 and 1,
+// as Python does, and nothing else that is no number, so that a text in place of a number is no
+// value.
+func numberFunctions() []cel.EnvOption {
+	return []cel.EnvOption{
+		numeric("float", func(*cel.Type) *cel.Type { return cel.DoubleType }, func(value ref.Val) ref.Val {
+			return types.Double(double(value))
+		}),
+		numeric("whole", func(*cel.Type) *cel.Type { return cel.IntType }, whole),
+		numeric("number", func(of *cel.Type) *cel.Type { return of }, func(value ref.Val) ref.Val { return value }),
+		decimalsFunction(),
+	}
+}
+
+// numbers are the types that count as numbers.
+func numbers() map[string]*cel.Type {
+	return map[string]*cel.Type{"int": cel.IntType, "double": cel.DoubleType, "bool": cel.BoolType}
+}
+
+// numeric declares a function of one number.
+func numeric(name string, result func(of *cel.Type) *cel.Type, apply func(ref.Val) ref.Val) cel.EnvOption {
+	var overloads []cel.FunctionOpt
+	for suffix, of := range numbers() {
+		overloads = append(overloads, cel.Overload(name+"_"+suffix, []*cel.Type{of}, result(of), cel.UnaryBinding(apply)))
+	}
+	return cel.Function(name, overloads...)
+}
+
+// decimalsFunction declares decimals(number, n).
+func decimalsFunction() cel.EnvOption {
+	var overloads []cel.FunctionOpt
+	for suffix, of := range numbers() {
+		overloads = append(overloads, cel.Overload("decimals_"+suffix, []*cel.Type{of, cel.IntType}, cel.StringType,
+			cel.BinaryBinding(func(value, n ref.Val) ref.Val {
+				count, ok := n.(types.Int)
+				if !ok || count < 0 || count > maxDecimals {
+					return types.NewErr("decimals: %v is no number of decimals from 0 to %d", n.Value(), maxDecimals)
+				}
+				return types.String(decimals(double(value), int(count)))
+			})))
+	}
+	return cel.Function("decimals", overloads...)
+}
+
+// double returns a number as floating point.
+func double(value ref.Val) float64 {
+	switch v := value.(type) {
+	case types.Int:
+		return float64(v)
+	case types.Double:
+		return float64(v)
+	case types.Bool:
+		if v {
+			return 1
+		}
+	}
+	return 0
+}
+
+// whole cuts the decimals off, as Python's int does.
+func whole(value ref.Val) ref.Val {
+	if given, ok := value.(types.Int); ok {
+		return given
+	}
+	number := math.Trunc(double(value))
+	if !(number >= math.MinInt64 && number < math.MaxInt64) { // also not a number
+		return types.NewErr("whole: %v is no integer of 64 bits", value.Value())
+	}
+	return types.Int(number)
+}
+
+// decimals returns a number with a fixed number of decimals, as Python's format does: exact halves
+// go to the even digit.
+func decimals(number float64, count int) string {
+	switch {
+	case math.IsNaN(number):
+		return "nan"
+	case math.IsInf(number, 1):
+		return "inf"
+	case math.IsInf(number, -1):
+		return "-inf"
+	}
+	return strconv.FormatFloat(number, 'f', count, 64)
+}

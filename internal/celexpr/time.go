@@ -1,0 +1,148 @@
+package celexpr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/parser"
+)
+
+// Time is a time that depends on a scenario's now and time zone. It is immutable.
+type Time struct {
+	program cel.Program
+}
+
+// timeEnvironment returns what a time can use.
+var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	options := []cel.EnvOption{
+		cel.Variable("now", cel.TimestampType),
+		cel.Variable("zone", cel.StringType),
+	}
+	options = append(options, inZone("local", 1, []*cel.Type{cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+		return Local(text(args[0]), zone)
+	})...)
+	options = append(options, inZone("at", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+		return atClock(moment(args[0]), text(args[1]), zone)
+	})...)
+	options = append(options, inZone("next_weekday", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+		return nextWeekday(moment(args[0]), text(args[1]), zone)
+	})...)
+	options = append(options, inZone("shift", 2, []*cel.Type{cel.TimestampType, cel.MapType(cel.StringType, cel.IntType)},
+		func(args []ref.Val, zone *time.Location) (time.Time, error) {
+			by, err := amounts(args[1])
+			if err != nil {
+				return time.Time{}, err
+			}
+			return shift(moment(args[0]), by, zone)
+		})...)
+	return newEnvironment(nil, options...)
+})
+
+// inZone declares a function whose last argument is the name of a zone, and a macro that takes the
+// scenario's zone where that argument is left out.
+func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref.Val, zone *time.Location) (time.Time, error)) []cel.EnvOption {
+	bound := cel.FunctionBinding(func(args ...ref.Val) ref.Val {
+		zone, err := loadZone(text(args[count]))
+		if err != nil {
+			return types.NewErr("%s: %v", name, err)
+		}
+		result, err := apply(args[:count], zone)
+		if err != nil {
+			return types.NewErr("%s: %v", name, err)
+		}
+		return types.Timestamp{Time: result}
+	})
+	return []cel.EnvOption{
+		cel.Function(name, cel.Overload(name+"_in_zone", append(arguments, cel.StringType), cel.TimestampType, bound)),
+		cel.Macros(cel.GlobalMacro(name, count, func(helper parser.ExprHelper, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+			return helper.NewCall(name, append(args, helper.NewIdent("zone"))...), nil
+		})),
+	}
+}
+
+// text returns the content of a text, which the compiler has made sure it is.
+func text(value ref.Val) string {
+	content, _ := value.Value().(string)
+	return content
+}
+
+// moment returns the time of a timestamp, which the compiler has made sure it is.
+func moment(value ref.Val) time.Time {
+	at, _ := value.Value().(time.Time)
+	return at
+}
+
+// amounts reads the second argument of shift.
+func amounts(value ref.Val) (map[string]int64, error) {
+	given, ok := value.(traits.Mapper)
+	if !ok {
+		return nil, errors.New(`expected what to shift by as {"days": 1}`)
+	}
+	by := map[string]int64{}
+	for each := given.Iterator(); each.HasNext() == types.True; {
+		unit := each.Next()
+		amount, ok := given.Get(unit).(types.Int)
+		if !ok {
+			return nil, fmt.Errorf("%v must be a whole number", unit.Value())
+		}
+		by[text(unit)] = int64(amount)
+	}
+	return by, nil
+}
+
+// CompileTime compiles a time: an expression that gives a timestamp, or a number of POSIX seconds.
+// Its error is an *Error.
+func CompileTime(source string) (_ *Time, err error) {
+	defer recovered(&err)
+	environment, err := timeEnvironment()
+	if err != nil {
+		return nil, &Error{Problem: err.Error()}
+	}
+	checked, err := compile(environment, source)
+	if err != nil {
+		return nil, err
+	}
+	switch given := checked.OutputType(); given.Kind() { //nolint:exhaustive // the rest is refused
+	case types.TimestampKind, types.IntKind, types.DoubleKind:
+	default:
+		return nil, &Error{Problem: fmt.Sprintf("the expression gives %s, expected a time: a timestamp or a number of seconds", given)}
+	}
+	planned, err := program(environment, checked)
+	if err != nil {
+		return nil, err
+	}
+	return &Time{program: planned}, nil
+}
+
+// Seconds returns the time in POSIX seconds for a now in POSIX seconds and a zone. Its error is an
+// *Error.
+func (t *Time) Seconds(now float64, zone *time.Location) (float64, error) {
+	if !(math.Abs(now) <= 1e11) {
+		return 0, &Error{Problem: fmt.Sprintf("now is %v, which is no time", now)}
+	}
+	at := time.UnixMicro(int64(math.Round(now * 1e6))).UTC()
+	out, _, err := t.program.Eval(map[string]any{"now": at, "zone": zone.String()})
+	if err != nil {
+		return 0, &Error{Problem: err.Error()}
+	}
+	var seconds float64
+	switch v := out.(type) {
+	case types.Timestamp:
+		whole, rest := v.Unix(), v.Nanosecond()
+		seconds = float64(whole) + float64(rest/1000)/1e6
+	default:
+		seconds = double(out)
+	}
+	if math.IsNaN(seconds) || math.IsInf(seconds, 0) {
+		return 0, &Error{Problem: fmt.Sprintf("gives %v seconds, which is no time", seconds)}
+	}
+	return seconds, nil
+}

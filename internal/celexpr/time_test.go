@@ -1,0 +1,161 @@
+package celexpr
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"time"
+)
+
+// zone returns a time zone.
+func zone(tb testing.TB, name string) *time.Location {
+	tb.Helper()
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return location
+}
+
+// seconds compiles an expression and evaluates it.
+func seconds(text string, now float64, in *time.Location) (float64, error) {
+	compiled, err := CompileTime(text)
+	if err != nil {
+		return 0, err
+	}
+	return compiled.Seconds(now, in)
+}
+
+func TestTime(t *testing.T) {
+	// Wednesday, 22 May 2024, 13:30 in New York.
+	const now = 1716399000.0
+	newYork := zone(t, "America/New_York")
+	for _, test := range []struct{ text, want string }{
+		{`now`, "2024-05-22T13:30:00-04:00"},
+		{`now + duration("26h")`, "2024-05-23T15:30:00-04:00"},
+		{`now - duration("90m")`, "2024-05-22T12:00:00-04:00"},
+		{`local("2025-03-15T10:00")`, "2025-03-15T10:00:00-04:00"},
+		{`local("2025-01-15T10:00:30")`, "2025-01-15T10:00:30-05:00"},
+		{`local("2025-03-15")`, "2025-03-15T00:00:00-04:00"},
+		{`local("2025-03-15", "Europe/Berlin")`, "2025-03-14T19:00:00-04:00"},
+		{`shift(now, {"days": 1, "hours": -2})`, "2024-05-23T11:30:00-04:00"},
+		{`shift(now, {"weeks": 26})`, "2024-11-20T13:30:00-05:00"},
+		{`at(now, "10:00")`, "2024-05-22T10:00:00-04:00"},
+		{`at(shift(now, {"days": 1}), "10:00:30")`, "2024-05-23T10:00:30-04:00"},
+		{`next_weekday(now, "saturday")`, "2024-05-25T13:30:00-04:00"},
+		{`next_weekday(now, "wednesday")`, "2024-05-29T13:30:00-04:00"},
+		{`at(next_weekday(now, "thursday"), "00:00")`, "2024-05-23T00:00:00-04:00"},
+		{`local("2024-05-22T13:30") == now ? now : local("1999-01-01")`, "2024-05-22T13:30:00-04:00"},
+		{`1716399000`, "2024-05-22T13:30:00-04:00"},
+		{`1716399000.5`, "2024-05-22T13:30:00.5-04:00"},
+		{`timestamp("2024-05-22T00:00:00Z")`, "2024-05-21T20:00:00-04:00"},
+		// On 10 March 2024 the clock goes from 2:00 to 3:00, on 3 November from 2:00 to 1:00.
+		{`local("2024-03-10T02:30")`, "2024-03-10T03:30:00-04:00"},
+		{`shift(local("2024-03-09T02:30"), {"days": 1})`, "2024-03-10T03:30:00-04:00"},
+		{`shift(local("2024-03-10T01:30"), {"hours": 2})`, "2024-03-10T03:30:00-04:00"},
+		{`local("2024-11-03T01:30")`, "2024-11-03T01:30:00-04:00"},
+		{`local("2024-11-03T01:30") + duration("1h")`, "2024-11-03T01:30:00-05:00"},
+		{`shift(local("2024-11-03T00:30"), {"hours": 2})`, "2024-11-03T02:30:00-05:00"},
+	} {
+		got, err := seconds(test.text, now, newYork)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		if shown := time.UnixMilli(int64(got * 1000)).In(newYork).Format(time.RFC3339Nano); shown != test.want {
+			t.Errorf("%s: got %s, want %s", test.text, shown, test.want)
+		}
+	}
+	if got, err := seconds(`now`, 1716399000.123456, newYork); got != 1716399000.123456 || err != nil {
+		t.Errorf("now with microseconds: got %v, %v, want it back", got, err)
+	}
+}
+
+func TestTimeErrors(t *testing.T) {
+	const weekdays = "expected one of monday, tuesday, wednesday, thursday, friday, saturday, sunday"
+	for _, test := range []struct{ text, want string }{
+		{``, "the expression is empty"},
+		{`now +`, "column 6 of the expression: Syntax error: it ends too early"},
+		{`now + 1`, "column 5 of the expression: found no matching overload for '_+_' applied to '(timestamp, int)'"},
+		{`"tomorrow"`, "the expression gives string, expected a time: a timestamp or a number of seconds"},
+		{`duration("1h")`, "the expression gives google.protobuf.Duration, expected a time: a timestamp or a number of seconds"},
+		{`trace.result`, "column 1 of the expression: undeclared reference to 'trace'"},
+		{`[1].map(x, x)[0]`, "column 8 of the expression: undeclared reference to 'map'"},
+		{`at(now)`, "column 3 of the expression: found no matching overload for 'at' applied to '(timestamp)'"},
+		{`at(now, "25:00")`, `at: "25:00" is no time of day, expected one like 10:00 or 10:00:30`},
+		{`local("15.3.2025")`, `local: "15.3.2025" is no local time, expected one like 2025-03-15T10:00 or a date like 2025-03-15`},
+		{`local("2025-03-15", "Local")`, `local: "Local" is no time zone, expected an IANA name like Europe/Berlin`},
+		{`local("2025-03-15", "Mars/Base")`, `local: "Mars/Base" is no time zone, expected an IANA name like Europe/Berlin`},
+		{`next_weekday(now, "Sat")`, `next_weekday: "Sat" is no weekday, ` + weekdays},
+		{`shift(now, {"month": 1, "days": 1, "aeons": 1})`, `shift: "aeons" is nothing to shift by, expected weeks, days, hours, minutes or seconds`},
+		{`shift(now, {"days": 999999999999})`, "shift: 999999999999 days lead out of the calendar"},
+		{`shift(now, {"days": -800000})`, "shift: the year -166 is out of the calendar"},
+		{`1.0 / 0.0`, "gives +Inf seconds, which is no time"},
+		{`1 / 0`, "division by zero"},
+		{`shift(now, {"days": 1, b"days": 2})`, "internal error: runtime error: hash of unhashable type types.Bytes"},
+		{`now + duration("soon")`, `type conversion error from 'string' to 'google.protobuf.Duration'`},
+	} {
+		_, err := seconds(test.text, 1716399000, zone(t, "Europe/Berlin"))
+		var mistake *Error
+		if !errors.As(err, &mistake) || mistake.Error() != test.want {
+			t.Errorf("%s:\n got %v\nwant %s", test.text, err, test.want)
+		}
+	}
+	for _, now := range []float64{math.NaN(), math.Inf(1), 1e300} {
+		if got, err := seconds(`now`, now, time.UTC); err == nil {
+			t.Errorf("now of %v: got %v, want an error", now, got)
+		}
+	}
+}
+
+// TestConcurrency uses one compiled expression of each kind from many places; the race detector
+// watches.
+func TestConcurrency(t *testing.T) {
+	compiled, err := CompileTime(`at(shift(now, {"days": 1}), "10:00")`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	extractor, _ := BuiltIn("days_extractor")
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range 100 {
+				if got, err := compiled.Seconds(float64(i)*86400, time.UTC); err != nil || got != float64(i+1)*86400+36000 {
+					t.Errorf("day %d: got %v, %v, want ten o'clock on the next", i, got, err)
+				}
+				got, err := extractor.Extract(Trace{Result: map[string]any{"days": int64(i)}})
+				if err != nil || len(got) != 1 || got[0][0] != int64(i) {
+					t.Errorf("days %d: got %v, %v, want them back", i, got, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// FuzzTime compiles anything, and evaluates what compiles.
+func FuzzTime(f *testing.F) {
+	for _, text := range []string{
+		`now + duration("26h")`, `at(next_weekday(now, "saturday"), "10:00")`, `shift(now, {"days": 1, "weeks": -9})`,
+		`local("2024-03-10T02:30", zone)`, `int(now) / 2`, `true ? 1.5 : 2.5`,
+		`shift(now, {"days": 1, b"days": 1})`,
+	} {
+		f.Add(text, 1716399000.0)
+	}
+	newYork := zone(f, "America/New_York")
+	f.Fuzz(func(t *testing.T, text string, now float64) {
+		got, err := seconds(text, now, newYork)
+		var mistake *Error
+		switch {
+		case err != nil && (!errors.As(err, &mistake) || mistake.Problem == ""):
+			t.Errorf("%q at %v: got %#v, want an *Error with a problem", text, now, err)
+		case math.IsNaN(got) || math.IsInf(got, 0):
+			t.Errorf("%q at %v: got %v, want a time", text, now, got)
+		}
+		again, _ := seconds(text, now, newYork)
+		if again != got {
+			t.Errorf("%q at %v: got %v, then %v", text, now, got, again)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package celexpr
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// day is how far beside a time the zone's other offset is looked for.
+	day = 24 * time.Hour
+	// maxShift bounds a shift in seconds; it is longer than the calendar.
+	maxShift = 400 * 366 * 24 * 60 * 60 * 25
+)
+
+// wall returns what the clock and calendar of a zone show, written as if it were UTC.
+func wall(at time.Time, zone *time.Location) time.Time {
+	shown := at.In(zone)
+	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), shown.Nanosecond(), time.UTC)
+}
+
+// instant returns the time at which the clock of a zone shows something, the first one if it does
+// so twice. What a clock that is set forward skips is counted as if it had not yet been set, as the
+// tools of the world do.
+func instant(shown time.Time, zone *time.Location) time.Time {
+	_, before := shown.Add(-day).In(zone).Zone()
+	_, after := shown.Add(day).In(zone).Zone()
+	first := shown.Add(-time.Duration(before) * time.Second)
+	if second := shown.Add(-time.Duration(after) * time.Second); !wall(first, zone).Equal(shown) && wall(second, zone).Equal(shown) {
+		return second
+	}
+	return first
+}
+
+// loadZone returns the zone of an IANA name.
+func loadZone(name string) (*time.Location, error) {
+	if name == "" || name == "Local" {
+		return nil, fmt.Errorf("%q is no time zone, expected an IANA name like Europe/Berlin", name)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no time zone, expected an IANA name like Europe/Berlin", name)
+	}
+	return zone, nil
+}
+
+// Local reads a local date, with or without a time of day, e.g. 2025-03-15T10:00. A time that is
+// skipped when clocks go forward counts as if they had not yet; of one that comes twice the first
+// is meant.
+func Local(text string, zone *time.Location) (time.Time, error) {
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if shown, err := time.Parse(layout, text); err == nil {
+			return instant(shown, zone), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no local time, expected one like 2025-03-15T10:00 or a date like 2025-03-15", text)
+}
+
+// atClock returns the time on the same day at which the clock shows a time of day.
+func atClock(at time.Time, text string, zone *time.Location) (time.Time, error) {
+	for _, layout := range []string{"15:04:05", "15:04"} {
+		if clock, err := time.Parse(layout, text); err == nil {
+			year, month, date := at.In(zone).Date()
+			return instant(time.Date(year, month, date, clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), time.UTC), zone), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time of day, expected one like 10:00 or 10:00:30", text)
+}
+
+// nextWeekday returns the same time of day on the first later day that is the named one.
+func nextWeekday(at time.Time, name string, zone *time.Location) (time.Time, error) {
+	shown := wall(at, zone)
+	for ahead := 1; ahead <= 7; ahead++ {
+		if next := shown.AddDate(0, 0, ahead); strings.ToLower(next.Weekday().String()) == name {
+			return instant(next, zone), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no weekday, expected one of monday, tuesday, wednesday, thursday, friday, saturday, sunday", name)
+}
+
+// unitSeconds returns the length of a unit of shift, 0 if there is none of that name.
+func unitSeconds(unit string) int64 {
+	switch unit {
+	case "weeks":
+		return 7 * 24 * 60 * 60
+	case "days":
+		return 24 * 60 * 60
+	case "hours":
+		return 60 * 60
+	case "minutes":
+		return 60
+	case "seconds":
+		return 1
+	}
+	return 0
+}
+
+// shift moves what the clock and calendar show.
+func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
+	var total int64
+	for _, unit := range slices.Sorted(maps.Keys(by)) {
+		amount, length := by[unit], unitSeconds(unit)
+		if length == 0 {
+			return time.Time{}, fmt.Errorf("%q is nothing to shift by, expected weeks, days, hours, minutes or seconds", unit)
+		}
+		if math.Abs(float64(amount)*float64(length)) > maxShift {
+			return time.Time{}, fmt.Errorf("%d %s lead out of the calendar", amount, unit)
+		}
+		total += amount * length
+	}
+	shown := wall(at, zone)
+	moved := time.Unix(shown.Unix()+total, int64(shown.Nanosecond())).UTC()
+	if moved.Year() < 1 || moved.Year() > 9999 {
+		return time.Time{}, fmt.Errorf("the year %d is out of the calendar", moved.Year())
+	}
+	return instant(moved, zone), nil
+}

@@ -1,0 +1,171 @@
+// Package pricing says what the tokens of a model cost, from a table of list prices. It is pure but
+// for reading a table of the user's own.
+package pricing
+
+import (
+	_ "embed" // for the table that is built in
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+)
+
+//go:embed price.yaml
+var builtin []byte
+
+const (
+	// dearest is the highest price per million tokens that is taken for one.
+	dearest = 1e6
+	// most keeps sums of a few amounts from overflowing.
+	most = 1 << 60
+)
+
+// Price is in US dollars per million tokens, that is, millionths of a dollar per token.
+type Price struct {
+	// Input is for tokens of the request.
+	Input float64
+	// Cached is for those of them that came from a cache; nil means Input.
+	Cached *float64
+	// Output is for tokens of the answer, those of its reasoning included.
+	Output float64
+}
+
+// Table holds prices by provider and model. It does not change and is safe for concurrent use.
+type Table struct {
+	// Source says where the prices are from and whether anybody has checked them, Date when they
+	// held. Both are for people.
+	Source, Date string
+	models       map[string]map[string]Price
+}
+
+// Load reads the table in a file, the built-in one if path is empty. An error names the file and
+// what was expected.
+func Load(path string) (*Table, error) {
+	if path == "" {
+		return decode("built-in prices", builtin)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	return decode(path, raw)
+}
+
+func decode(name string, raw []byte) (*Table, error) {
+	var read struct {
+		Source string                      `yaml:"source"`
+		Date   string                      `yaml:"date"`
+		Models map[string]map[string]entry `yaml:"models"`
+	}
+	if err := yaml.UnmarshalWithOptions(raw, &read, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if read.Source == "" || read.Date == "" {
+		return nil, fmt.Errorf("%s: source or date missing, expected both: prices change", name)
+	}
+	models := make(map[string]map[string]Price, len(read.Models))
+	for _, provider := range slices.Sorted(maps.Keys(read.Models)) {
+		models[provider] = make(map[string]Price, len(read.Models[provider]))
+		for _, model := range slices.Sorted(maps.Keys(read.Models[provider])) {
+			entry := read.Models[provider][model]
+			if err := entry.check(); err != nil {
+				return nil, fmt.Errorf("%s:%d: models.%s.%s.%w", name, entry.line, provider, model, err)
+			}
+			models[provider][model] = Price{Input: *entry.input, Cached: entry.cached, Output: *entry.output}
+		}
+	}
+	return &Table{Source: read.Source, Date: read.Date, models: models}, nil
+}
+
+// entry is a price as it stands in a table.
+type entry struct {
+	line                  int
+	input, cached, output *float64 // nil if they are missing
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler, which alone knows the line.
+func (e *entry) UnmarshalYAML(node ast.Node) error {
+	var read struct {
+		Input  *float64 `yaml:"input"`
+		Cached *float64 `yaml:"cached"`
+		Output *float64 `yaml:"output"`
+	}
+	if err := yaml.NodeToValue(node, &read, yaml.Strict()); err != nil {
+		return err
+	}
+	*e = entry{input: read.Input, cached: read.Cached, output: read.Output}
+	if token := node.GetToken(); token != nil && token.Position != nil {
+		e.line = token.Position.Line
+	}
+	return nil
+}
+
+// check names the first amount that cannot stay. Only that for cached tokens may be missing: that
+// of the input stands in for it.
+func (e *entry) check() error {
+	for _, field := range []struct {
+		name   string
+		amount *float64
+	}{{"input", e.input}, {"cached", e.cached}, {"output", e.output}} {
+		switch {
+		case field.amount == nil && field.name != "cached":
+			return fmt.Errorf("%s: missing, expected dollars per million tokens, 0 if they cost nothing", field.name)
+		case field.amount != nil && !(*field.amount >= 0 && *field.amount <= dearest):
+			return fmt.Errorf("%s: %v given, expected dollars per million tokens from 0 to %v", field.name, *field.amount, float64(dearest))
+		}
+	}
+	return nil
+}
+
+// Of returns the price of a provider's model, false if it is not known. The provider is the word
+// for it in player names. A name in the table that ends with * stands for all models that begin so;
+// the longest one counts.
+func (t *Table) Of(provider, model string) (Price, bool) {
+	models := t.models[provider]
+	if found, ok := models[model]; ok {
+		return found, true
+	}
+	for n := len(model); n >= 0; n-- {
+		if found, ok := models[model[:n]+"*"]; ok {
+			return found, true
+		}
+	}
+	return Price{}, false
+}
+
+// Micros returns what tokens cost in millionths of a dollar, rounded up. Cached tokens are among
+// those of the input.
+func (p Price) Micros(input, cached, output int64) int64 {
+	input, output = max(input, 0), max(output, 0)
+	cached = min(max(cached, 0), input)
+	sum := math.Ceil(float64(input-cached)*p.Input + float64(cached)*p.cached() + float64(output)*p.Output)
+	return int64(min(sum, most))
+}
+
+func (p Price) cached() float64 {
+	if p.Cached == nil {
+		return p.Input
+	}
+	return *p.Cached
+}
+
+// Counted says whether a provider stated the tokens of a request. None has no tokens, so that a
+// usage without any states nothing.
+func Counted(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
+
+// Dollars returns an amount for people, e.g. $0.12; what is less than a cent keeps two digits that
+// say something.
+func Dollars(micros int64) string {
+	dollars := float64(micros) / 1e6
+	if micros <= 0 || dollars >= 0.01 {
+		return fmt.Sprintf("$%.2f", dollars)
+	}
+	return "$" + strings.TrimRight(fmt.Sprintf("%.6f", dollars), "0")
+}

@@ -1,0 +1,46 @@
+// Package spelling finds the name that somebody may have meant.
+package spelling
+
+import (
+	"slices"
+	"strings"
+)
+
+// longest bounds the names that are compared.
+const longest = 200
+
+// Nearest returns the known name with the fewest edits, "" if none is near: more than a third of
+// the name, and more than slack edits. Case does not count; of equals the first in byte order wins.
+func Nearest(name string, known []string, slack int) string {
+	if len(name) > longest {
+		return ""
+	}
+	best, bestEdits := "", 1+max(slack, len(name)/3)
+	for _, candidate := range slices.Sorted(slices.Values(known)) {
+		if edits := Distance(strings.ToLower(name), strings.ToLower(candidate)); edits < bestEdits {
+			best, bestEdits = candidate, edits
+		}
+	}
+	return best
+}
+
+// Distance returns the Levenshtein distance of two texts, by byte.
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

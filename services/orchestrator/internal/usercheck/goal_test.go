@@ -1,0 +1,52 @@
+package usercheck_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
+)
+
+// TestGoals lets users read out their whole goal, as it stands and as one who speaks of oneself. A
+// goal that only says what the user does not know may be told.
+func TestGoals(t *testing.T) {
+	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const long = 15
+	mine := strings.NewReplacer("your ", "my ", "Your ", "My ", "you are", "I am", "You ", "I ", " you ", " I ", " you.", " me.", " you,", " me,")
+	var unseen, turned []string
+	goals := 0
+	for _, one := range loaded {
+		setup := one.Scenario.GetSetup()
+		goal, _, ok := scenario.Wants(setup)
+		if !ok || len(strings.Fields(goal)) < long {
+			continue
+		}
+		goals++
+		view := append(start(setup), message(agent, user, "Can you tell me more?"))
+		leaks := func(text string) bool {
+			said := []*worldv1.Message{message(user, agent, text)}
+			return slices.ContainsFunc(flagged(view, said, usercheck.Tools{}), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
+		}
+		if !leaks(goal) {
+			unseen = append(unseen, setup.GetName())
+		}
+		if !leaks(mine.Replace(goal)) {
+			turned = append(turned, setup.GetName())
+		}
+	}
+	if diff := cmp.Diff([]string(nil), unseen); diff != "" || goals < 100 {
+		t.Errorf("%d goals as they stand: not flagged (-want +got):\n%s", goals, diff)
+	}
+	if diff := cmp.Diff([]string{"nobody_called_zelda"}, turned); diff != "" {
+		t.Errorf("%d goals in the first person: not flagged (-want +got):\n%s", goals, diff)
+	}
+}

@@ -1,0 +1,281 @@
+package usercheck
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// knowledge is the facts that a user may state: those of its instructions, and those that were said
+// or answered to it.
+type knowledge struct {
+	words  map[string]bool
+	values map[string]bool // numbers without leading zeros
+	digits string          // all digits, number by number, each between blanks
+	clocks map[int]bool    // times of day, in minutes of the half day
+	exact  []float64       // numbers that may be told rounded
+}
+
+const (
+	// localDigits are the digits by which two ways to write a phone number are known as one.
+	localDigits = 7
+	// partDigits are as many digits as are known if they stand anywhere in a number; fewer have to
+	// begin or end it.
+	partDigits = 3
+	// shortestName is the shortest word that counts as a name.
+	shortestName = 3
+	// maxExact bounds the numbers that may be told rounded.
+	maxExact = 256
+	// dozen is the largest number in words that people say without meaning a fact.
+	dozen = 12
+)
+
+func newKnowledge() knowledge {
+	return knowledge{words: make(map[string]bool), values: make(map[string]bool), clocks: make(map[int]bool), digits: " "}
+}
+
+// learn adds the facts of a text.
+func (k *knowledge) learn(text string) {
+	list := tokens(text)
+	for _, t := range list {
+		plain := folded(t.word)
+		if k.words[plain] = true; plain != t.word {
+			k.words[transcribed(t.word)] = true
+		}
+		if month := slices.Index(months, t.word); month >= 0 {
+			k.values[strconv.Itoa(month+1)] = true
+		}
+	}
+	for _, m := range mentions(list) {
+		if m.clock {
+			k.clocks[m.minute] = true
+			k.values[m.hour], k.values[m.minutes] = true, true
+			if m.vague {
+				k.number(m.hour)
+				k.number(m.minutes)
+			}
+			continue
+		}
+		if strings.Contains(m.digits, ".") {
+			k.values[m.digits], k.values[strconv.Itoa(m.value)] = true, true
+			continue
+		}
+		k.number(m.digits)
+	}
+	for _, number := range lengths(text) {
+		k.number(number)
+	}
+	for _, found := range numeral.FindAllStringIndex(text, -1) {
+		written := text[found[0]:found[1]]
+		k.number(digitsOf(written))
+		for _, part := range parts(written) {
+			k.values[part] = true
+		}
+		for _, piece := range pieces(text, found) {
+			if canonical, ok := fraction(text[piece.start:piece.end]); ok {
+				k.values[canonical] = true
+			}
+			if minute, _, ok := clock(text[piece.start:piece.end], text[piece.end:]); ok {
+				k.clocks[minute] = true
+			}
+		}
+	}
+}
+
+// learnAmounts adds the numbers of a text that may be told rounded.
+func (k *knowledge) learnAmounts(text string) {
+	for _, written := range amountForm.FindAllString(text, maxExact-len(k.exact)) {
+		if value, err := strconv.ParseFloat(strings.ReplaceAll(written, ",", ""), 64); err == nil {
+			k.exact = append(k.exact, value)
+		}
+	}
+}
+
+// rounds says whether a number is one that was heard, told with fewer decimals or, where it says
+// so, about as much.
+func (k *knowledge) rounds(digits string, about bool) bool {
+	value, err := strconv.ParseFloat(digits, 64)
+	if err != nil || value == 0 {
+		return false
+	}
+	step := 1.0
+	if _, decimals, ok := strings.Cut(digits, "."); ok {
+		step = math.Pow10(-len(decimals))
+	}
+	for whole := value; about && math.Mod(whole, 10) == 0; whole /= 10 {
+		step *= 10
+	}
+	return slices.ContainsFunc(k.exact, func(exact float64) bool {
+		off := math.Abs(exact - value)
+		return (about || exact != math.Trunc(exact)) && off < step && off <= exact/10
+	})
+}
+
+// number adds a number. One that can be an hour is one.
+func (k *knowledge) number(digits string) {
+	k.digits += digits + " "
+	k.values[trimZeros(digits)] = true
+	if value, err := strconv.Atoi(digits); err == nil && value <= lastDay {
+		k.clocks[value*hour%halfDay] = true
+	}
+}
+
+// pieces returns what of a numeral at a place in a text stands for itself.
+func pieces(text string, at []int) []span {
+	var list []span
+	written, start := text[at[0]:at[1]], 0
+	for _, gap := range append(apart.FindAllStringIndex(written, -1), []int{len(written), len(written)}) {
+		piece := strings.Trim(written[start:gap[0]], ".,;:")
+		from := at[0] + start + strings.Index(written[start:gap[0]], piece)
+		if piece != "" {
+			list = append(list, span{from, from + len(piece)})
+		}
+		start = gap[1]
+	}
+	return list
+}
+
+// invented returns the first fact of a text that is not known. asked says that the other side wants
+// a name.
+func (k *knowledge) invented(text string, asked bool) string {
+	first, found := span{}, false
+	keep := func(at span, ok bool) {
+		if ok && (!found || at.start < first.start) {
+			first, found = at, true
+		}
+	}
+	keep(k.inventedNumber(text))
+	for _, at := range mail.FindAllStringIndex(text, -1) {
+		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[folded(part)] })
+		keep(span{at[0], at[1]}, !known)
+	}
+	for _, at := range names(text, asked) {
+		keep(at, !k.knowsName(folded(strings.ToLower(text[at.start:at.end]))))
+	}
+	return text[first.start:first.end]
+}
+
+// inventedNumber returns the first number or time that is not known.
+func (k *knowledge) inventedNumber(text string) (first span, found bool) {
+	said := mentions(tokens(text))
+	for _, m := range said {
+		if !k.knowsMention(text, m) {
+			first, found = m.span, true
+			break
+		}
+	}
+	for _, at := range numeral.FindAllStringIndex(text, -1) {
+		if slices.ContainsFunc(said, func(m mention) bool { return m.start <= at[0] && at[1] <= m.end }) {
+			continue // the hour of a time in words
+		}
+		if unknown, ok := k.unknown(text, at); ok && (!found || unknown.start < first.start) {
+			return unknown, true
+		}
+	}
+	return first, found
+}
+
+// knowsMention says whether a number in words is known. A small one is, unless it is an hour.
+func (k *knowledge) knowsMention(text string, m mention) bool {
+	earlier, rest := before(text, m.start), text[m.end:]
+	at := atHour.MatchString(earlier)
+	hours := at && afterHour.MatchString(rest) || ofDay.MatchString(rest)
+	switch {
+	case m.clock && m.vague && !at && !k.clocks[m.minute]:
+		return k.knowsSmall(m.minutes) && k.knowsSmall(m.hour)
+	case m.clock:
+		return k.clocks[m.minute]
+	case m.value < 0 || m.value > dozen:
+		return k.knowsNumber(m.digits, "") || k.rounds(m.digits, roughly.MatchString(earlier))
+	case hours && m.value > 1:
+		return k.clocks[m.value*hour%halfDay]
+	}
+	return true
+}
+
+// knowsSmall says whether a number is known or so small that people say it without meaning a fact.
+func (k *knowledge) knowsSmall(digits string) bool {
+	value, err := strconv.Atoi(digits)
+	return err == nil && value <= dozen || k.values[digits]
+}
+
+// unknown returns what of a numeral at a place in a text is not known, however it is written.
+func (k *knowledge) unknown(text string, at []int) (span, bool) {
+	whole, list := span{at[0], at[1]}, pieces(text, at)
+	if len(list) > 1 && k.knowsNumber(text[at[0]:at[1]], text[at[1]:]) {
+		return span{}, false
+	}
+	var missing span
+	short := 0
+	for _, piece := range list {
+		written := text[piece.start:piece.end]
+		if len(digitsOf(written)) == 1 {
+			short++
+		}
+		earlier, rest := before(text, piece.start), text[piece.end:]
+		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
+		about := roughly.MatchString(earlier)
+		known := k.knowsNumber(written, rest) || k.rounds(written, about)
+		if amount, ok := fraction(written); ok && measure.MatchString(rest) {
+			known = k.values[amount] || k.rounds(amount, about)
+		} else if len(written) == 1 && money.MatchString(earlier) {
+			known = k.values[written]
+		}
+		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= dozen {
+			known = k.clocks[value*hour%halfDay]
+		}
+		if !known && missing.end == 0 {
+			missing = piece
+		}
+	}
+	switch {
+	case short > digitRun: // spelled out
+		return whole, true
+	case missing.end == 0:
+		return span{}, false
+	case listed.MatchString(text[at[0]:at[1]]):
+		return missing, true
+	}
+	return whole, true
+}
+
+// knowsNumber says whether a number is known, however it is written. A single digit always is
+// unless it is an hour: people count.
+func (k *knowledge) knowsNumber(written, rest string) bool {
+	digits := digitsOf(written)
+	minute, seconds, isClock := clock(written, rest)
+	switch {
+	case isClock && k.clocks[minute]:
+		return seconds == "" || trimZeros(seconds) == "0" || k.values[trimZeros(seconds)]
+	case isClock && !strings.ContainsAny(written, ":."):
+		return false
+	case len(digits) <= 1 || k.values[trimZeros(digits)]:
+		return true
+	case len(digits) >= partDigits && strings.Contains(k.digits, digits):
+		return true
+	case strings.Contains(k.digits, " "+digits) || strings.Contains(k.digits, digits+" "):
+		return true
+	case len(digits) >= localDigits && strings.Contains(k.digits, digits[len(digits)-localDigits:]+" "):
+		return true
+	}
+	if canonical, ok := fraction(written); ok && k.values[canonical] {
+		return true
+	}
+	split := parts(written)
+	if len(split) > digitRun && len(digits) == len(split) { // spelled out
+		return false
+	}
+	return len(split) > 1 && !slices.ContainsFunc(split, func(part string) bool { return len(part) > 1 && !k.values[part] })
+}
+
+var (
+	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
+	// amountForm is a number as it is counted in, roughly what stands before one that is rounded.
+	amountForm = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+	roughly    = phrase("roughly")
+	// money stands before an amount, measure after one.
+	money   = regexp.MustCompile(`[$€£¥]\s*$`)
+	measure = phrase("measure")
+)

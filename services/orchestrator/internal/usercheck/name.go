@@ -1,0 +1,88 @@
+package usercheck
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// knowsName says whether a name is known, as it stands, shortened or with an ending.
+func (k *knowledge) knowsName(name string) bool {
+	if k.words[name] || slices.Contains(ordinary, name) {
+		return true
+	}
+	if month := slices.Index(months, name); month >= 0 && k.values[strconv.Itoa(month+1)] {
+		return true
+	}
+	const stem, ending = 4, 2
+	for word := range k.words {
+		long := len(word) >= stem && len(name)-len(word) <= ending
+		if utf8.RuneCountInString(name) >= shortestName && strings.HasPrefix(word, name) || long && strings.HasPrefix(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// wantsName is a question for the name of a person, wantsPlace one for that of a place.
+	wantsName  = phrase("wants_name")
+	wantsPlace = phrase("wants_place")
+	// label stands before a name that is written after a colon.
+	label = phrase("label")
+	// title stands before a name; its dot ends no sentence. hedge follows an answer.
+	title = phrase("title")
+	hedge = phrase("hedge")
+
+	months   = wordList("months")
+	weekdays = wordList("weekdays")
+	// ordinary are words that are written with a capital and name nobody.
+	ordinary = wordList("ordinary")
+	// openers are words with which an answer begins that is no name, places words for places that
+	// are none.
+	openers = wordList("openers")
+	places  = wordList("places")
+)
+
+// names returns the words that name somebody or something: those that are capital though no
+// sentence begins with them, weekdays and months, and a short answer to one who asked for a name.
+func names(text string, asked bool) []span {
+	var list []span
+	for i, t := range tokens(text) {
+		found := []rune(text[t.start:t.end])
+		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
+		begins := beginsSentence(text[:t.start])
+		day := slices.Contains(weekdays, strings.TrimSuffix(t.word, "s"))
+		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
+		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
+		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
+			list = append(list, span{t.start, t.start + len(bare(text[t.start:t.end]))})
+		}
+	}
+	return list
+}
+
+// shortAnswer says whether little, a pause or a doubt follows the first word.
+func shortAnswer(rest string) bool {
+	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2 || hedge.MatchString(rest)
+}
+
+// beginsSentence says whether a sentence, a quotation or an item begins after a text: its first
+// word is capital whatever it is.
+func beginsSentence(before string) bool {
+	trimmed := strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' })
+	last, _ := utf8.DecodeLastRuneInString(trimmed)
+	switch {
+	case trimmed == "" || last == '\n':
+		return true
+	case last == '.' && title.MatchString(tail(trimmed)):
+		return false
+	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(",;'’/&%)@+_", last):
+		return false
+	case last == '-':
+		return trimmed != before // a dash, not a hyphen
+	}
+	return true
+}

@@ -1,0 +1,73 @@
+package usercheck
+
+import (
+	_ "embed"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed phrases.txt
+var phraseFile string
+
+// blocks are the lines of each block of phrases.txt, numbers its numbers in words. A fault in the
+// file is one of the program, so that what reads it panics, as regexp.MustCompile does.
+var (
+	blocks  = readBlocks(phraseFile)
+	numbers = readNumbers(blocks["numbers"])
+)
+
+// blockName is the name of a block in a phrase.
+var blockName = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// readBlocks returns the lines of each block by its name. A line of a block begins with a tab, a
+// comment with a hash.
+func readBlocks(text string) map[string][]string {
+	found := make(map[string][]string)
+	name := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		switch content, inside := strings.CutPrefix(line, "\t"); {
+		case inside:
+			found[name] = append(found[name], content)
+		case line != "" && !strings.HasPrefix(line, "#"):
+			name = line
+		}
+	}
+	return found
+}
+
+func readNumbers(lines []string) map[string]int {
+	found := make(map[string]int)
+	for _, line := range lines {
+		list := strings.Fields(line)
+		value, err := strconv.Atoi(list[0])
+		if err != nil {
+			panic("contract: phrases.txt: " + err.Error())
+		}
+		for _, word := range list[1:] {
+			found[word] = value
+		}
+	}
+	return found
+}
+
+// block returns the lines of a block.
+func block(name string) []string {
+	lines, ok := blocks[name]
+	if !ok {
+		panic("contract: phrases.txt has no block " + name)
+	}
+	return lines
+}
+
+// phrase returns the expression of a block, any of whose lines may match in upper or lower case.
+func phrase(name string) *regexp.Regexp { return regexp.MustCompile("(?i)" + alternatives(name)) }
+
+func alternatives(name string) string {
+	return blockName.ReplaceAllStringFunc(strings.Join(block(name), "|"), func(part string) string {
+		return "(" + alternatives(strings.Trim(part, "{}")) + ")"
+	})
+}
+
+// wordList returns the words of a block.
+func wordList(name string) []string { return strings.Fields(strings.Join(block(name), " ")) }
