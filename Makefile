@@ -47,13 +47,20 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 
 ##@ Check
 
+# Tests that take about ten seconds or more have names that begin with TestLong.
+LONG := ^TestLong
+
 .PHONY: test
-test: test-go test-python ## Run all tests
+test: test-go test-python ## Run the tests that are quick, with the race detector where goroutines run
 
 .PHONY: test-go
-test-go: $(VENV)/ready ## Run the tests of all modules, with the race detector where goroutines run
-	go test $(TEST_FLAGS) $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
-	go test $(TEST_FLAGS) -race $(call packages,$(RACE_MODULES))
+test-go: $(VENV)/ready
+	go test $(TEST_FLAGS) -skip '$(LONG)' $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
+	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(call packages,$(RACE_MODULES))
+
+.PHONY: test-long
+test-long: $(VENV)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs
+	go test $(TEST_FLAGS) -run '$(LONG)' -race $(call packages,$(RACE_MODULES))
 
 # Every kind of difference is in docs/differences.md.
 PROGRAMS ?= 25000
@@ -66,7 +73,7 @@ CHAOS_TIME ?= 8m
 CHAOS_SEED ?= 1
 .PHONY: chaos
 chaos: ## Disturb runs and what they have stored, in one process and over services, for CHAOS_TIME (default 8m) with CHAOS_SEED
-	go test -count=1 -timeout 20m -run '^(TestDamagedStores|TestChaos)$$' ./e2e -chaos.time=$(CHAOS_TIME) -chaos.seed=$(CHAOS_SEED)
+	go test -count=1 -timeout 20m -run '^(TestLongDamagedStores|TestLongChaos)$$' ./e2e -chaos.time=$(CHAOS_TIME) -chaos.seed=$(CHAOS_SEED)
 
 .PHONY: test-python
 test-python: $(VENV)/ready ## Run the tests of the Python SDK

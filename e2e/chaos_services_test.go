@@ -22,7 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-var chaosPass = flag.Int("chaos.pass", 0, "the first pass of TestChaos; each depends on the seed and its number alone")
+var chaosPass = flag.Int("chaos.pass", 0, "the first pass of TestLongChaos; each depends on the seed and its number alone")
 
 const (
 	// faultsAPass is how many faults come one after the other while a run plays.
@@ -97,10 +97,10 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs
+// TestLongChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs
 // beside them, while a seed chooses faults, for -chaos.time: in the end all files are those of calm
 // runs. What the faults cannot have lost is there without --resume, and paid once.
-func TestChaos(t *testing.T) {
+func TestLongChaos(t *testing.T) {
 	t.Parallel()
 	good := &shop{}
 	good.open()
@@ -174,7 +174,7 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("%s: do it again with: go test ./e2e -run '^TestChaos$' -chaos.seed=%d -chaos.pass=%d -chaos.time=1s\n%s", p, *chaosSeed, p.number, p.logs())
+			t.Logf("%s: do it again with: go test ./e2e -run '^TestLongChaos$' -chaos.seed=%d -chaos.pass=%d -chaos.time=1s\n%s", p, *chaosSeed, p.number, p.logs())
 		}
 	}()
 	p.good.open()

@@ -99,10 +99,10 @@ func (r *remote) succeed(t *testing.T) {
 	}
 }
 
-// TestOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent
+// TestLongOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent
 // plays a remote run: the command line goes on where it broke, and every result is there once, as
 // in a calm run. The agent answers so slowly that the run outlasts the kills.
-func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
+func TestLongOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	const kills, trials = 6, 40
 	services := start(t)
 	var patient atomic.Bool
@@ -148,9 +148,9 @@ func TestOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// TestNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in
+// TestLongNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in
 // agent plays a remote run and the evaluator has logs to score.
-func TestNATSAwayForLong(t *testing.T) {
+func TestLongNATSAwayForLong(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}

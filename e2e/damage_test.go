@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	chaosTime = flag.Duration("chaos.time", 30*time.Second, "how long TestDamagedStores and TestChaos go on, side by side")
+	chaosTime = flag.Duration("chaos.time", 30*time.Second, "how long TestLongDamagedStores and TestLongChaos go on, side by side")
 	chaosSeed = flag.Uint64("chaos.seed", 1, "seed of their choices")
 )
 
@@ -121,10 +121,10 @@ func rewrite(pattern string, how func([]byte) []byte) error {
 	return err
 }
 
-// TestDamagedStores kills runs, damages what they have stored and resumes them, for -chaos.time: no
+// TestLongDamagedStores kills runs, damages what they have stored and resumes them, for -chaos.time: no
 // file is ever wrong, and in the end all are those of a calm run. The agent is a plug-in, so that
 // its replies are recorded.
-func TestDamagedStores(t *testing.T) {
+func TestLongDamagedStores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))
 	plug := serveAgent(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) { return answerByTurn(c), nil })

@@ -50,9 +50,9 @@ func TestFourProcessesEqualOne(t *testing.T) {
 	}
 }
 
-// TestKilledServices kills every service while rollouts run: after its restart all rollouts finish,
+// TestLongKilledServices kills every service while rollouts run: after its restart all rollouts finish,
 // each once, with the scores and messages of a calm run.
-func TestKilledServices(t *testing.T) {
+func TestLongKilledServices(t *testing.T) {
 	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
 	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")

@@ -16,9 +16,9 @@ type command struct {
 	line     string
 }
 
-// TestDocumentedCommands runs every command that a document shows in a `sh` block. Commands of one
+// TestLongDocumentedCommands runs every command that a document shows in a `sh` block. Commands of one
 // document share a directory and run in their order.
-func TestDocumentedCommands(t *testing.T) {
+func TestLongDocumentedCommands(t *testing.T) {
 	commands := documented(t)
 	directories := make(map[string]string)
 	for _, c := range commands {

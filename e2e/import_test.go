@@ -12,9 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
-// TestImport imports all scenarios of the original: recorded trajectories that find their scenarios
+// TestLongImport imports all scenarios of the original: recorded trajectories that find their scenarios
 // in the pack differ in nothing, and every variant can be run.
-func TestImport(t *testing.T) {
+func TestLongImport(t *testing.T) {
 	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)
 	for _, flags := range [][]string{nil, {"--score-only"}} {

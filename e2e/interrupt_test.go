@@ -21,10 +21,10 @@ import (
 // a fiftieth of it.
 const soon = 5 * time.Second
 
-// TestInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and
+// TestLongInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and
 // resuming it, with as many rollouts at once as one likes, completes the same files that an
 // uninterrupted run leaves.
-func TestInterruptAndResume(t *testing.T) {
+func TestLongInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "2"}

@@ -45,11 +45,11 @@ func secret() []string {
 	return []string{wire(cluster.Client, cluster.Evaluator), wire(cluster.Evaluator, cluster.NATS)}
 }
 
-// TestEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays it
+// TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays it
 // with agents of every kind and looks at every byte between the processes, at their logs, spans,
 // errors and descriptions: only the evaluator gets the text. A text in the setup, on the other
 // hand, is found wherever players are.
-func TestEvaluatorIsolation(t *testing.T) {
+func TestLongEvaluatorIsolation(t *testing.T) {
 	r := record.New(canary, leak)
 	plugin := servePlugin(t)
 	gateway, err := r.GRPC(wire(cluster.AgentGateway, "plug-in"), plugin)

@@ -13,7 +13,7 @@ import (
 
 // A pack declares a table in its schema.yaml, and one file with one line in the catalogue gives the
 // program tools for it. Reading, playing, scoring, proving and looking back need nothing else.
-func TestOwnTable(t *testing.T) {
+func TestLongOwnTable(t *testing.T) {
 	t.Parallel()
 	data, err := filepath.Abs(filepath.Join("testdata", "own_table"))
 	if err != nil {

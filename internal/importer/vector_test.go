@@ -25,10 +25,10 @@ import (
 // facts is a JSON object.
 type facts = map[string]any
 
-// TestRoundTrip reads all of the original's scenarios, sends them through the wire form of a
+// TestLongRoundTrip reads all of the original's scenarios, sends them through the wire form of a
 // catalogue, prints them again and compares with the file: nothing but the guardrails, which the
 // evaluator derives, gets lost.
-func TestRoundTrip(t *testing.T) {
+func TestLongRoundTrip(t *testing.T) {
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -94,7 +94,7 @@ func call(t *testing.T, conn grpc.ClientConnInterface) error {
 	return err
 }
 
-func TestTLS(t *testing.T) {
+func TestLongTLS(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	serverCert, serverKey := ours.peer(t, "server")
 	clientCert, clientKey := ours.peer(t, "client")

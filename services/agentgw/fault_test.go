@@ -91,10 +91,10 @@ func faults() []fault {
 	}
 }
 
-// TestModelFaults plays a rollout against each fault of each family of providers at once, each
+// TestLongModelFaults plays a rollout against each fault of each family of providers at once, each
 // beside one whose provider is well: every fault is classed, costs its own rollout alone, and tells
 // nobody the key.
-func TestModelFaults(t *testing.T) {
+func TestLongModelFaults(t *testing.T) {
 	cfg := allKeys()
 	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = faultBytes, faultTurn
 	client := serve(t, cfg, natstest.Start(t))

@@ -53,8 +53,8 @@ func selfSigned(t *testing.T) (certificate tls.Certificate, file string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// TestPluginTLS dials a plug-in with TLS, with and without an authority that vouches for it.
-func TestPluginTLS(t *testing.T) {
+// TestLongPluginTLS dials a plug-in with TLS, with and without an authority that vouches for it.
+func TestLongPluginTLS(t *testing.T) {
 	certificate, ca := selfSigned(t)
 	_, stranger := selfSigned(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -145,8 +145,8 @@ func TestReplyToAnotherConversation(t *testing.T) {
 	}
 }
 
-// TestLongExchange keeps the beginning of what is too long; the reply is whole.
-func TestLongExchange(t *testing.T) {
+// TestExchangeIsCut keeps the beginning of what is too long; the reply is whole.
+func TestExchangeIsCut(t *testing.T) {
 	const limit = 2048
 	for _, c := range []struct {
 		name            string

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"

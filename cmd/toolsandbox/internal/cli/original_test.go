@@ -37,9 +37,9 @@ func TestOriginalCommandLine(t *testing.T) {
 	}
 }
 
-// TestOriginalPlayers names all players of the original, with the name of their enumeration and
+// TestLongOriginalPlayers names all players of the original, with the name of their enumeration and
 // without: the check says what each needs.
-func TestOriginalPlayers(t *testing.T) {
+func TestLongOriginalPlayers(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GOOGLE_CLOUD_PROJECT", "CLOUD_ML_PROJECT_ID"} {
 		t.Setenv(name, "")
 	}

@@ -161,8 +161,8 @@ func TestFlagsSorted(t *testing.T) {
 	}
 }
 
-// TestResumeOther names what differs from the run that is to go on, before anything is changed.
-func TestResumeOther(t *testing.T) {
+// TestLongResumeOther names what differs from the run that is to go on, before anything is changed.
+func TestLongResumeOther(t *testing.T) {
 	t.Chdir(t.TempDir())
 	turns := "- say: Wifi is off.\n"
 	if err := errors.Join(os.WriteFile("turns.yaml", []byte(turns), 0o600), os.WriteFile("other.yaml", []byte("- say: No.\n"), 0o600)); err != nil {
@@ -240,8 +240,8 @@ func TestForeignDirectory(t *testing.T) {
 	play(t, "--agent", "oracle", "--out", "fresh", "turn_off_wifi")
 }
 
-// TestDamaged tells in one line what to do about a file that is cut.
-func TestDamaged(t *testing.T) {
+// TestLongDamaged tells in one line what to do about a file that is cut.
+func TestLongDamaged(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}
 	play(t, args...)

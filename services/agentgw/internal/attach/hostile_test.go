@@ -257,8 +257,8 @@ func TestDetachWhileMany(t *testing.T) {
 	group.Wait()
 }
 
-// TestBusyAgent asks to be asked again, first until the fifth time, then for good.
-func TestBusyAgent(t *testing.T) {
+// TestLongBusyAgent asks to be asked again, first until the fifth time, then for good.
+func TestLongBusyAgent(t *testing.T) {
 	r := start(t, natstest.Start(t))
 	stream, _ := raw(t, r)
 	for name, test := range map[string]struct {

@@ -156,9 +156,9 @@ func TestPauseOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestLongPauseIsTold lets a provider ask for minutes while it still answers what was on its way:
+// TestEndlessPauseIsTold lets a provider ask for minutes while it still answers what was on its way:
 // those that wait are told of, and the end comes when they may begin.
-func TestLongPauseIsTold(t *testing.T) {
+func TestEndlessPauseIsTold(t *testing.T) {
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)

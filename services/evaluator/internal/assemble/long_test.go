@@ -17,9 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// TestLongRolloutsStayOnTheBus gives rollouts that are too long to be kept: the trajectory says how
+// TestHugeRolloutsStayOnTheBus gives rollouts that are too long to be kept: the trajectory says how
 // long it is, and reading it gives what a short one has.
-func TestLongRolloutsStayOnTheBus(t *testing.T) {
+func TestHugeRolloutsStayOnTheBus(t *testing.T) {
 	text := strings.Repeat("x", assemble.MaxBytes/3)
 	message := func(index int32) *worldv1.Message {
 		return &worldv1.Message{Index: index, Body: &worldv1.Message_Text{Text: text}}

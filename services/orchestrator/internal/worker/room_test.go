@@ -76,10 +76,10 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestLongConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all
+// TestConversationsWaitWithoutTheirMessages plays more rollouts than there is room for: all
 // reach the length where they need more room than they have. None keeps the others waiting for
 // ever, and none loses or repeats a message.
-func TestLongConversationsWaitWithoutTheirMessages(t *testing.T) {
+func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 	s := newStage(t)
 	text := strings.Repeat("x", longBytes)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {

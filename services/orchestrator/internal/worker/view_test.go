@@ -39,8 +39,8 @@ func TestViewDigest(t *testing.T) {
 	}
 }
 
-// TestLongCalls writes calls at once that may not fit into one entry with their answers.
-func TestLongCalls(t *testing.T) {
+// TestCallsInTwoEntries writes calls at once that may not fit into one entry with their answers.
+func TestCallsInTwoEntries(t *testing.T) {
 	s := newStage(t)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		if req.GetRole() != agent || req.GetTurn() > 0 {
