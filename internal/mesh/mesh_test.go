@@ -138,6 +138,9 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := health.Recv(); err != nil { // a client opens the stream only now
+				t.Fatal(err)
+			}
 			stopping := make(chan struct{})
 			go func() { defer close(stopping); stop() }()
 			for { // until the server has begun to stop
