@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	// firstPause and maxPause are the pauses between two tries; the first one doubles.
 	firstPause = 100 * time.Millisecond
 	maxPause   = time.Second
+	// unlimited is longer than any call.
+	unlimited = time.Duration(math.MaxInt64)
 	// maxTries bounds the tries of a service's call, which its caller repeats.
 	maxTries = 5
 	// steady is how long a stream lasts that has not just broken again.
@@ -96,8 +99,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reading is a client's server stream. It is opened again until something has come on it. When it
-// breaks after that, it is broken.
+// reading is a server stream. It is opened again, as a call is repeated, until something has come on
+// it. When it breaks after that, it is broken.
 type reading struct {
 	waits *waits
 	conn  connection
@@ -158,6 +161,9 @@ func (r *reading) first(message any) error {
 	c := r.waits.begin(r.ctx, r.conn)
 	empty := false
 	err := c.end(c.repeat(r.ctx, func(ctx context.Context, limit time.Duration) error {
+		if r.waits.patience == 0 {
+			limit = unlimited // a service reads for as long as its caller lets it
+		}
 		err := r.try(ctx, limit, message)
 		if empty = errors.Is(err, io.EOF); empty {
 			return nil
@@ -202,7 +208,7 @@ func (r *reading) receive(ctx context.Context, message any) (err error) {
 	return r.stream.RecvMsg(message)
 }
 
-// brokenError says that a client's stream broke after something had come on it.
+// brokenError says that a stream broke after something had come on it.
 type brokenError struct {
 	waits *waits
 	after time.Duration // that something had come

@@ -41,7 +41,11 @@ func (e *evaluator) ScoreTrajectory(context.Context, *evaluatorv1.ScoreTrajector
 }
 
 func (e *evaluator) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluatorv1.EvaluatorService_WatchScoreServer) error {
-	return stream.Send(&evaluatorv1.WatchScoreResponse{Result: named(req.GetRolloutId())})
+	result, err := e.score(stream.Context(), req.GetRolloutId())
+	if err != nil {
+		return err
+	}
+	return stream.Send(&evaluatorv1.WatchScoreResponse{Result: result})
 }
 
 func named(id string) *busv1.Result { return &busv1.Result{Rollout: &busv1.Rollout{Id: id}} }

@@ -65,10 +65,10 @@ func (w *waits) invoke(ctx context.Context, conn connection, try func(context.Co
 	}))
 }
 
-// open makes a stream. It follows the call until it has a connection: what comes on it may be long
-// in coming. A client's call is followed until something comes.
+// open makes a stream. One that the client sends on is followed until it has a connection, a server
+// stream until something comes.
 func (w *waits) open(ctx context.Context, conn connection, desc *grpc.StreamDesc, try func(context.Context) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
-	if w.patience > 0 && !desc.ClientStreams {
+	if !desc.ClientStreams {
 		return &reading{waits: w, conn: conn, ctx: ctx, open: try}, nil
 	}
 	c := w.begin(ctx, conn)
