@@ -141,8 +141,45 @@ func TestServiceRepeats(t *testing.T) {
 			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil || calls.Load() != 3 {
 				t.Errorf("GetScore: got %v after %d calls, want nil after 3", err, calls.Load())
 			}
+			calls.Store(0)
+			stream, err := l.caller().WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stream.Recv(); err != nil || calls.Load() != 3 {
+				t.Errorf("WatchScore: got %v after %d calls, want nil after 3", err, calls.Load())
+			}
 			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{}); status.Code(err) != codes.InvalidArgument || calls.Load() != 3 {
 				t.Errorf("request that breaks a rule: got %v after %d calls, want %v after 3", err, calls.Load(), codes.InvalidArgument)
+			}
+		})
+	}
+}
+
+// TestRequestIsChangedAfterwards changes requests as soon as their calls are back, also when the
+// caller left before the handler had read them.
+func TestRequestIsChangedAfterwards(t *testing.T) {
+	for name, open := range transports() {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, nil)
+			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
+				if id != "before.0" {
+					t.Errorf("request: got %s, want before.0", id)
+				}
+				return named(id), nil
+			}})
+			for i := range 300 {
+				request := &evaluatorv1.GetScoreRequest{RolloutId: "before.0"}
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%2 == 1 {
+					go cancel()
+				}
+				response, err := l.caller().GetScore(ctx, request)
+				if err == nil && response.GetResult().GetRollout().GetId() != "before.0" || err != nil && status.Code(err) != codes.Canceled {
+					t.Errorf("GetScore: got %v, %v, want before.0 or %v", response, err, codes.Canceled)
+				}
+				request.RolloutId = "after.0"
+				cancel()
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -35,9 +36,9 @@ func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory 
 func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]}, nil }
 
 func (t *memory) open(s Service, g *guard) (server, error) {
-	h := &handlers{channel: t.channels[s], guard: g, stopped: make(chan struct{})}
+	h := &handlers{channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, stopped: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancel(h.channel.ctx)
-	h.WithServerUnaryInterceptor(h.unary).WithServerStreamInterceptor(h.stream).WithCloner(copier{limit: t.cfg.MaxMessageBytes})
+	h.WithServerUnaryInterceptor(h.unary).WithServerStreamInterceptor(h.stream).WithCloner(h.copier)
 	if t.telemetry.Enabled() {
 		h.WithServerStatsHandler(otelgrpc.NewServerHandler()).WithClientStatsHandler(otelgrpc.NewClientHandler())
 	}
@@ -67,7 +68,11 @@ func (c *channel) Invoke(ctx context.Context, method string, request, response a
 		if err != nil {
 			return err
 		}
-		return served.Invoke(ctx, method, request, response, opts...)
+		own, err := served.copier.own(request)
+		if err != nil {
+			return err
+		}
+		return served.Invoke(ctx, method, own, response, opts...)
 	})
 }
 
@@ -134,6 +139,7 @@ type handlers struct {
 	inprocgrpc.Channel
 	channel *channel
 	guard   *guard
+	copier  copier
 	ctx     context.Context // ends with the running calls
 	cancel  context.CancelFunc
 	stopped chan struct{}
@@ -223,11 +229,37 @@ func (s *boundedStream) Context() context.Context { return s.ctx }
 // copier copies messages between client and handler. One that is larger than the limit is refused.
 type copier struct{ limit int }
 
-// Copy implements inprocgrpc.Cloner.
+// owned is a copy of a request that nobody else has. The channel hands a unary request to the
+// handler's goroutine, which may read it when the caller has left and changes it.
+type owned struct{ proto.Message }
+
+// own copies a request.
+func (c copier) own(request any) (*owned, error) {
+	clone, err := c.Clone(request)
+	if err != nil {
+		return nil, err
+	}
+	message, ok := clone.(proto.Message)
+	if !ok {
+		return nil, noMessage(clone)
+	}
+	return &owned{message}, nil
+}
+
+// Copy implements inprocgrpc.Cloner. What is owned moves.
 func (c copier) Copy(to, from any) error {
 	target, ok := to.(proto.Message)
 	if !ok {
 		return noMessage(to)
+	}
+	if from, ok := from.(*owned); ok {
+		proto.Reset(target)
+		from.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+			target.ProtoReflect().Set(field, value)
+			return true
+		})
+		target.ProtoReflect().SetUnknown(from.ProtoReflect().GetUnknown())
+		return nil
 	}
 	source, ok := from.(proto.Message)
 	if !ok {
