@@ -81,5 +81,5 @@ func held(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errCancelled) {
 		return err
 	}
-	return model.NewHold(errCancelled)
+	return model.NewThrottled(errCancelled)
 }

@@ -35,6 +35,9 @@ import (
 // errRole says that a player of this kind cannot play the role.
 var errRole = errors.New("player cannot play this role")
 
+// errTools says that a request names tools that are not stored.
+var errTools = errors.New("role's tools")
+
 // errRecord says that the record of replies could not be read or written.
 var errRecord = errors.New("record of replies")
 
@@ -100,7 +103,7 @@ func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, rep
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
-	natives, err := lru.New[turnKey, *model.PriorTurn](maxNatives)
+	priorTurns, err := lru.New[turnKey, *model.PriorTurn](maxNatives)
 	if err != nil {
 		return nil, fmt.Errorf("cache of turns: %w", err)
 	}
@@ -121,7 +124,7 @@ func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, rep
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
-		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: natives,
+		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
@@ -222,6 +225,9 @@ func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*t
 		return known, nil
 	}
 	set, err := s.replies.Tools(ctx, digest)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %w", errTools, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +291,7 @@ func code(err error) codes.Code {
 		code codes.Code
 	}{
 		{errRecord, codes.Unavailable},
-		{bus.ErrNotFound, codes.NotFound},
+		{errTools, codes.NotFound},
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},
 		{errRole, codes.InvalidArgument},

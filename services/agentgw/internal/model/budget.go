@@ -36,13 +36,13 @@ type Throttled struct {
 	reason error
 }
 
-// NewHold returns a hold of a turn that may begin later.
-func NewHold(reason error) *Throttled { return &Throttled{reason: reason} }
+// NewThrottled returns a hold of a turn that may begin later.
+func NewThrottled(reason error) *Throttled { return &Throttled{reason: reason} }
 
 // Error says what the turn waits for.
 func (h *Throttled) Error() string { return h.reason.Error() }
 
-// attempt is what is asked about one turn, however often it takes.
+// attempt asks a provider for one turn, with its retries.
 type attempt struct {
 	*Player
 	to      wire.Endpoint
@@ -150,8 +150,8 @@ func (q *attempt) deferRefusal(err error) error {
 }
 
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets
-// it does not wait. The error is a *Throttled, governor.ErrOpen, governor.ErrDrought, governor.ErrClosed
-// or that of ctx.
+// it does not wait. The error is a *Throttled, governor.ErrOpen, governor.ErrDrought,
+// governor.ErrClosed or that of ctx.
 func (q *attempt) begin(ctx context.Context) (done func(governor.Outcome), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
