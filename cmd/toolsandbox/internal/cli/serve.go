@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +25,16 @@ func newServe() *cobra.Command {
 		Long: `serve runs one service of an installation. The others, and a NATS server, are reached at the addresses that its flags
 say. Each flag can also be given as an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until it gets an
 interrupt or a request to terminate.`,
-		Args: noArguments,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, service := range cmd.Commands() {
+				names = append(names, service.Name())
+			}
+			return launch.Usage("serve: no service %q, expected one of %s", args[0], strings.Join(names, ", "))
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
