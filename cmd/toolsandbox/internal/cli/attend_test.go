@@ -82,26 +82,17 @@ func deafAddress(t *testing.T) string {
 	}
 }
 
-// TestAttendance starts runs whose players cannot play: soon one line says what is missing and what
-// to do, and nothing is played.
-func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it sets variables, so that only its rows are parallel
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("ANTHROPIC_API_KEY_FILE", filepath.Join(t.TempDir(), "missing"))
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.EnableHTTP2, secure.Config.ErrorLog = true, log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	t.Cleanup(secure.Close)
-	web := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(web.Close)
-	secureHost := strings.TrimPrefix(secure.URL, "https://")
-	closed, silent, deaf := closedAddress(t), silentAddress(t), deafAddress(t)
+// absentPlayer is a player that cannot play, and what is said about it.
+type absentPlayer struct {
+	args []string
+	want []string
+}
+
+// absentPlayers are models and plug-ins at addresses where nobody listens, that are silent, or that
+// take no connection, and at a web server without and with TLS.
+func absentPlayers(closed, silent, deaf, web, secure string) map[string]absentPlayer {
 	const unset, later = " (with --remote: where the agent gateway runs)", "; --wait 5m waits longer than 0s"
-	for name, test := range map[string]struct {
-		args []string
-		want []string
-	}{
+	return map[string]absentPlayer{
 		"no key": {[]string{"--agent", "openai:m"},
 			[]string{"--agent openai:m: cannot be asked: no key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE" + unset}},
 		"no key for the user": {[]string{"--agent", "oracle", "--user", "google:m"},
@@ -120,9 +111,9 @@ func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it set
 			[]string{"no connection within 2.5s"}},
 		"model, a name without address": {[]string{"--agent", "openai:m", "--base-url", "https://nowhere.invalid/v1"},
 			[]string{"cannot be reached at https://nowhere.invalid/v1: ", "nowhere.invalid"}},
-		"model, another authority": {[]string{"--agent", "openai:m", "--base-url", secure.URL},
+		"model, another authority": {[]string{"--agent", "openai:m", "--base-url", secure},
 			[]string{"certificate signed by unknown authority; SSL_CERT_FILE names the file with the authorities to trust"}},
-		"model, TLS where plain text is": {[]string{"--agent", "openai:m", "--base-url", strings.Replace(web.URL, "http:", "https:", 1)},
+		"model, TLS where plain text is": {[]string{"--agent", "openai:m", "--base-url", strings.Replace(web, "http:", "https:", 1)},
 			[]string{"; it may speak plain text, without TLS: then its address begins with http://"}},
 		"plug-in, nobody listens": {[]string{"--agent", "grpc://" + closed},
 			[]string{"--agent grpc://" + closed + ": plug-in cannot be reached: " + closed + ": dial tcp ", "connection refused: start it or correct its address" + later}},
@@ -132,11 +123,28 @@ func TestAttendance(t *testing.T) { //nolint:funlen,tparallel // a table; it set
 			[]string{"no gRPC server answered within 2.5s: start it or correct its address"}},
 		"plug-in, a name without address": {[]string{"--agent", "grpc://nowhere.invalid:9000"},
 			[]string{"plug-in cannot be reached: nowhere.invalid:9000: "}},
-		"plug-in, another authority": {[]string{"--agent", "grpcs://" + secureHost},
+		"plug-in, another authority": {[]string{"--agent", "grpcs://" + strings.TrimPrefix(secure, "https://")},
 			[]string{"certificate signed by unknown authority; --agent-ca names the file with the authority to trust"}},
-		"plug-in, a web server": {[]string{"--agent", "grpc://" + strings.TrimPrefix(web.URL, "http://")},
+		"plug-in, a web server": {[]string{"--agent", "grpc://" + strings.TrimPrefix(web, "http://")},
 			[]string{"; a web server may answer there"}},
-	} {
+	}
+}
+
+// TestAttendance starts runs whose players cannot play: soon one line says what is missing and what
+// to do, and nothing is played.
+func TestAttendance(t *testing.T) { //nolint:tparallel // it sets variables, so that only its rows are parallel
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("ANTHROPIC_API_KEY_FILE", filepath.Join(t.TempDir(), "missing"))
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.EnableHTTP2, secure.Config.ErrorLog = true, log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	closed, silent, deaf := closedAddress(t), silentAddress(t), deafAddress(t)
+	for name, test := range absentPlayers(closed, silent, deaf, web.URL, secure.URL) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
