@@ -124,8 +124,9 @@ func equalResults(t *testing.T, want, got string) {
 	}
 }
 
-// TestLongPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in the
-// middle. Everything that was paid for is used, and in the end the files are those of a calm run.
+// TestLongPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in
+// the middle. Everything that was paid for is used, and in the end the files are those of a calm
+// run.
 func TestLongPlayedAgain(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)

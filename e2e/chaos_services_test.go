@@ -97,9 +97,9 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestLongChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's runs
-// beside them, while a seed chooses faults, for -chaos.time: in the end all files are those of calm
-// runs. What the faults cannot have lost is there without --resume, and paid once.
+// TestLongChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's
+// runs beside them, while a seed chooses faults, for -chaos.time: in the end all files are those
+// of calm runs. What the faults cannot have lost is there without --resume, and paid once.
 func TestLongChaos(t *testing.T) {
 	t.Parallel()
 	good := &shop{}

@@ -99,9 +99,9 @@ func (r *remote) succeed(t *testing.T) {
 	}
 }
 
-// TestLongOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in agent
-// plays a remote run: the command line goes on where it broke, and every result is there once, as
-// in a calm run. The agent answers so slowly that the run outlasts the kills.
+// TestLongOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in
+// agent plays a remote run: the command line goes on where it broke, and every result is there
+// once, as in a calm run. The agent answers so slowly that the run outlasts the kills.
 func TestLongOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	const kills, trials = 6, 40
 	services := start(t)

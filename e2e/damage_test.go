@@ -121,9 +121,9 @@ func rewrite(pattern string, how func([]byte) []byte) error {
 	return err
 }
 
-// TestLongDamagedStores kills runs, damages what they have stored and resumes them, for -chaos.time: no
-// file is ever wrong, and in the end all are those of a calm run. The agent is a plug-in, so that
-// its replies are recorded.
+// TestLongDamagedStores kills runs, damages what they have stored and resumes them, for
+// -chaos.time: no file is ever wrong, and in the end all are those of a calm run. The agent is a
+// plug-in, so that its replies are recorded.
 func TestLongDamagedStores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))

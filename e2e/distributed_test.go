@@ -50,8 +50,8 @@ func TestFourProcessesEqualOne(t *testing.T) {
 	}
 }
 
-// TestLongKilledServices kills every service while rollouts run: after its restart all rollouts finish,
-// each once, with the scores and messages of a calm run.
+// TestLongKilledServices kills every service while rollouts run: after its restart all rollouts
+// finish, each once, with the scores and messages of a calm run.
 func TestLongKilledServices(t *testing.T) {
 	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}

@@ -16,8 +16,8 @@ type command struct {
 	line     string
 }
 
-// TestLongDocumentedCommands runs every command that a document shows in a `sh` block. Commands of one
-// document share a directory and run in their order.
+// TestLongDocumentedCommands runs every command that a document shows in a `sh` block. Commands of
+// one document share a directory and run in their order.
 func TestLongDocumentedCommands(t *testing.T) {
 	commands := documented(t)
 	directories := make(map[string]string)

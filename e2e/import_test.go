@@ -12,8 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
-// TestLongImport imports all scenarios of the original: recorded trajectories that find their scenarios
-// in the pack differ in nothing, and every variant can be run.
+// TestLongImport imports all scenarios of the original: recorded trajectories that find their
+// scenarios in the pack differ in nothing, and every variant can be run.
 func TestLongImport(t *testing.T) {
 	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)

@@ -21,8 +21,8 @@ import (
 // a fiftieth of it.
 const soon = 5 * time.Second
 
-// TestLongInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done, and
-// resuming it, with as many rollouts at once as one likes, completes the same files that an
+// TestLongInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done,
+// and resuming it, with as many rollouts at once as one likes, completes the same files that an
 // uninterrupted run leaves.
 func TestLongInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {

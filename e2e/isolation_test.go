@@ -45,8 +45,8 @@ func secret() []string {
 	return []string{wire(cluster.Client, cluster.Evaluator), wire(cluster.Evaluator, cluster.NATS)}
 }
 
-// TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays it
-// with agents of every kind and looks at every byte between the processes, at their logs, spans,
+// TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays
+// it with agents of every kind and looks at every byte between the processes, at their logs, spans,
 // errors and descriptions: only the evaluator gets the text. A text in the setup, on the other
 // hand, is found wherever players are.
 func TestLongEvaluatorIsolation(t *testing.T) {

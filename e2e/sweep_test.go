@@ -46,9 +46,9 @@ func sweepFlags(services *cluster.Cluster) []string {
 	return []string{"--remote", "--orchestrator-addr", services.Address(cluster.Orchestrator)}
 }
 
-// TestLongInterruptedRemoteRunIsCancelled interrupts a remote run: it says that the sweep goes on and
-// how to stop it. That command stops it: no request reaches the model's provider any more. It can
-// be repeated, and the run goes on from there.
+// TestLongInterruptedRemoteRunIsCancelled interrupts a remote run: it says that the sweep goes on
+// and how to stop it. That command stops it: no request reaches the model's provider any more. It
+// can be repeated, and the run goes on from there.
 func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // so that most turns wait for their budget

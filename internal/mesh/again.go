@@ -99,8 +99,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reading is a server stream. It is opened again, as a call is repeated, until something has come on
-// it. When it breaks after that, it is broken.
+// reading is a server stream. It is opened again, as a call is repeated, until something has come
+// on it. When it breaks after that, it is broken.
 type reading struct {
 	waits *waits
 	conn  connection

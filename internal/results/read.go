@@ -26,10 +26,10 @@ type Trajectory struct {
 type cells map[string]json.RawMessage
 
 // ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's
-// directory, with the tables of schema. Numbers that JSON lacks were written as null and stay null. digest is what
-// WriteTrajectory returned, or empty if that is not known. The error wraps fs.ErrNotExist if there
-// is no such rollout, ErrName if the name cannot be that of one, and ErrDamaged if the file is no
-// trajectory or has another digest.
+// directory, with the tables of schema. Numbers that JSON lacks were written as null and stay null.
+// digest is what WriteTrajectory returned, or empty if that is not known. The error wraps
+// fs.ErrNotExist if there is no such rollout, ErrName if the name cannot be that of one, and
+// ErrDamaged if the file is no trajectory or has another digest.
 func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)

@@ -16,10 +16,10 @@ import (
 // object is a JSON object of the schema.
 type object map[string]any
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors, with
-// the tables of a pack. A scenario or a world fits the whole; pack.yaml, schema.yaml, tools.yaml and
-// recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text is always the same, indented, and ends with a
-// newline.
+// JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
+// with the tables of a pack. A scenario or a world fits the whole; pack.yaml, schema.yaml,
+// tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text
+// is always the same, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/natstest"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"

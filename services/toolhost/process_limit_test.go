@@ -32,8 +32,8 @@ const (
 	envFileSize = "TOOLHOST_TEST_FILE_SIZE"
 )
 
-// runProcess is what "toolsandbox serve toolhost" does, with an upper size for files if the environment
-// says so.
+// runProcess is what "toolsandbox serve toolhost" does, with an upper size for files if the
+// environment says so.
 func runProcess() int {
 	if text := os.Getenv(envFileSize); text != "" {
 		size, err := strconv.ParseUint(text, 10, 64)

@@ -11,9 +11,9 @@ import (
 // Parse reads a program. The error is an *Error.
 func Parse(source string) (*Module, error) { return parse(source, true) }
 
-// ParseTree reads a program as ast.parse does: what Python checks only when it compiles the tree, as
-// "return" outside a function, is no error. Such a tree is not for running as a whole. The error is
-// an *Error.
+// ParseTree reads a program as ast.parse does: what Python checks only when it compiles the tree,
+// as "return" outside a function, is no error. Such a tree is not for running as a whole. The
+// error is an *Error.
 func ParseTree(source string) (*Module, error) { return parse(source, false) }
 
 func parse(source string, compiled bool) (module *Module, err error) {

@@ -1,5 +1,5 @@
-// Package standalone runs the services that this process has to host, in the order in which they depend
-// on each other, or none where an installation elsewhere does.
+// Package standalone runs the services that this process has to host, in the order in which they
+// depend on each other, or none where an installation elsewhere does.
 package standalone
 
 import (

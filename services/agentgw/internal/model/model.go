@@ -103,8 +103,8 @@ func (p *Player) sending(ctx context.Context) (context.Context, context.CancelFu
 	return sending, func() { stop(); cancel() }
 }
 
-// NoReplyNeeded says whether nobody has to speak: the view ends with a message from SYSTEM, which only
-// configures.
+// NoReplyNeeded says whether nobody has to speak: the view ends with a message from SYSTEM, which
+// only configures.
 func NoReplyNeeded(view []*worldv1.Message) bool {
 	return len(view) > 0 && view[len(view)-1].GetSender() == worldv1.Role_ROLE_SYSTEM
 }
@@ -191,8 +191,8 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// UserSimulatorFault says whether a failure is one of who plays the user, which is no fault of the agent
-// that is scored. The original scores it nonetheless.
+// UserSimulatorFault says whether a failure is one of who plays the user, which is no fault of the
+// agent that is scored. The original scores it nonetheless.
 func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
 	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
 }

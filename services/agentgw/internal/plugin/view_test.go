@@ -88,7 +88,8 @@ func TestAttachedFailures(t *testing.T) {
 	}
 }
 
-// TestValues checks which results have a value: those of calls that succeeded, in JSON that every parser takes.
+// TestValues checks which results have a value: those of calls that succeeded, in JSON that every
+// parser takes.
 func TestValues(t *testing.T) {
 	const self, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	call := func(id string) *worldv1.Message {

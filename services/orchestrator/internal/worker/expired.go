@@ -23,10 +23,10 @@ func lost(err error) bool {
 	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }
 
-// failExpired ends a rollout of which too little is stored to play it: in its log, so that nobody else
-// goes on, and with a result of its own, for an evaluator that cannot read the log either never
-// makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns the
-// rollout, or why it should be tried again.
+// failExpired ends a rollout of which too little is stored to play it: in its log, so that nobody
+// else goes on, and with a result of its own, for an evaluator that cannot read the log either
+// never makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns
+// the rollout, or why it should be tried again.
 func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
 	_, err := w.peers.Bus.RoundResult(ctx, id, delivery.Round)

@@ -40,14 +40,14 @@ func (l limiter) take(ctx context.Context) (release func(), err error) {
 // acquire waits until the rollout may be active.
 func (r *runner) acquire(ctx context.Context) (err error) {
 	r.release()
-	r.inactive, err = r.limiter.take(ctx)
+	r.deactivate, err = r.limiter.take(ctx)
 	return err
 }
 
 // release lets another rollout be active while this one waits.
 func (r *runner) release() {
-	if r.inactive != nil {
-		r.inactive()
-		r.inactive = nil
+	if r.deactivate != nil {
+		r.deactivate()
+		r.deactivate = nil
 	}
 }

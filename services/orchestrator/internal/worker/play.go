@@ -38,9 +38,9 @@ type runner struct {
 	digests  map[worldv1.Role]viewDigest
 	asked    bool // the coming turn may have been asked for before
 
-	inactive func() // releases the limiter, nil if it is not acquired
-	leave    func() // gives back the room that this rollout has, nil if it has none
-	inside   int64  // that room
+	deactivate func() // gives the limiter back, nil if it is not acquired
+	leave      func() // gives back the room that this rollout has, nil if it has none
+	inside     int64  // that room
 
 	appended time.Time // when the log was last seen to be this worker's own
 }

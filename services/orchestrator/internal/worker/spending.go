@@ -24,7 +24,8 @@ var (
 // as it could.
 const holdPause = 100 * time.Millisecond
 
-// checkBudget reads what the rollout's sweep may spend: errSpent if that is used up. Only models spend.
+// checkBudget reads what the rollout's sweep may spend: errSpent if that is used up. Only models
+// spend.
 func (r *runner) checkBudget(ctx context.Context) error {
 	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
 		return nil

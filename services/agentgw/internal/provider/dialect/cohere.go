@@ -17,8 +17,9 @@ const (
 	keyParameter = "parameters"
 )
 
-// parseCohere reads a list of actions. In exactly the form that the model was asked for it has to be right; in a form near to it,
-// with other blanks, marks or words around it, it counts if it is. Everything else is text.
+// parseCohere reads a list of actions. In exactly the form that the model was asked for it has to
+// be right; in a form near to it, with other blanks, marks or words around it, it counts if it is.
+// Everything else is text.
 func parseCohere(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
 	if inner, begun := strings.CutPrefix(said, cohereBegin); begun {

@@ -91,8 +91,8 @@ func usage(raw json.RawMessage) *agentgwv1.Usage {
 	return &agentgwv1.Usage{InputTokens: input, OutputTokens: output}
 }
 
-// tokens reads a number, which may be written as a text, and bounds it to what can be added up. No number is below zero, as it would
-// give budgets back what was spent.
+// tokens reads a number, which may be written as a text, and bounds it to what can be added up. No
+// number is below zero, as it would give budgets back what was spent.
 func tokens(raw json.RawMessage) (int64, bool) {
 	const most = 1 << 40
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
@@ -116,8 +116,8 @@ func (r *reader) raise(exception, detail string) {
 	}
 }
 
-// wrong notes a call that cannot be made. The role gets an error about a tool whose name says what is wrong, and what it wrote
-// stays in the conversation as that tool's argument.
+// wrong notes a call that cannot be made. The role gets an error about a tool whose name says what
+// is wrong, and what it wrote stays in the conversation as that tool's argument.
 func (r *reader) wrong(fault, exception, source string) {
 	r.raise(exception, strings.ReplaceAll(fault, "_", " "))
 	r.add(fault, python.Str(source))

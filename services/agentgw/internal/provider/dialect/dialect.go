@@ -1,6 +1,7 @@
-// Package dialect plays models that know no tool calling of their own: it writes the conversation and the tools into one prompt,
-// in the form that a model was trained on, and reads calls out of the text that it answers. The prompts are text templates that a
-// user can replace. The codecs are pure; only Load reads files.
+// Package dialect plays models that know no tool calling of their own: it writes the conversation
+// and the tools into one prompt, in the form that a model was trained on, and reads calls out of
+// the text that it answers. The prompts are text templates that a user can replace. The codecs are
+// pure; only Load reads files.
 package dialect
 
 import (
@@ -22,14 +23,15 @@ const (
 	Plain   = "plain"
 )
 
-// Longest answers in tokens where nobody says otherwise. Servers stop after a few words without a number.
+// Longest answers in tokens where nobody says otherwise. Servers stop after a few words without a
+// number.
 const (
 	longAnswer  = 2048
 	shortAnswer = 1024
 )
 
-// Codec is one dialect over the completions of an OpenAI-compatible server. It implements provider.Codec, does not change and is
-// safe for concurrent use.
+// Codec is one dialect over the completions of an OpenAI-compatible server. It implements
+// provider.Codec, does not change and is safe for concurrent use.
 type Codec struct {
 	template  *template.Template
 	maxTokens int32
@@ -65,8 +67,8 @@ type request struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// Encode implements provider.Codec. The error is a *provider.Failure where the template cannot write the prompt, which asking again
-// does not help.
+// Encode implements provider.Codec. The error is a *provider.Failure where the template cannot
+// write the prompt, which asking again does not help.
 func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	prompt, err := c.prompt(q)
 	if err != nil {

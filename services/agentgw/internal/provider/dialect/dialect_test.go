@@ -168,7 +168,8 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// TestUnwritten makes no request of a conversation that a template cannot write, and does not try again.
+// TestUnwritten makes no request of a conversation that a template cannot write, and does not try
+// again.
 func TestUnwritten(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, Hermes+suffix)

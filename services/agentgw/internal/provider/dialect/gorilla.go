@@ -13,8 +13,8 @@ import (
 // gorillaMarker stands before each call.
 const gorillaMarker = "<<function>>"
 
-// parseGorilla reads calls as expressions in Python. If any piece is none, the whole answer is text; an argument that JSON cannot
-// write leaves nothing of the answer, as in the original.
+// parseGorilla reads calls as expressions in Python. If any piece is none, the whole answer is
+// text; an argument that JSON cannot write leaves nothing of the answer, as in the original.
 func parseGorilla(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
 	names := map[string]string{"FN_CALL_DELIMITER": gorillaMarker}

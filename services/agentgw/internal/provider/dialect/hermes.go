@@ -63,8 +63,8 @@ func (r *reader) hermes(inner string) {
 	}
 }
 
-// raisedBy returns the type of an exception that is no plain mistake of JSON, e.g. for nesting too deep, and otherwise what the
-// original makes of such a mistake.
+// raisedBy returns the type of an exception that is no plain mistake of JSON, e.g. for nesting too
+// deep, and otherwise what the original makes of such a mistake.
 func raisedBy(err error, otherwise string) string {
 	var raised *python.Exception
 	if errors.As(err, &raised) {

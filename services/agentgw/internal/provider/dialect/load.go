@@ -22,9 +22,9 @@ const maxTemplate = 1 << 20
 //go:embed template/*.tmpl
 var embedded embed.FS
 
-// Load returns the dialects by name, with the templates of this program, or with those that a directory has instead: a file
-// NAME.tmpl there replaces the template of that name. An empty directory name means none. The error names the file and, where
-// there is one, the line.
+// Load returns the dialects by name, with the templates of this program, or with those that a
+// directory has instead: a file NAME.tmpl there replaces the template of that name. An empty
+// directory name means none. The error names the file and, where there is one, the line.
 func Load(dir string) (map[string]Codec, error) {
 	codecs := make(map[string]Codec)
 	files, err := fs.ReadDir(embedded, "template")
@@ -97,7 +97,8 @@ func add(codecs map[string]Codec, file, path, text string) error {
 	return nil
 }
 
-// try writes all trials, so that what does not fit is found before a model is asked. The error is that of the first that cannot be written, with its name unless none can.
+// try writes all trials, so that what does not fit is found before a model is asked. The error is
+// that of the first that cannot be written, with its name unless none can.
 func (c Codec) try() error {
 	var first error
 	name, wrote := "", false

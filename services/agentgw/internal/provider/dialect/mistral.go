@@ -11,8 +11,8 @@ import (
 // mistralMarker stands before a list of calls.
 const mistralMarker = "[TOOL_CALLS]"
 
-// shapeMistral brings a conversation into the order that Mistral's models know: a user first, one text of the user at a time, and
-// the system's texts before the last of them.
+// shapeMistral brings a conversation into the order that Mistral's models know: a user first, one
+// text of the user at a time, and the system's texts before the last of them.
 func shapeMistral(p *Prompt) {
 	turns := slices.DeleteFunc(slices.Clone(p.Turns), func(t Turn) bool { return t.Kind == kindSystem })
 	if len(turns) == 0 || turns[0].Kind != kindUser {
@@ -50,7 +50,8 @@ func join(a, b string) string {
 	return a + paragraph + b
 }
 
-// parseMistral reads a list of calls after a marker. The list ends with the first bracket that closes, as in the original.
+// parseMistral reads a list of calls after a marker. The list ends with the first bracket that
+// closes, as in the original.
 func parseMistral(said string) *provider.Answer {
 	r := reader{id: func(_ int, tool string) string { return tool }}
 	_, after, found := strings.Cut(said, mistralMarker)

@@ -129,7 +129,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestHostile shows that huge, deep and misleading answers neither crash nor take long nor become more than they are.
+// TestHostile shows that huge, deep and misleading answers neither crash nor take long nor become
+// more than they are.
 func TestHostile(t *testing.T) {
 	deep := strings.Repeat("[", 200_000)
 	tests := map[string]string{

@@ -9,7 +9,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// The marks of the plain form: what ends the conversation, what begins a call, and what begins a speaker's lines.
+// The marks of the plain form: what ends the conversation, what begins a call, and what begins a
+// speaker's lines.
 const (
 	plainEnd   = "[END]"
 	plainCall  = "[CALL]"
@@ -19,8 +20,9 @@ const (
 	endTool = "end_conversation"
 )
 
-// parsePlain reads what a person says up to where the model goes on for the other side. A line that ends with the mark of the end
-// is a call, and so is one that begins with that of a call; text beside calls is dropped, as by every other provider.
+// parsePlain reads what a person says up to where the model goes on for the other side. A line that
+// ends with the mark of the end is a call, and so is one that begins with that of a call; text
+// beside calls is dropped, as by every other provider.
 func parsePlain(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n+1) }}
 	var text []string

@@ -40,7 +40,8 @@ type Prompt struct {
 	System string
 	// Question is the user's last text; empty if there is none.
 	Question string
-	// Person says that the model plays the person, so that the turns called user are the assistant's and the other way round.
+	// Person says that the model plays the person, so that the turns called user are the
+	// assistant's and the other way round.
 	Person bool
 }
 
@@ -161,7 +162,8 @@ func result(text string) python.Value {
 	return value
 }
 
-// newTool reads a tool's description. Parameters that are no JSON object, which the tool host never sends, count as none.
+// newTool reads a tool's description. Parameters that are no JSON object, which the tool host never
+// sends, count as none.
 func newTool(t *worldv1.Tool) Tool {
 	tool := Tool{Name: t.GetName(), Description: t.GetDescription()}
 	parameters, err := python.ParseJSON(t.GetParametersJson())

@@ -15,7 +15,8 @@ type trial struct {
 	query *provider.Query
 }
 
-// trials are all kinds of conversations with all numbers of tools, as far as templates can tell them apart.
+// trials are all kinds of conversations with all numbers of tools, as far as templates can tell
+// them apart.
 func trials() []trial {
 	bare := &worldv1.Tool{Name: "b", ParametersJson: `{"type": "object", "properties": {}}`}
 	tool := &worldv1.Tool{Name: "a", Description: "d", ParametersJson: `{"type": "object", "properties": {"x": {"type": "string"}, "y": {}}, "required": ["x"]}`}

@@ -23,7 +23,8 @@ type vector struct {
 	Result        json.RawMessage
 }
 
-// raisedLater says that the original raises the exception when it looks for the tool, which is not the business of this package.
+// raisedLater says that the original raises the exception when it looks for the tool, which is not
+// the business of this package.
 func raisedLater(said *provider.Answer, exception string) bool {
 	return exception == exceptionKey && said.Raised == nil && len(said.Calls) > 0
 }
