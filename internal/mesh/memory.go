@@ -2,6 +2,8 @@ package mesh
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"sync"
 
@@ -72,7 +74,11 @@ func (c *channel) Invoke(ctx context.Context, method string, request, response a
 		if err != nil {
 			return err
 		}
-		return served.Invoke(ctx, method, own, response, opts...)
+		err = served.Invoke(ctx, method, own, response, opts...)
+		if errors.Is(err, io.EOF) && ctx.Err() != nil { // the answer was dropped: the caller had left
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		return err
 	})
 }
 
