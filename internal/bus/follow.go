@@ -30,7 +30,7 @@ func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 		if err != nil {
 			return fmt.Errorf("follow log: %w", err)
 		}
-		entry, err := unseal(msg.Data())
+		entry, err := unseal(content(msg.Headers(), msg.Data()))
 		if err != nil {
 			entry = nil
 		}
@@ -42,7 +42,7 @@ func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 // out: it is as good as missing.
 func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
-		snapshot, err := decode[busv1.Snapshot](msg.Subject(), msg.Data())
+		snapshot, err := decode[busv1.Snapshot](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx co
 // as good as missing.
 func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
-		result, err := decode[busv1.Result](msg.Subject(), msg.Data())
+		result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
@@ -75,7 +75,7 @@ func resultFilter(sweepID string) string {
 // that is stored at the time of the call, oldest first. It may visit one more than once.
 func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
-		if result, err := decode[busv1.Result](msg.Subject(), msg.Data()); err == nil {
+		if result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data())); err == nil {
 			visit(result)
 		}
 	})
@@ -127,7 +127,7 @@ func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bo
 // cancelled, as FollowLog does.
 func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID string, round int32)) error {
 	return b.follow(ctx, sweepStream, sweepCancelSubject("*"), func(_ context.Context, msg jetstream.Msg) error {
-		stored, err := decode[busv1.SweepCancellation](msg.Subject(), msg.Data())
+		stored, err := decode[busv1.SweepCancellation](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
 			return err
 		}

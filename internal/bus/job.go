@@ -93,7 +93,7 @@ func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delive
 func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	var jobs []*Delivery
 	for msg := range batch.Messages() {
-		job, err := decode[busv1.Job](msg.Subject(), msg.Data())
+		job, err := decode[busv1.Job](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,8 @@ func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 				return err
 			}
 			// It is in the queue already, unless that cannot be read.
-			if _, err := b.create(ctx, jobStream, future.Msg().Subject, future.Msg().Data); err != nil {
+			sent := future.Msg()
+			if _, err := b.create(ctx, jobStream, sent.Subject, content(sent.Header, sent.Data)); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -55,7 +55,7 @@ func (b *Bus) parallel(ctx context.Context, sweepID string) (*busv1.SweepParalle
 // stored after that, in order, until ctx is done (then it returns nil).
 func (b *Bus) FollowParallel(ctx context.Context, handle func(sweepID string, parallel int)) error {
 	return b.followFrom(ctx, sweepStream, sweepParallelSubject("*"), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
-		stored, err := decode[busv1.SweepParallel](msg.Subject(), msg.Data())
+		stored, err := decode[busv1.SweepParallel](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
 			return err
 		}

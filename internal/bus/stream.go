@@ -103,10 +103,11 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	return streams
 }
 
-// message builds a NATS message that carries the trace context of ctx.
+// message builds a NATS message that carries the trace context of ctx. A long one is compressed.
 func message(ctx context.Context, subject string, raw []byte) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = raw
+	compress(msg)
 	if trace.SpanContextFromContext(ctx).IsValid() {
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(msg.Header))
 	}
@@ -265,7 +266,7 @@ func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("%s: %w", subject, ErrNotFound)
 	}
-	return msg, err
+	return published(msg, err)
 }
 
 // at returns the message with a sequence, ErrNotFound if there is none any more.
@@ -277,7 +278,7 @@ func (b *Bus) at(ctx context.Context, stream string, sequence uint64) (msg *jets
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("message %d of %s: %w", sequence, stream, ErrNotFound)
 	}
-	return msg, err
+	return published(msg, err)
 }
 
 // all visits every message of a subject in stream order.
@@ -302,7 +303,16 @@ func (b *Bus) next(ctx context.Context, stream, subject string, from uint64) (ms
 		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 		return err
 	})
-	return msg, err
+	return published(msg, err)
+}
+
+// published returns a stored message as it was before it was compressed.
+func published(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
+	if err != nil {
+		return nil, err
+	}
+	msg.Data = content(msg.Header, msg.Data)
+	return msg, nil
 }
 
 // isWrongSequence says whether an expected last sequence was not the last one.

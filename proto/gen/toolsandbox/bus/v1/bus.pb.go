@@ -4,7 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/bus/v1/bus.proto
 
-// What travels over NATS JetStream. Stored formats: fields are only ever added.
+// What travels over NATS JetStream. Stored formats: fields are only ever added. A message of 16 KiB or more is compressed with S2 and has
+// the header Content-Encoding: s2.
 
 package busv1
 
