@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// maxValues bounds the values of an answer. The providers' SDKs hold up to 4 kB for each element of
-// a list, be it two bytes long, so that a body within its limit could take gigabytes.
+// maxValues bounds the values of an answer: each takes many times its two bytes once it is read.
 const maxValues = 1 << 16
 
 // Unmarshal reads an answer's body, or fails if it holds more values than any answer needs.

@@ -1,8 +1,16 @@
 package provider
 
-// Written is sound JSON. The encoders of the SDKs take it as it is, where some of them read a
-// json.RawMessage once more.
+// Written is sound JSON.
 type Written []byte
+
+// WithTools returns the body of a request, an object with a field at least, with its tools, unless
+// they are nil, as the last one. encoding/json would read all of them once more.
+func WithTools(body []byte, tools Written) []byte {
+	if tools == nil {
+		return body
+	}
+	return append(append(append(body[:len(body)-1], `,"tools":`...), tools...), '}')
+}
 
 // MarshalJSON implements json.Marshaler.
 func (w Written) MarshalJSON() ([]byte, error) { return w, nil }

@@ -1,5 +1,4 @@
-// Package anthropic is the wire format of Anthropic's messages, in the types of Anthropic's SDK. It
-// is pure.
+// Package anthropic is the wire format of Anthropic's messages. It is pure.
 package anthropic
 
 import (
@@ -7,9 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
@@ -32,30 +28,6 @@ const (
 	compatQuery  = "?beta=tools"
 )
 
-// The SDK's fields without its MarshalJSON: each of those writes its value into a buffer of its
-// own, which is most of the time where there are many of them.
-type (
-	requestFields sdk.MessageNewParams
-	toolFields    sdk.ToolParam
-)
-
-// request is the SDK's request but for three of its fields.
-type request struct {
-	requestFields
-	// System is a text, of which the SDK makes a list of blocks; the original and other servers
-	// have a text.
-	System   *string          `json:"system,omitempty"`
-	Messages []message        `json:"messages"`
-	Tools    provider.Written `json:"tools,omitempty"`
-}
-
-// tool is the SDK's tool, with a schema as it is written: the SDK's map would lose the order of its
-// keys.
-type tool struct {
-	toolFields
-	InputSchema json.RawMessage `json:"input_schema"`
-}
-
 // Codec implements provider.Codec.
 type Codec struct{}
 
@@ -65,16 +37,15 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if strict(q) {
 		transcript = paired(q)
 	}
-	body := request{System: system(q), Messages: messages(q, transcript)}
-	body.Model, body.MaxTokens = q.Model.GetModel(), int64(q.Model.GetMaxTokens())
-	if q.Model.Temperature != nil {
-		body.Temperature = param.NewOpt(q.Model.GetTemperature())
+	body := request{
+		MaxTokens: int64(q.Model.GetMaxTokens()), Model: q.Model.GetModel(), Temperature: q.Model.Temperature,
+		System: system(q), Messages: messages(q, transcript),
 	}
 	sent := &provider.Request{Path: "/v1/messages", Header: http.Header{"Anthropic-Version": {version}}}
 	if q.Compat {
 		sent.Path += compatQuery
 		sent.Header.Set("Anthropic-Beta", compatBeta)
-		body.Temperature = param.NewOpt(q.Model.GetTemperature())
+		body.Temperature = new(q.Model.GetTemperature())
 	}
 	switch {
 	case body.MaxTokens > 0:
@@ -86,15 +57,15 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		body.MaxTokens = defaultTokens
 	}
 	think(&body, q, transcript)
-	var err error
-	if body.Tools, err = tools(q); err != nil {
+	tools, err := tools(q)
+	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	// The SDK's encoder takes what its own types write as it is, where that of the standard library
-	// reads it all once more.
-	if sent.Body, err = param.MarshalObject(sdk.MessageNewParams{}, &body); err != nil {
+	raw, err := json.Marshal(&body)
+	if err != nil {
 		return nil, fmt.Errorf("encode messages: %w", err)
 	}
+	sent.Body = provider.WithTools(raw, tools)
 	return sent, nil
 }
 
@@ -105,17 +76,16 @@ func think(body *request, q *provider.Query, transcript []conversation.Entry) {
 	if effort == "" && budget == 0 {
 		return
 	}
-	body.Temperature = param.Opt[float64]{} // refused with thinking
+	body.Temperature = nil // refused with thinking
 	if effort != "" {
-		body.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
-		body.OutputConfig = sdk.OutputConfigParam{Effort: sdk.OutputConfigEffort(effort)}
+		body.Thinking, body.OutputConfig = thinking{Type: thinkingAdaptive}, outputConfig{Effort: effort}
 		return
 	}
 	if q.Model.GetMaxTokens() == 0 {
 		body.MaxTokens += budget // which counts as a part of the answer
 	}
 	if thinks(q, transcript) {
-		body.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
+		body.Thinking = thinking{BudgetTokens: budget, Type: thinkingEnabled}
 	}
 }
 
@@ -165,9 +135,8 @@ func tools(q *provider.Query) (provider.Written, error) {
 	return q.WriteTools("anthropic", func() ([]byte, error) {
 		list := make([]tool, len(q.Tools))
 		for i, t := range q.Tools {
-			list[i].Name, list[i].Description = t.GetName(), param.NewOpt(t.GetDescription())
-			list[i].InputSchema = json.RawMessage(t.GetParametersJson())
+			list[i] = tool{Name: t.GetName(), Description: t.GetDescription(), InputSchema: json.RawMessage(t.GetParametersJson())}
 		}
-		return param.MarshalObject(sdk.ToolParam{}, &list)
+		return json.Marshal(list)
 	})
 }

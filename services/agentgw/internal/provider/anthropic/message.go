@@ -3,9 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
@@ -16,29 +13,19 @@ const (
 	opening = "Hello."
 	// unsaid stands for an empty text of somebody else, which the interface refuses.
 	unsaid = "(nothing)"
-
-	roleUser      = sdk.MessageParamRoleUser
-	roleAssistant = sdk.MessageParamRoleAssistant
 )
-
-// message is the SDK's message, whose content can only be a list of blocks: here it is a text, such
-// a list, or blocks as the provider wrote them.
-type message struct {
-	Role    sdk.MessageParamRole `json:"role"`
-	Content any                  `json:"content"`
-}
 
 // messages translates a transcript without its system texts. Consecutive calls are one message,
 // consecutive results too. A turn that is known in the provider's own form is sent in it.
 func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	list := make([]message, 0, len(transcript))
-	say := func(role sdk.MessageParamRole, content any) {
+	say := func(role string, content any) {
 		if q.Flipped && len(list) == 0 && role == roleAssistant {
 			list = append(list, message{roleUser, opening})
 		}
 		list = append(list, message{role, content})
 	}
-	var blocks []sdk.ContentBlockParamUnion
+	var blocks []any
 	open := conversation.Kind(0)
 	end := func() {
 		switch open {
@@ -71,7 +58,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 		switch entry.Kind {
 		case conversation.ToolCall, conversation.Result:
 			open = entry.Kind
-			blocks = append(blocks, block(entry, strict(q)))
+			blocks = append(blocks, translated(entry, strict(q)))
 		case conversation.User:
 			if strict(q) && blank(entry.Text) {
 				entry.Text = unsaid
@@ -91,24 +78,18 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 	return list
 }
 
-// block translates a call or a result. Both carry the id of the message's own column. A strict
+// translated returns a call or a result. Both carry the id of the message's own column. A strict
 // server takes no empty text, but a result without one, unless it is an error.
-func block(entry conversation.Entry, strict bool) sdk.ContentBlockParamUnion {
+func translated(entry conversation.Entry, strict bool) any {
 	if entry.Kind == conversation.ToolCall {
-		return sdk.NewToolUseBlock(entry.CallID(), json.RawMessage(entry.Object(false)), entry.Name)
+		return &toolUse{ID: entry.CallID(), Input: json.RawMessage(entry.Object(false)), Name: entry.Name, Type: typeUse}
 	}
-	content := make([]sdk.ToolResultBlockParamContentUnion, 0, 1)
+	answer := &toolResult{ToolUseID: entry.CallID(), IsError: entry.Failed, Content: []textBlock{}, Type: typeResult}
 	switch empty := strict && blank(entry.Text); {
 	case !empty:
-		content = append(content, said(entry.Text))
+		answer.Content = append(answer.Content, textBlock{Text: entry.Text, Type: typeText})
 	case entry.Failed:
-		content = append(content, said(unsaid))
+		answer.Content = append(answer.Content, textBlock{Text: unsaid, Type: typeText})
 	}
-	return sdk.ContentBlockParamUnion{OfToolResult: &sdk.ToolResultBlockParam{
-		ToolUseID: entry.CallID(), IsError: param.NewOpt(entry.Failed), Content: content,
-	}}
-}
-
-func said(text string) sdk.ToolResultBlockParamContentUnion {
-	return sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}}
+	return answer
 }

@@ -1,5 +1,5 @@
 // Package openai is the wire format of OpenAI's chat completions, which many other servers speak
-// too. Requests and answers have the types of OpenAI's SDK. It is pure.
+// too. It is pure.
 package openai
 
 import (
@@ -8,37 +8,11 @@ import (
 	"fmt"
 	"net/http"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
 // BaseURL is OpenAI's own address.
 const BaseURL = "https://api.openai.com/v1"
-
-// requestFields are the SDK's without its MarshalJSON.
-type requestFields sdk.ChatCompletionNewParams
-
-// request is the SDK's request with messages of this package and the tools in JSON.
-type request struct {
-	Messages []any `json:"messages"`
-	requestFields
-	Tools provider.Written `json:"tools,omitempty"`
-}
-
-// tool is a tool's definition. The SDK's has the parameters in a map, which loses their order.
-type tool struct {
-	Type     string     `json:"type"`
-	Function definition `json:"function"`
-}
-
-type definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-}
 
 // Codec implements provider.Codec.
 type Codec struct {
@@ -48,30 +22,24 @@ type Codec struct {
 
 // Encode implements provider.Codec.
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
-	body := request{Messages: messages(q)}
-	body.Model, body.ReasoningEffort = q.Model.GetModel(), shared.ReasoningEffort(q.Model.GetReasoningEffort())
-	if t := Temperature(q.Model); t != nil {
-		body.Temperature = param.NewOpt(*t)
+	body := request{
+		Messages: messages(q), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), ReasoningEffort: q.Model.GetReasoningEffort(),
 	}
 	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
-	switch limit := int64(q.Model.GetMaxTokens()); {
-	case limit == 0:
-	case q.Own:
-		body.MaxCompletionTokens = param.NewOpt(limit)
-	default:
-		body.MaxTokens = param.NewOpt(limit)
+	if limit := q.Model.GetMaxTokens(); q.Own {
+		body.MaxCompletionTokens = limit
+	} else {
+		body.MaxTokens = limit
 	}
-	var err error
-	if body.Tools, err = tools(q); err != nil {
+	tools, err := tools(q)
+	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	// The SDK's encoder takes JSON as it is, where that of the standard library reads it all once
-	// more.
-	raw, err := param.MarshalObject(sdk.ChatCompletionNewParams{}, &body)
+	raw, err := Encode(&body)
 	if err != nil {
 		return nil, fmt.Errorf("encode chat completion: %w", err)
 	}
-	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
+	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: provider.WithTools(raw, tools)}, nil
 }
 
 // tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an
@@ -83,16 +51,16 @@ func tools(q *provider.Query) (provider.Written, error) {
 	return q.WriteTools("openai", func() ([]byte, error) {
 		list := make([]tool, len(q.Tools))
 		for i, t := range q.Tools {
-			list[i] = tool{Type: "function", Function: definition{
+			list[i] = tool{Type: typeFunction, Function: definition{
 				Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
 			}}
 		}
-		return Checked(list)
+		return Encode(list)
 	})
 }
 
-// Checked encodes a value as the SDK does, and in addition fails if raw JSON in it is none.
-func Checked(value any) ([]byte, error) {
+// Encode is JSON of a value, with <, > and & as they are. It fails if raw JSON in it is none.
+func Encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -5,21 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
-
-// thought is what a model thought, in the fields in which compatible servers give it out. They want
-// it back with the calls that it led to: DeepSeek, Kimi and older vLLM the first, vLLM the second,
-// OpenRouter the third, of which its second is a copy. OpenAI has none.
-type thought struct {
-	Content   json.RawMessage `json:"reasoning_content,omitempty"`
-	Reasoning json.RawMessage `json:"reasoning,omitempty"`
-	Details   json.RawMessage `json:"reasoning_details,omitempty"`
-}
 
 // native is what of a turn goes back as it came.
 type native struct {
@@ -34,9 +22,9 @@ type native struct {
 var ordinary = []string{"id", "type", "function", "index"}
 
 // kept returns what has to go back with the calls of a message, nil if there is nothing.
-func kept(message *sdk.ChatCompletionMessage) ([]byte, error) {
-	n := native{thought: thought{Content: field(message, "reasoning_content"), Details: field(message, "reasoning_details")}}
-	if text := field(message, "reasoning"); n.Details == nil && strings.HasPrefix(string(text), `"`) {
+func kept(message *responseMessage) ([]byte, error) {
+	n := native{thought: thought{Content: filled(message.thought.Content), Details: filled(message.Details)}}
+	if text := filled(message.Reasoning); n.Details == nil && strings.HasPrefix(string(text), `"`) {
 		n.Reasoning = text
 	}
 	var err error
@@ -49,21 +37,21 @@ func kept(message *sdk.ChatCompletionMessage) ([]byte, error) {
 	return json.Marshal(n)
 }
 
-// field returns a field that the SDK does not know, nil if there is nothing in it.
-func field(message *sdk.ChatCompletionMessage, name string) json.RawMessage {
-	if raw := json.RawMessage(message.JSON.ExtraFields[name].Raw()); !provider.Empty(raw) {
-		return raw
+// filled returns a field, nil if there is nothing in it.
+func filled(field json.RawMessage) json.RawMessage {
+	if provider.Empty(field) {
+		return nil
 	}
-	return nil
+	return field
 }
 
 // extras returns, for each call, the fields that are not ordinary, nil if no call has any.
-func extras(message *sdk.ChatCompletionMessage) ([]map[string]json.RawMessage, error) {
-	if absent(message.JSON.ToolCalls) {
+func extras(message *responseMessage) ([]map[string]json.RawMessage, error) {
+	if !stated(message.ToolCalls) {
 		return nil, nil
 	}
 	var calls []map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(message.JSON.ToolCalls.Raw()), &calls); err != nil {
+	if err := json.Unmarshal(message.ToolCalls, &calls); err != nil {
 		return nil, err
 	}
 	found := false
@@ -108,7 +96,7 @@ func (n *native) extend(number int32, made call) any {
 
 // MarshalJSON implements json.Marshaler.
 func (e *extended) MarshalJSON() ([]byte, error) {
-	ours, err := param.MarshalObject(sdk.ChatCompletionMessageFunctionToolCallParam{}, &e.call)
+	ours, err := Encode(&e.call)
 	if err != nil {
 		return nil, err
 	}

@@ -8,33 +8,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/respjson"
-	sdk "github.com/openai/openai-go/v3/responses"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
-
-// The types of items that are read.
-const (
-	typeMessage   = "message"
-	typeCall      = "function_call"
-	typeReasoning = "reasoning"
-)
-
-// response is the body of an answer. The SDK's own type would read the tools that the provider
-// repeats in each answer, which takes three times as long as all the rest, and holds 4 kB for each
-// item, whatever it is.
-type response struct {
-	Status     sdk.ResponseStatus             `json:"status"`
-	Output     *[]json.RawMessage             `json:"output"`
-	Error      json.RawMessage                `json:"error"`
-	Incomplete *sdk.ResponseIncompleteDetails `json:"incomplete_details"`
-	Usage      *sdk.ResponseUsage             `json:"usage"`
-}
 
 // Decode implements provider.Codec. The turn's own form is kept if it holds reasoning that can be
 // sent back.
@@ -63,7 +40,11 @@ func decode(body []byte) (*provider.Answer, error) {
 			return nil, fmt.Errorf("item %d of the output: %w", i, err)
 		}
 	}
-	answer := &provider.Answer{Calls: said.calls, Usage: usage(read.Usage)}
+	usage, err := usageFields.Read(read.Usage)
+	if err != nil {
+		return nil, err
+	}
+	answer := &provider.Answer{Calls: said.calls, Usage: usage}
 	switch {
 	case len(said.calls) > 0:
 	case said.spoke:
@@ -71,13 +52,12 @@ func decode(body []byte) (*provider.Answer, error) {
 	default:
 		answer.Nothing = "the answer has neither text nor calls"
 		if read.Incomplete != nil {
-			answer.Nothing += ": " + cmp.Or(read.Incomplete.Reason, string(sdk.ResponseStatusIncomplete))
+			answer.Nothing += ": " + cmp.Or(provider.Reason(read.Incomplete.Reason), statusIncomplete)
 		}
 	}
 	if answer.Nothing != "" || !said.reasoned || said.barred {
 		return answer, nil
 	}
-	var err error
 	answer.Native, err = json.Marshal(said.native)
 	return answer, err
 }
@@ -88,22 +68,10 @@ func (r *response) unfinished() error {
 		return err
 	}
 	switch r.Status {
-	case sdk.ResponseStatusFailed, sdk.ResponseStatusCancelled, sdk.ResponseStatusInProgress, sdk.ResponseStatusQueued:
+	case statusFailed, statusCancelled, statusInProgress, statusQueued:
 		return fmt.Errorf("it is not complete: %s", r.Status)
-	case sdk.ResponseStatusCompleted, sdk.ResponseStatusIncomplete:
-	}
-	return nil
-}
-
-// usage returns the usage, nil if the provider did not say. No number is below zero, as it would
-// give budgets back what was spent.
-func usage(u *sdk.ResponseUsage) *agentgwv1.Usage {
-	if u == nil {
+	default:
 		return nil
-	}
-	return &agentgwv1.Usage{
-		InputTokens: max(u.InputTokens, 0), CachedTokens: max(u.InputTokensDetails.CachedTokens, 0),
-		OutputTokens: max(u.OutputTokens, 0), ReasoningTokens: max(u.OutputTokensDetails.ReasoningTokens, 0),
 	}
 }
 
@@ -152,42 +120,38 @@ func (t *spoken) add(raw json.RawMessage) error {
 // call reads a call. One without an id, with a name that cannot be one or with arguments that are
 // no text is not sent back as it is.
 func (t *spoken) call(raw json.RawMessage) error {
-	var item sdk.ResponseFunctionToolCall
-	if err := item.UnmarshalJSON(raw); err != nil {
+	var item responseCall
+	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
 	}
-	id, err := openai.Text("call_id", item.JSON.CallID)
+	id, err := openai.Text("call_id", item.CallID)
 	if err != nil {
 		return err
 	}
-	name, err := openai.Text("name", item.JSON.Name)
+	name, err := openai.Text("name", item.Name)
 	if err != nil {
 		return err
 	}
 	call := turn.Call{
-		ID: id, Arguments: cmp.Or(openai.Stated(item.JSON.Arguments), "{}"), Cut: item.Status == sdk.ResponseFunctionToolCallStatusIncomplete,
+		ID: id, Arguments: cmp.Or(openai.Stated(item.Arguments), "{}"), Cut: provider.Reason(item.Status) == statusIncomplete,
 	}
 	if name != nil {
 		call.Name = *name
 	}
 	t.calls = append(t.calls, call)
-	stated := strings.HasPrefix(item.JSON.Arguments.Raw(), `"`)
+	stated := bytes.HasPrefix(item.Arguments, []byte(`"`))
 	t.barred = t.barred || id == nil || *id == "" || !openai.Sendable(call.Name) || !stated
 	return nil
 }
 
 // say reads the parts of a message: texts and refusals. It tells whether there were any.
 func (t *spoken) say(raw json.RawMessage) (spoke bool, err error) {
-	var item sdk.ResponseOutputMessage
-	if err := item.UnmarshalJSON(raw); err != nil {
+	var item responseMessage
+	if err := json.Unmarshal(raw, &item); err != nil {
 		return false, err
 	}
-	if err := openai.Given("content", item.JSON.Content); err != nil {
-		return false, err
-	}
-	for i := range item.Content {
-		part := &item.Content[i]
-		for _, field := range []respjson.Field{part.JSON.Text, part.JSON.Refusal} {
+	for _, part := range item.Content {
+		for _, field := range []json.RawMessage{part.Text, part.Refusal} {
 			text, err := openai.Text("text", field)
 			if err != nil {
 				return false, err
@@ -204,11 +168,11 @@ func (t *spoken) say(raw json.RawMessage) (spoke bool, err error) {
 
 // reason keeps reasoning. What is known by its id only can be found nowhere, as nothing is stored.
 func (t *spoken) reason(raw json.RawMessage) error {
-	var item sdk.ResponseReasoningItem
-	if err := item.UnmarshalJSON(raw); err != nil {
+	var item responseReasoning
+	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
 	}
-	encrypted, err := openai.Text("encrypted_content", item.JSON.EncryptedContent)
+	encrypted, err := openai.Text("encrypted_content", item.Encrypted)
 	if err != nil || encrypted == nil || *encrypted == "" {
 		return err
 	}
@@ -218,7 +182,7 @@ func (t *spoken) reason(raw json.RawMessage) error {
 }
 
 // sentBack returns an item as it may stand in a request: the interface refuses fields that are null
-// there. The SDK would leave out what it does not know.
+// there.
 func sentBack(raw json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {

@@ -1,0 +1,106 @@
+package anthropic
+
+import "encoding/json"
+
+// These are the types of messages, as far as they are sent or read:
+// https://docs.anthropic.com/en/api/messages.
+
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+
+	typeText     = "text"
+	typeUse      = "tool_use"
+	typeResult   = "tool_result"
+	typeThinking = "thinking"
+	typeRedacted = "redacted_thinking"
+
+	thinkingEnabled  = "enabled"
+	thinkingAdaptive = "adaptive"
+
+	stopMaxTokens     = "max_tokens"
+	stopContextWindow = "model_context_window_exceeded"
+	stopRefusal       = "refusal"
+	stopToolUse       = "tool_use"
+)
+
+// request is the body of a request without its tools, a []tool. System is a text and no list of
+// blocks, for the original and other servers have a text.
+type request struct {
+	MaxTokens    int64        `json:"max_tokens"`
+	Model        string       `json:"model,omitempty"`
+	Temperature  *float64     `json:"temperature,omitempty"`
+	OutputConfig outputConfig `json:"output_config,omitzero"`
+	Thinking     thinking     `json:"thinking,omitzero"`
+	System       *string      `json:"system,omitempty"`
+	Messages     []message    `json:"messages"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+// thinking is enabled with a budget of tokens or adaptive without one.
+type thinking struct {
+	BudgetTokens int64  `json:"budget_tokens,omitempty"`
+	Type         string `json:"type"`
+}
+
+// message is one turn. Content is a text, a []any of *toolUse and *toolResult, or json.RawMessage of a turn
+// that goes back as it came.
+type message struct {
+	Role    string `json:"role"`
+	Content any    `json:"content"`
+}
+
+// toolUse is a call.
+type toolUse struct {
+	ID    string          `json:"id"`
+	Input json.RawMessage `json:"input"`
+	Name  string          `json:"name"`
+	Type  string          `json:"type"`
+}
+
+// toolResult is what a call returned.
+type toolResult struct {
+	ToolUseID string      `json:"tool_use_id"`
+	IsError   bool        `json:"is_error"`
+	Content   []textBlock `json:"content"`
+	Type      string      `json:"type"`
+}
+
+type textBlock struct {
+	Text string `json:"text"`
+	Type string `json:"type"`
+}
+
+// tool is a tool's definition. InputSchema is a JSON Schema as it is written.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// response is the body of an answer.
+type response struct {
+	Content    json.RawMessage `json:"content"`
+	StopReason json.RawMessage `json:"stop_reason"`
+	Usage      json.RawMessage `json:"usage"`
+}
+
+// block is a part of an answer's content: a text, a call, or something else.
+type block struct {
+	Type  json.RawMessage `json:"type"`
+	Text  json.RawMessage `json:"text"`
+	ID    json.RawMessage `json:"id"`
+	Name  json.RawMessage `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type usage struct {
+	Input   json.RawMessage `json:"input_tokens"`
+	Created json.RawMessage `json:"cache_creation_input_tokens"`
+	Cached  json.RawMessage `json:"cache_read_input_tokens"`
+	Output  json.RawMessage `json:"output_tokens"`
+	Details json.RawMessage `json:"output_tokens_details"`
+}
