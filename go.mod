@@ -7,7 +7,6 @@ require (
 	cel.dev/cel-go v0.32.0
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/cenkalti/backoff/v5 v5.0.3
-	github.com/cohere-ai/cohere-go/v2 v2.15.3
 	github.com/fullstorydev/grpchan v1.1.2
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/go-cmp v0.7.0

@@ -6,56 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	cohere "github.com/cohere-ai/cohere-go/v2"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-const (
-	typeText     = "text"
-	typeThinking = "thinking"
-
-	noArguments = "{}"
-)
-
-// answered is what is read of an answer. The SDK's V2ChatResponse refuses all of it for a message
-// without a role, a citation of a new kind or log probabilities that nobody asked for.
-type answered struct {
-	FinishReason cohere.ChatFinishReason `json:"finish_reason"`
-	Message      *json.RawMessage        `json:"message"`
-	Usage        *struct {
-		Tokens *counted `json:"tokens"`
-		Billed *counted `json:"billed_units"`
-		Cached float64  `json:"cached_tokens"` // not in the SDK's Usage
-	} `json:"usage"`
-}
-
-type answeredMessage struct {
-	ToolCalls []struct {
-		ID       *string  `json:"id"`
-		Function function `json:"function"`
-	} `json:"tool_calls"`
-	ToolPlan string `json:"tool_plan"`
-	Content  []part `json:"content"`
-}
-
-// The SDK's types without their UnmarshalJSON, which decodes a value three times and keeps unknown
-// fields in maps: an answer of 8 MB of them cost 1.5 GB.
-type (
-	counted  cohere.UsageTokens
-	function cohere.ToolCallV2Function
-)
-
-// part is the SDK's AssistantMessageResponseContentItem, which reads null as "" and refuses a part
-// without a type.
-type part struct {
-	Type     string  `json:"type"`
-	Text     *string `json:"text"`
-	Thinking string  `json:"thinking"`
-}
+const noArguments = "{}"
 
 // empty says whether there is nothing in a part that could be sent back. What is in parts of other
 // types is not known.
@@ -70,19 +27,9 @@ func (p part) empty() bool {
 	}
 }
 
-// sentBack is the part of an answer's message that belongs into later requests. The SDK's types
-// would drop the fields that it does not know, without which a part may be worth nothing. Empty
-// lists are left out.
-type sentBack struct {
-	Role      string            `json:"role"`
-	Content   []json.RawMessage `json:"content,omitempty"`
-	ToolPlan  string            `json:"tool_plan,omitempty"`
-	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
-}
-
 // Decode implements provider.Codec. The turn's own form is kept if it holds a plan or reasoning.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	var read answered
+	var read response
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
 	}
@@ -92,22 +39,22 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if read.Message == nil {
 		return nil, fmt.Errorf("%w: a chat answer without a message", provider.ErrAnswer)
 	}
-	var message answeredMessage
-	if err := json.Unmarshal(*read.Message, &message); err != nil {
+	var reply responseMessage
+	if err := json.Unmarshal(*read.Message, &reply); err != nil {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
-	answer := &provider.Answer{Usage: read.usage(), Calls: message.calls(read.FinishReason == cohere.ChatFinishReasonMaxTokens)}
-	text, said, reasoned := message.text()
+	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls(read.FinishReason == finishMaxTokens)}
+	text, said, reasoned := reply.text()
 	switch {
 	case len(answer.Calls) > 0:
 	case said:
 		answer.Text = text
 	default:
-		answer.Nothing = "the answer has neither text nor calls: " + string(read.FinishReason)
+		answer.Nothing = "the answer has neither text nor calls: " + read.FinishReason
 	}
-	if (reasoned || message.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && returnable(answer.Calls) {
+	if (reasoned || reply.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && returnable(answer.Calls) {
 		var err error
-		if answer.Native, err = native(*read.Message, message.Content); err != nil {
+		if answer.Native, err = native(*read.Message, reply.Content); err != nil {
 			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
 		}
 	}
@@ -116,17 +63,17 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 
 // sound says whether an answer that ended for the reason is the model's turn. What ended for any
 // other reason, such as ERROR, ERROR_TOXIC or TIMEOUT, the provider gave up.
-func sound(reason cohere.ChatFinishReason) bool {
+func sound(reason string) bool {
 	switch reason {
-	case "", cohere.ChatFinishReasonComplete, cohere.ChatFinishReasonStopSequence, cohere.ChatFinishReasonMaxTokens, cohere.ChatFinishReasonToolCall:
+	case "", finishComplete, finishStopSequence, finishMaxTokens, finishToolCall:
 		return true
-	case cohere.ChatFinishReasonError:
+	default:
+		return false
 	}
-	return false
 }
 
 // calls returns the message's calls; of an answer that was cut off the last one may lack something.
-func (m *answeredMessage) calls(cut bool) []turn.Call {
+func (m *responseMessage) calls(cut bool) []turn.Call {
 	var list []turn.Call
 	for i, made := range m.ToolCalls {
 		read := turn.Call{ID: made.ID, Arguments: noArguments, Cut: cut && i == len(m.ToolCalls)-1}
@@ -142,7 +89,7 @@ func (m *answeredMessage) calls(cut bool) []turn.Call {
 }
 
 // text joins the message's texts, and says whether there are any and whether there is reasoning.
-func (m *answeredMessage) text() (text string, said, reasoned bool) {
+func (m *responseMessage) text() (text string, said, reasoned bool) {
 	var joined strings.Builder
 	for _, p := range m.Content {
 		switch p.Type {
@@ -172,7 +119,7 @@ func returnable(calls []turn.Call) bool {
 
 // native keeps of a message, whose parts were read, what its provider takes back.
 func native(raw json.RawMessage, parts []part) ([]byte, error) {
-	var kept sentBack
+	var kept nativeMessage
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return nil, err
 	}
@@ -187,15 +134,15 @@ func native(raw json.RawMessage, parts []part) ([]byte, error) {
 }
 
 // usage returns what the model read and wrote; billed units leave out what is not charged.
-func (a *answered) usage() *agentgwv1.Usage {
-	if a.Usage == nil {
+func (r *response) usage() *agentgwv1.Usage {
+	if r.Usage == nil {
 		return nil
 	}
-	n := cmp.Or(a.Usage.Tokens, a.Usage.Billed)
+	n := cmp.Or(r.Usage.Tokens, r.Usage.Billed)
 	if n == nil {
 		return nil
 	}
-	return &agentgwv1.Usage{InputTokens: tokens(n.InputTokens), CachedTokens: tokens(&a.Usage.Cached), OutputTokens: tokens(n.OutputTokens)}
+	return &agentgwv1.Usage{InputTokens: tokens(n.InputTokens), CachedTokens: tokens(&r.Usage.Cached), OutputTokens: tokens(n.OutputTokens)}
 }
 
 // tokens bounds a number to what can be added up.

@@ -4,63 +4,22 @@ import (
 	"cmp"
 	"encoding/json"
 
-	cohere "github.com/cohere-ai/cohere-go/v2"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
 const (
-	roleSystem    = "system"
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	roleTool      = "tool"
-
-	typeDocument = "document"
-
 	// blank stands for an empty text of somebody else, which the interface refuses.
 	blank = " "
 	// unnamed stands for an empty id, which a result could not name.
 	unnamed = "None"
 )
 
-// The messages of the SDK with their roles. Its union of them, ChatMessageV2, writes each message
-// three times over and cannot hold a turn in its provider's own form.
-type (
-	systemMessage struct {
-		Role string `json:"role"`
-		cohere.SystemMessageV2
-	}
-	userMessage struct {
-		Role string `json:"role"`
-		cohere.UserMessageV2
-	}
-	assistantMessage struct {
-		Role string `json:"role"`
-		cohere.AssistantMessage
-	}
-	toolMessage struct {
-		Role string `json:"role"`
-		cohere.ToolMessageV2
-
-		Content []document `json:"content"`
-	}
-)
-
-// document is the SDK's ToolContent, whose documents are maps only: a result is any text, which the
-// interface takes as data too.
-type document struct {
-	Type     string `json:"type"`
-	Document struct {
-		Data string `json:"data"`
-	} `json:"document"`
-}
-
 // messages translates a transcript. Consecutive calls are one message. A turn that is known in the
 // provider's own form is sent in it.
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
-	var calling *assistantMessage // the last message, while calls belong to it
+	var calling *message // the last message, while calls belong to it
 	for i := 0; i < len(q.Transcript); i++ {
 		entry := q.Transcript[i]
 		if entry.Kind != conversation.ToolCall {
@@ -76,26 +35,22 @@ func messages(q *provider.Query) []any {
 		}
 		switch entry.Kind {
 		case conversation.System:
-			content := &cohere.SystemMessageV2Content{String: said(entry.Text)}
-			list = append(list, &systemMessage{roleSystem, cohere.SystemMessageV2{Content: content}})
+			list = append(list, &message{Role: roleSystem, Content: said(entry.Text)})
 		case conversation.User:
-			content := &cohere.UserMessageV2Content{String: said(entry.Text)}
-			list = append(list, &userMessage{roleUser, cohere.UserMessageV2{Content: content}})
+			list = append(list, &message{Role: roleUser, Content: said(entry.Text)})
 		case conversation.Assistant:
 			if entry.Text != "" { // nothing was said
-				content := &cohere.AssistantMessageV2Content{String: entry.Text}
-				list = append(list, &assistantMessage{roleAssistant, cohere.AssistantMessage{Content: content}})
+				list = append(list, &message{Role: roleAssistant, Content: entry.Text})
 			}
 		case conversation.ToolCall:
 			if calling == nil {
-				calling = &assistantMessage{Role: roleAssistant}
+				calling = &message{Role: roleAssistant}
 				list = append(list, calling)
 			}
 			calling.ToolCalls = append(calling.ToolCalls, call(entry, entry.Object(false)))
 		case conversation.Result:
 			if !called(q.Transcript[:i], entry) { // a result without a call is refused
-				asked := cohere.AssistantMessage{ToolCalls: []*cohere.ToolCallV2{call(entry, noArguments)}}
-				list = append(list, &assistantMessage{roleAssistant, asked})
+				list = append(list, &message{Role: roleAssistant, ToolCalls: []toolCall{call(entry, noArguments)}})
 			}
 			list = append(list, result(entry))
 		}
@@ -135,17 +90,14 @@ func called(before []conversation.Entry, result conversation.Entry) bool {
 	return false
 }
 
-func call(entry conversation.Entry, arguments string) *cohere.ToolCallV2 {
-	return &cohere.ToolCallV2{
-		Id: cohere.String(callID(entry)), Type: cohere.String(typeFunction),
-		Function: &cohere.ToolCallV2Function{Name: cohere.String(entry.Name), Arguments: cohere.String(arguments)},
-	}
+func call(entry conversation.Entry, arguments string) toolCall {
+	return toolCall{ID: callID(entry), Type: typeFunction, Function: function{Name: entry.Name, Arguments: arguments}}
 }
 
-func result(entry conversation.Entry) *toolMessage {
+func result(entry conversation.Entry) *message {
 	d := document{Type: typeDocument}
 	d.Document.Data = said(entry.Text)
-	return &toolMessage{Role: roleTool, ToolMessageV2: cohere.ToolMessageV2{ToolCallId: callID(entry)}, Content: []document{d}}
+	return &message{Role: roleTool, ToolCallID: callID(entry), Content: []document{d}}
 }
 
 func callID(entry conversation.Entry) string { return cmp.Or(entry.CallID(), unnamed) }

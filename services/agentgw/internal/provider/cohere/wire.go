@@ -1,0 +1,137 @@
+package cohere
+
+import "encoding/json"
+
+// These are the types of Cohere's chat, version 2, as far as they are sent or read:
+// https://docs.cohere.com/reference/chat. A field that nobody reads cannot make an answer
+// unreadable.
+
+const (
+	roleSystem    = "system"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool"
+
+	typeText     = "text"
+	typeThinking = "thinking"
+	typeDocument = "document"
+	typeFunction = "function"
+
+	thinkingEnabled = "enabled"
+
+	finishComplete     = "COMPLETE"
+	finishStopSequence = "STOP_SEQUENCE"
+	finishMaxTokens    = "MAX_TOKENS"
+	finishToolCall     = "TOOL_CALL"
+)
+
+// request is the body of a request.
+type request struct {
+	Model       string    `json:"model"`
+	MaxTokens   int32     `json:"max_tokens,omitempty"`
+	Temperature *float64  `json:"temperature,omitempty"`
+	Thinking    *thinking `json:"thinking,omitempty"`
+	// Messages are *message, or json.RawMessage for turns in the provider's own form.
+	Messages []any  `json:"messages"`
+	Tools    []tool `json:"tools,omitempty"`
+	Stream   bool   `json:"stream"`
+}
+
+type thinking struct {
+	Type string `json:"type"`
+	// TokenBudget bounds the tokens of a model's reasoning.
+	TokenBudget int32 `json:"token_budget"`
+}
+
+// message is one of any role. ToolCalls are an assistant's, ToolCallID is a tool's.
+type message struct {
+	Role       string     `json:"role"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+	// Content is a string, or []document from a tool.
+	Content any `json:"content,omitempty"`
+}
+
+type toolCall struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+// function says what is called. Arguments are JSON text.
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// document is one block of a tool's result.
+type document struct {
+	Type     string `json:"type"`
+	Document struct {
+		Data string `json:"data"`
+	} `json:"document"`
+}
+
+type tool struct {
+	Type     string     `json:"type"`
+	Function definition `json:"function"`
+}
+
+// definition describes a tool. Parameters are a JSON schema.
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// response is the body of an answer.
+type response struct {
+	FinishReason string `json:"finish_reason"`
+	// Message is a responseMessage, kept raw because parts of it may have to go back as they came.
+	Message *json.RawMessage `json:"message"`
+	Usage   *struct {
+		Tokens *tokenCount `json:"tokens"`
+		Billed *tokenCount `json:"billed_units"`
+		Cached float64     `json:"cached_tokens"`
+	} `json:"usage"`
+}
+
+type responseMessage struct {
+	ToolCalls []responseCall `json:"tool_calls"`
+	ToolPlan  string         `json:"tool_plan"`
+	Content   []part         `json:"content"`
+}
+
+// responseCall may lack anything. An id that is empty is not one that is missing.
+type responseCall struct {
+	ID       *string          `json:"id"`
+	Function responseFunction `json:"function"`
+}
+
+type responseFunction struct {
+	Name      *string `json:"name"`
+	Arguments *string `json:"arguments"`
+}
+
+// part is one block of an answer's content.
+type part struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text"`
+	Thinking string  `json:"thinking"`
+}
+
+// tokenCount counts what a model read and wrote. Cohere sends floats.
+type tokenCount struct {
+	InputTokens  *float64 `json:"input_tokens"`
+	OutputTokens *float64 `json:"output_tokens"`
+}
+
+// nativeMessage is the part of an answer's message that belongs into later requests. Its raw
+// elements keep the fields that are not read here, without which an element may be worth nothing.
+// Empty lists are left out.
+type nativeMessage struct {
+	Role      string            `json:"role"`
+	Content   []json.RawMessage `json:"content,omitempty"`
+	ToolPlan  string            `json:"tool_plan,omitempty"`
+	ToolCalls []json.RawMessage `json:"tool_calls,omitempty"`
+}
