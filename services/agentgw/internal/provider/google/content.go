@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/genai"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
@@ -21,33 +19,7 @@ const (
 	// nameless stands for the name of a tool that the model called by none; the interface refuses
 	// to be without.
 	nameless = "unnamed"
-	// roleTool is who tools speak as on Vertex AI; the SDK knows the roles of AI Studio only.
-	roleTool = "tool"
 )
-
-// content is genai.Content, whose parts may also be raw ones: a turn goes back as it came.
-type content struct {
-	Role  string `json:"role"`
-	Parts any    `json:"parts"`
-}
-
-// part is genai.Part, except for three fields.
-type part struct {
-	genai.Part
-	// Text may be empty, which genai neither sends nor tells from a part without text.
-	Text *string `json:"text,omitempty"`
-	// FunctionCall has other arguments than genai's.
-	FunctionCall *functionCall `json:"functionCall,omitempty"`
-	// ThoughtSignature is opaque; genai refuses a whole answer if it is no standard base64.
-	ThoughtSignature string `json:"thoughtSignature,omitempty"`
-}
-
-// functionCall is genai.FunctionCall, whose map of arguments turns integers into floats and loses
-// their order.
-type functionCall struct {
-	genai.FunctionCall
-	Args json.RawMessage `json:"args"`
-}
 
 func textPart(text string) part { return part{Text: &text} }
 
@@ -70,7 +42,7 @@ func system(q *provider.Query) *content {
 	if len(parts) == 0 {
 		return nil
 	}
-	return &content{Role: genai.RoleUser, Parts: parts}
+	return &content{Role: roleUser, Parts: parts}
 }
 
 // speech gathers the contents of a request.
@@ -112,7 +84,7 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 		if s.ids, err = callIDs(raw); err != nil {
 			return nil, err
 		}
-		s.begin(0, genai.RoleModel, json.RawMessage(raw))
+		s.begin(0, roleModel, json.RawMessage(raw))
 	}
 	return s.list, nil
 }
@@ -186,26 +158,24 @@ func (s *speech) add(entry *conversation.Entry) {
 	switch entry.Kind {
 	case conversation.System:
 	case conversation.User:
-		s.say(entry.Kind, genai.RoleUser, textPart(text))
+		s.say(entry.Kind, roleUser, textPart(text))
 	case conversation.Assistant:
 		if text != "" || !s.strict { // there is nothing to be said about an empty text
-			s.say(entry.Kind, genai.RoleModel, textPart(text))
+			s.say(entry.Kind, roleModel, textPart(text))
 		}
 	case conversation.ToolCall:
 		s.ids = nil
-		s.say(entry.Kind, genai.RoleModel, part{FunctionCall: &functionCall{
-			FunctionCall: genai.FunctionCall{Name: name}, Args: json.RawMessage(entry.Object(false)),
-		}})
+		s.say(entry.Kind, roleModel, part{FunctionCall: &functionCall{Name: name, Args: json.RawMessage(entry.Object(false))}})
 	case conversation.Result:
-		response := &genai.FunctionResponse{Name: name, Response: map[string]any{"content": text}}
+		answered := &functionResponse{Name: name, Response: map[string]any{"content": text}}
 		if entry.RowID != nil && s.ids[*entry.RowID] { // sent only if the provider had given it to the call
-			response.ID = *entry.RowID
+			answered.ID = *entry.RowID
 		}
-		role := genai.RoleUser
+		role := roleUser
 		if s.codec.Vertex {
 			role = roleTool
 		}
-		s.say(entry.Kind, role, part{Part: genai.Part{FunctionResponse: response}})
+		s.say(entry.Kind, role, part{FunctionResponse: answered})
 	}
 }
 
@@ -222,8 +192,8 @@ func (s *speech) say(kind conversation.Kind, role string, p part) {
 
 // begin adds a content.
 func (s *speech) begin(kind conversation.Kind, role string, parts any) {
-	if role == genai.RoleModel && !s.opened {
-		s.list = append(s.list, content{Role: genai.RoleUser, Parts: []part{textPart(opening)}})
+	if role == roleModel && !s.opened {
+		s.list = append(s.list, content{Role: roleUser, Parts: []part{textPart(opening)}})
 	}
 	s.open, s.opened = kind, true
 	s.list = append(s.list, content{Role: role, Parts: parts})

@@ -6,32 +6,16 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// answered is what is read of genai.GenerateContentResponse. As a whole that refuses an answer for
-// fields that nobody reads, such as avgLogprobs, which Vertex AI may send as "NaN".
-type answered struct {
-	Candidates []struct {
-		Content struct {
-			// Parts are kept raw, because they may have to go back as they came.
-			Parts *json.RawMessage `json:"parts"`
-		} `json:"content"`
-		FinishReason genai.FinishReason `json:"finishReason"`
-	} `json:"candidates"`
-	PromptFeedback *genai.GenerateContentResponsePromptFeedback `json:"promptFeedback"`
-	UsageMetadata  *genai.GenerateContentResponseUsageMetadata  `json:"usageMetadata"`
-}
-
 // Decode implements provider.Codec. Only the first candidate counts. The turn's own form is always
 // kept: text beside calls and signatures of thoughts belong into later requests.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	var read answered
+	var read response
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no generated content: %w", provider.ErrAnswer, err)
 	}
@@ -42,13 +26,13 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	if len(read.Candidates) == 0 {
 		answer.Nothing = "the answer has no candidate"
 		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
-			answer.Nothing += ": " + string(read.PromptFeedback.BlockReason)
+			answer.Nothing += ": " + read.PromptFeedback.BlockReason
 		}
 		return answer, nil
 	}
 	first := &read.Candidates[0]
 	if first.Content.Parts == nil {
-		answer.Nothing = "the answer's candidate has no parts: " + string(first.FinishReason)
+		answer.Nothing = "the answer's candidate has no parts: " + first.FinishReason
 		return answer, nil
 	}
 	var parts []part
@@ -57,7 +41,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	}
 	collect(answer, parts)
 	if answer.Nothing != "" {
-		answer.Nothing += ": " + string(first.FinishReason)
+		answer.Nothing += ": " + first.FinishReason
 		return answer, nil
 	}
 	if returnable(parts) {
@@ -67,7 +51,7 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 }
 
 // usage translates what was counted, nil if nothing was.
-func usage(counted *genai.GenerateContentResponseUsageMetadata) *agentgwv1.Usage {
+func usage(counted *usageMetadata) *agentgwv1.Usage {
 	if counted == nil {
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package google is the wire format of Gemini's generateContent, on AI Studio and on Vertex AI, in
-// the types of Google's Go SDK. It is pure.
+// Package google is the wire format of Gemini's generateContent, on AI Studio and on Vertex AI. It
+// is pure.
 package google
 
 import (
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
@@ -30,14 +28,6 @@ func VertexURL(project, region string) string {
 		host = "aiplatform.googleapis.com"
 	}
 	return "https://" + host + "/v1beta1/projects/" + project + "/locations/" + region
-}
-
-// request is the body, for which the SDK exports no type: it makes it out of maps.
-type request struct {
-	Contents          []content              `json:"contents"`
-	SystemInstruction *content               `json:"systemInstruction,omitempty"`
-	Tools             provider.Written       `json:"tools,omitempty"`
-	GenerationConfig  genai.GenerationConfig `json:"generationConfig,omitzero"`
 }
 
 // Codec implements provider.Codec.
@@ -69,19 +59,19 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 // strict says whether Google itself is asked, which refuses more than compatible servers do.
 func strict(q *provider.Query) bool { return q.Own && !q.Compat }
 
-func generation(q *provider.Query) genai.GenerationConfig {
-	config := genai.GenerationConfig{MaxOutputTokens: q.Model.GetMaxTokens()}
+func generation(q *provider.Query) generationConfig {
+	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens()}
 	if q.Compat {
-		config.Temperature, config.TopK, config.CandidateCount = genai.Ptr[float32](0), genai.Ptr[float32](1), 1
+		config.Temperature, config.TopK, config.CandidateCount = new(float32(0)), 1, 1
 	}
 	if q.Model.Temperature != nil {
-		config.Temperature = genai.Ptr(float32(q.Model.GetTemperature()))
+		config.Temperature = new(float32(q.Model.GetTemperature()))
 	}
 	switch budget, effort := q.Model.GetThinkingBudget(), q.Model.GetReasoningEffort(); {
 	case budget > 0 || effort == effortNone:
-		config.ThinkingConfig = &genai.ThinkingConfig{ThinkingBudget: &budget}
+		config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &budget}
 	case effort != "":
-		config.ThinkingConfig = &genai.ThinkingConfig{ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(effort))}
+		config.ThinkingConfig = &thinkingConfig{ThinkingLevel: strings.ToUpper(effort)}
 	}
 	return config
 }

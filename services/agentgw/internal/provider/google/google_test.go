@@ -194,8 +194,8 @@ func TestDecode(t *testing.T) {
 		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
 		"unknown parts": {parts(`[{"hologram":{"x":1}},{"text":""}]`), provider.Answer{}},
 		"two candidates, and fields that nobody reads": {
-			`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":"NaN"},{"content":{"parts":[{"text":"b"}]}}],"createTime":7}`,
-			provider.Answer{Text: "a", Native: []byte(`[{"text":"a"}]`)},
+			`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":"NaN"},{"content":{"parts":[{"text":"b"}]}}],"createTime":7,"usageMetadata":{"promptTokenCount":1,"trafficType":5}}`,
+			provider.Answer{Text: "a", Native: []byte(`[{"text":"a"}]`), Usage: &agentgwv1.Usage{InputTokens: 1}},
 		},
 		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{Nothing: "the answer has no candidate: SAFETY"}},
 		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{Nothing: "the answer's candidate has no parts: SAFETY"}},

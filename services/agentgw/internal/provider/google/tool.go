@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 
@@ -15,18 +13,6 @@ import (
 
 // undescribed stands where an argument has no description; Vertex AI refuses to be without.
 const undescribed = "Not described."
-
-// toolSet is genai.Tool with other declarations than genai's.
-type toolSet struct {
-	FunctionDeclarations []declaration `json:"functionDeclarations,omitempty"`
-}
-
-// declaration is genai.FunctionDeclaration, whose schema is a map that loses the order of the
-// arguments.
-type declaration struct {
-	genai.FunctionDeclaration
-	Parameters json.RawMessage `json:"parameters,omitempty"`
-}
 
 // tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the
 // original; AI Studio refuses it.
@@ -41,18 +27,17 @@ func (c Codec) tools(q *provider.Query) (provider.Written, error) {
 }
 
 func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
-	set := toolSet{FunctionDeclarations: make([]declaration, len(tools))}
+	set := tool{FunctionDeclarations: make([]functionDeclaration, len(tools))}
 	for i, t := range tools {
 		schema, err := python.ParseJSON(t.GetParametersJson())
 		if err != nil {
 			return nil, fmt.Errorf("parameters of tool %s: %w", t.GetName(), err)
 		}
-		set.FunctionDeclarations[i] = declaration{
-			FunctionDeclaration: genai.FunctionDeclaration{Name: t.GetName(), Description: oneLine(t.GetDescription())},
-			Parameters:          parameters(schema, strict),
+		set.FunctionDeclarations[i] = functionDeclaration{
+			Name: t.GetName(), Description: oneLine(t.GetDescription()), Parameters: parameters(schema, strict),
 		}
 	}
-	return json.Marshal([]toolSet{set})
+	return json.Marshal([]tool{set})
 }
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
@@ -80,7 +65,7 @@ func parameters(schema python.Value, strict bool) json.RawMessage {
 		return nil
 	}
 	translated := &python.Dict{}
-	translated.Set("type", python.Str(string(genai.TypeObject)))
+	translated.Set("type", python.Str(typeObject))
 	if named.Len() > 0 {
 		translated.Set("properties", named.Value())
 	}
@@ -92,7 +77,7 @@ func parameters(schema python.Value, strict bool) json.RawMessage {
 
 func property(schema python.Value) python.Value {
 	object, _ := schema.AsDict()
-	kind, description := string(genai.TypeObject), undescribed
+	kind, description := typeObject, undescribed
 	if v, ok := object.Get("type"); ok {
 		if text, ok := v.AsStr(); ok {
 			kind = strings.ToUpper(text)

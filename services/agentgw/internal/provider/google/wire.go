@@ -1,0 +1,113 @@
+package google
+
+import (
+	"encoding/json"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+)
+
+// These are the types of generateContent, as far as they are sent or read:
+// https://ai.google.dev/api/generate-content. A field that nobody reads cannot make an answer
+// unreadable; Vertex AI may send avgLogprobs as "NaN".
+
+const (
+	roleUser  = "user"
+	roleModel = "model"
+	// roleTool is who tools speak as on Vertex AI; on AI Studio they speak as the user.
+	roleTool = "tool"
+
+	typeObject = "OBJECT"
+)
+
+// request is the body of a request. Tools are a []tool.
+type request struct {
+	Contents          []content        `json:"contents"`
+	SystemInstruction *content         `json:"systemInstruction,omitempty"`
+	Tools             provider.Written `json:"tools,omitempty"`
+	GenerationConfig  generationConfig `json:"generationConfig,omitzero"`
+}
+
+// content is one turn. Parts are a []part, or json.RawMessage of a turn that goes back as it came.
+type content struct {
+	Role  string `json:"role"`
+	Parts any    `json:"parts"`
+}
+
+// part holds a text, a call or a result; one that is read may hold none of them. A text may be
+// empty.
+type part struct {
+	Text *string `json:"text,omitempty"`
+	// Thought says that the text is a summary of the model's thoughts.
+	Thought bool `json:"thought,omitempty"`
+	// ThoughtSignature is opaque.
+	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
+	FunctionCall     *functionCall     `json:"functionCall,omitempty"`
+	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
+}
+
+// functionCall is a call. Args are kept raw for the order of its arguments and the spelling of
+// numbers.
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name,omitempty"`
+	Args json.RawMessage `json:"args"`
+}
+
+type functionResponse struct {
+	ID       string         `json:"id,omitempty"`
+	Name     string         `json:"name,omitempty"`
+	Response map[string]any `json:"response,omitempty"`
+}
+
+type tool struct {
+	FunctionDeclarations []functionDeclaration `json:"functionDeclarations,omitempty"`
+}
+
+// functionDeclaration describes a tool. Parameters are a schema with the interface's names of
+// types.
+type functionDeclaration struct {
+	Description string          `json:"description,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+type generationConfig struct {
+	CandidateCount  int32           `json:"candidateCount,omitempty"`
+	MaxOutputTokens int32           `json:"maxOutputTokens,omitempty"`
+	Temperature     *float32        `json:"temperature,omitempty"`
+	ThinkingConfig  *thinkingConfig `json:"thinkingConfig,omitempty"`
+	TopK            int32           `json:"topK,omitempty"`
+}
+
+// thinkingConfig has one of its fields. A budget of 0 tokens turns thoughts off.
+type thinkingConfig struct {
+	ThinkingBudget *int32 `json:"thinkingBudget,omitempty"`
+	ThinkingLevel  string `json:"thinkingLevel,omitempty"`
+}
+
+// response is the body of an answer.
+type response struct {
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback *promptFeedback `json:"promptFeedback"`
+	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
+}
+
+type candidate struct {
+	Content struct {
+		// Parts are a []part, kept raw because they may have to go back as they came.
+		Parts *json.RawMessage `json:"parts"`
+	} `json:"content"`
+	FinishReason string `json:"finishReason"`
+}
+
+type promptFeedback struct {
+	BlockReason string `json:"blockReason"`
+}
+
+// usageMetadata counts tokens. Those of candidates do not include those of thoughts.
+type usageMetadata struct {
+	PromptTokenCount        int32 `json:"promptTokenCount"`
+	CachedContentTokenCount int32 `json:"cachedContentTokenCount"`
+	CandidatesTokenCount    int32 `json:"candidatesTokenCount"`
+	ThoughtsTokenCount      int32 `json:"thoughtsTokenCount"`
+}
