@@ -46,8 +46,8 @@ type thinking struct {
 	Type         string `json:"type"`
 }
 
-// message is one turn. Content is a text, a []any of *toolUse and *toolResult, or json.RawMessage of a turn
-// that goes back as it came.
+// message is one turn. Content is a text, a []any of *toolUse and *toolResult, or json.RawMessage
+// of a turn that goes back as it came.
 type message struct {
 	Role    string `json:"role"`
 	Content any    `json:"content"`
