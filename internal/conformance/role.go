@@ -53,14 +53,14 @@ func completion() []string { return []string{"max_tokens", "temperature"} }
 func roleKinds() []roleKind {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	return []roleKind{
-		{file: "openai_agent.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_OPENAI, "/v1"), sampling: []string{"temperature"}},
-		{file: "openai_user.jsonl", role: user, player: byBody(agentgwv1.Model_PROVIDER_OPENAI, "/v1"), sampling: []string{"temperature"}},
-		{file: "anthropic.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_ANTHROPIC, ""), sampling: []string{"max_tokens", "temperature"}},
+		{file: "openai_agent.jsonl", role: agent, player: byBody("openai", "/v1"), sampling: []string{"temperature"}},
+		{file: "openai_user.jsonl", role: user, player: byBody("openai", "/v1"), sampling: []string{"temperature"}},
+		{file: "anthropic.jsonl", role: agent, player: byBody("anthropic", ""), sampling: []string{"max_tokens", "temperature"}},
 		{file: "gemini.jsonl", role: agent, player: byPath, unordered: true, sampling: []string{"generationConfig"}},
-		{file: "hermes.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_HERMES, "/v1"), sampling: completion()},
-		{file: "gorilla.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_GORILLA, "/v1"), sampling: completion()},
-		{file: "mistral.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_MISTRAL, "/v1"), sampling: completion(), prompt: plainPrompt},
-		{file: "cohere.jsonl", role: agent, player: byBody(agentgwv1.Model_PROVIDER_COHERE_PROMPTED, "/v1"), sampling: completion(), prompt: templatePrompt},
+		{file: "hermes.jsonl", role: agent, player: byBody("hermes", "/v1"), sampling: completion()},
+		{file: "gorilla.jsonl", role: agent, player: byBody("gorilla", "/v1"), sampling: completion()},
+		{file: "mistral.jsonl", role: agent, player: byBody("mistral", "/v1"), sampling: completion(), prompt: plainPrompt},
+		{file: "cohere.jsonl", role: agent, player: byBody("cohere-prompted", "/v1"), sampling: completion(), prompt: templatePrompt},
 	}
 }
 
@@ -86,7 +86,7 @@ func roles() []kind {
 const someModel = "model"
 
 // byBody makes players of providers whose requests name the model in their body.
-func byBody(provider agentgwv1.Model_Provider, path string) func(string, *roleRequest) *agentgwv1.Player {
+func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.Player {
 	return func(address string, want *roleRequest) *agentgwv1.Player {
 		var body struct{ Model string }
 		if want != nil {
@@ -108,7 +108,7 @@ func byPath(address string, want *roleRequest) *agentgwv1.Player {
 			model, _, _ = strings.Cut(after, ":")
 		}
 	}
-	return modelPlayer(&agentgwv1.Model{Provider: agentgwv1.Model_PROVIDER_VERTEX, Model: model, BaseUrl: address + base})
+	return modelPlayer(&agentgwv1.Model{Provider: "vertex", Model: model, BaseUrl: address + base})
 }
 
 func modelPlayer(model *agentgwv1.Model) *agentgwv1.Player {

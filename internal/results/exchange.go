@@ -59,7 +59,7 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	said := exchange.Said
 	line := object{
 		{"index", exchange.Index},
-		{"provider", strings.ToLower(strings.TrimPrefix(said.GetProvider().String(), "PROVIDER_"))},
+		{"provider", said.GetProvider()},
 		{"model", said.GetModel()},
 		{"path", said.GetPath()},
 		{"request", body(said.GetRequest(), said.GetRequestBytes())},

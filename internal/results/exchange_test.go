@@ -16,7 +16,7 @@ func TestWriteExchanges(t *testing.T) {
 	request := "{\"messages\": [\n  \"<b>\"]}"
 	err := WriteExchanges(dir, "wifi", []Exchange{
 		{Index: 2, Said: &agentgwv1.Exchange{
-			Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m", Path: "/chat/completions",
+			Provider: "openai", Model: "m", Path: "/chat/completions",
 			Request: []byte(request), RequestBytes: int64(len(request)),
 			Tries: []*agentgwv1.Try{
 				{Failure: "no answer within 1s"},
@@ -27,7 +27,7 @@ func TestWriteExchanges(t *testing.T) {
 			Usage: &agentgwv1.Usage{InputTokens: 4, CachedTokens: 3, OutputTokens: 2, ReasoningTokens: 1},
 		}},
 		{Index: 5, Said: &agentgwv1.Exchange{
-			Provider: agentgwv1.Model_PROVIDER_COHERE_PROMPTED, Model: "m", Path: "/completions", Request: []byte(`{"a`), RequestBytes: 90,
+			Provider: "cohere-prompted", Model: "m", Path: "/completions", Request: []byte(`{"a`), RequestBytes: 90,
 			Tries: []*agentgwv1.Try{{Status: 200, Answer: []byte(`{"b`), AnswerBytes: 80}},
 		}},
 	})
@@ -43,7 +43,7 @@ func TestWriteExchanges(t *testing.T) {
 			`{"status":0,"failure":"no answer within 1s"},{"status":200,"answer":"{` + "\ufffd" + `","failure":"answer cannot be read"},` +
 			`{"status":200,"answer":"\"` + "\ufffd" + `\""},` +
 			`{"status":200,"answer":{"text":"hi"}}],"usage":{"input_tokens":4,"cached_tokens":3,"output_tokens":2,"reasoning_tokens":1}}`,
-		`{"index":5,"provider":"cohere_prompted","model":"m","path":"/completions","request":"{\"a","request_bytes":90,` +
+		`{"index":5,"provider":"cohere-prompted","model":"m","path":"/completions","request":"{\"a","request_bytes":90,` +
 			`"tries":[{"status":200,"answer":"{\"b","answer_bytes":80}]}`,
 		"",
 	}

@@ -69,7 +69,7 @@ func turnOf(rollout, address string) *agentgwv1.RespondRequest {
 	return &agentgwv1.RespondRequest{
 		RolloutId: rollout, Index: 1, Role: worldv1.Role_ROLE_AGENT,
 		Player: &agentgwv1.Player{Name: "openai:m", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
-			Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m", BaseUrl: address, Attempts: 2,
+			Provider: "openai", Model: "m", BaseUrl: address, Attempts: 2,
 		}}},
 		View: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: words}}},
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -53,28 +52,28 @@ func TestDemonstratedCalls(t *testing.T) {
 		{Name: "end_conversation", ExecutionName: "end_conversation", ParametersJson: `{"type":"object","properties":{}}`},
 	}
 	client := serve(t, allKeys(), natstest.Start(t))
-	for p, want := range map[agentgwv1.Model_Provider][]string{
-		agentgwv1.Model_PROVIDER_OPENAI: {
+	for p, want := range map[string][]string{
+		"openai": {
 			`"arguments":"{\"on\": true}"`, `"arguments":"{\"on\": false}"`, `"None"`, `"PermissionError: not now"`},
-		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: {
+		"openai-responses": {
 			`"example_1"`, `"example_2"`, `"function_call_output"`, `"function_call_output"`},
-		agentgwv1.Model_PROVIDER_ANTHROPIC: {
+		"anthropic": {
 			`"tool_use"`, `"tool_use"`, `"tool_result"`, `"is_error":true`},
-		agentgwv1.Model_PROVIDER_GOOGLE: {
+		"google": {
 			`"functionCall"`, `"functionCall"`, `"functionResponse"`, `None`, `PermissionError: not now`},
-		agentgwv1.Model_PROVIDER_COHERE: {`"example_1"`, `"example_2"`, `None`, `PermissionError: not now`},
-		agentgwv1.Model_PROVIDER_HERMES: {
+		"cohere": {`"example_1"`, `"example_2"`, `None`, `PermissionError: not now`},
+		"hermes": {
 			`tool_call`, `true`, `tool_call`, `false`, `tool_response`, `None`, `PermissionError: not now`},
-		agentgwv1.Model_PROVIDER_MISTRAL: {`[TOOL_CALLS]`, `true`, `false`, `[TOOL_RESULTS]`, `None`, `PermissionError: not now`},
-		agentgwv1.Model_PROVIDER_PLAIN: {
+		"mistral": {`[TOOL_CALLS]`, `true`, `false`, `[TOOL_RESULTS]`, `None`, `PermissionError: not now`},
+		"plain": {
 			`YOU: [CALL] {\"name\": \"set_wifi_status\", \"arguments\": {\"on\": true}}`,
 			`YOU: [CALL] {\"name\": \"set_wifi_status\", \"arguments\": {\"on\": false}}`,
 			`RESULT: None`, `RESULT: PermissionError: not now`},
 	} {
-		t.Run(p.String(), func(t *testing.T) {
+		t.Run(p, func(t *testing.T) {
 			f := startFake(t, always(http.StatusBadRequest, "{}"))
 			request := askModel(p, f.URL)
-			request.RolloutId = "demonstrated." + p.String()
+			request.RolloutId = "demonstrated." + p
 			request.Role, request.View, request.Index, request.Tools = user, shownView(), 11, tools
 			if _, err := client.Respond(t.Context(), request); err != nil {
 				t.Fatal(err)

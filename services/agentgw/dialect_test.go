@@ -22,12 +22,12 @@ import (
 
 // promptedModels are the providers that are asked with prompts, each with a call that cannot be
 // read and what the original raises for it.
-func promptedModels() map[agentgwv1.Model_Provider][2]string {
-	return map[agentgwv1.Model_Provider][2]string{
-		agentgwv1.Model_PROVIDER_HERMES:          {"<tool_call>{", "ValueError"},
-		agentgwv1.Model_PROVIDER_GORILLA:         {"<<function>>fly_away()", "KeyError"},
-		agentgwv1.Model_PROVIDER_MISTRAL:         {"[TOOL_CALLS] [{]", "JSONDecodeError"},
-		agentgwv1.Model_PROVIDER_COHERE_PROMPTED: {"Action: ```json{```", "RuntimeError"},
+func promptedModels() map[string][2]string {
+	return map[string][2]string{
+		"hermes":          {"<tool_call>{", "ValueError"},
+		"gorilla":         {"<<function>>fly_away()", "KeyError"},
+		"mistral":         {"[TOOL_CALLS] [{]", "JSONDecodeError"},
+		"cohere-prompted": {"Action: ```json{```", "RuntimeError"},
 	}
 }
 
@@ -44,7 +44,7 @@ func TestDialectMistakes(t *testing.T) {
 		for _, compat := range []bool{false, true} {
 			request := askModel(p, f.URL)
 			request.Compat = compat
-			request.RolloutId = fmt.Sprintf("dialect.%d.%t", p, compat)
+			request.RolloutId = fmt.Sprintf("dialect.%s.%t", p, compat)
 			for turn := 1; ; turn++ {
 				got, err := client.Respond(t.Context(), request)
 				if err != nil {
@@ -93,7 +93,7 @@ func TestDialectFaults(t *testing.T) {
 		for _, test := range tests {
 			f := startFake(t, always(test.status, test.body))
 			request := askModel(p, f.URL+"/v1")
-			request.RolloutId = fmt.Sprintf("dialect.%d.%s", p, test.name)
+			request.RolloutId = fmt.Sprintf("dialect.%s.%s", p, test.name)
 			got, err := client.Respond(t.Context(), request)
 			if status.Code(err) != test.code || got.GetFailure().GetClass() != test.class || f.count() != test.requests {
 				t.Errorf("%s, %s: got %v and %v after %d requests, want %s and %s after %d", p, test.name, got, err, f.count(), test.code, test.class, test.requests)
@@ -109,7 +109,7 @@ func TestDialectFaults(t *testing.T) {
 	}
 	f := startFake(t, always(http.StatusOK, completes("hello")))
 	keyed := serve(t, withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL}), natstest.Start(t))
-	if _, err := keyed.Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_HERMES, "")); err != nil || f.requests[0].Header.Get("Authorization") != "Bearer "+modelKey {
+	if _, err := keyed.Respond(t.Context(), askModel("hermes", "")); err != nil || f.requests[0].Header.Get("Authorization") != "Bearer "+modelKey {
 		t.Errorf("with a key: got %v and %v, want the key", err, f.requests)
 	}
 }
@@ -117,7 +117,7 @@ func TestDialectFaults(t *testing.T) {
 // TestDialectSimulator plays the user, who has one tool, with prompts.
 func TestDialectSimulator(t *testing.T) {
 	f := startFake(t, always(http.StatusOK, completes("It is me.")))
-	request := askModel(agentgwv1.Model_PROVIDER_HERMES, f.URL)
+	request := askModel("hermes", f.URL)
 	request.Role = user
 	request.View = []*worldv1.Message{message(0, system, user, "s"), message(1, user, agent, "u"), message(2, agent, user, "a")}
 	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), request)

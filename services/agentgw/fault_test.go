@@ -33,7 +33,7 @@ const (
 // fault is what a provider does wrong and what becomes of it.
 type fault struct {
 	name   string
-	answer func(p agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request)
+	answer func(p string, w http.ResponseWriter, r *http.Request)
 	// code is that of the error, class that of the failure; one of them is 0.
 	code     codes.Code
 	class    agentgwv1.FailureClass
@@ -42,8 +42,8 @@ type fault struct {
 }
 
 // answers is a fault that consists of an answer with some headers.
-func answers(code int, body string, headers ...string) func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) {
-	return func(_ agentgwv1.Model_Provider, w http.ResponseWriter, _ *http.Request) {
+func answers(code int, body string, headers ...string) func(string, http.ResponseWriter, *http.Request) {
+	return func(_ string, w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
 		}
@@ -67,8 +67,8 @@ func faults() []fault {
 		{"a rate limit in a choice", answers(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
 		{"a broken gateway in a choice", answers(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
 		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
-		{"closed connection", func(agentgwv1.Model_Provider, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
-		{"slow", func(_ agentgwv1.Model_Provider, w http.ResponseWriter, r *http.Request) {
+		{"closed connection", func(string, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
+		{"slow", func(_ string, w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
@@ -85,7 +85,7 @@ func faults() []fault {
 		{"400", answers(400, leak), 0, provider, 1, 0},
 		{"redirect", answers(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
 		{"huge answer", answers(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
-		{"huge turn", func(p agentgwv1.Model_Provider, w http.ResponseWriter, _ *http.Request) {
+		{"huge turn", func(p string, w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, says(p, strings.Repeat("x", 2*faultTurn)))
 		}, 0, model, 1, 0},
 	}
@@ -101,14 +101,14 @@ func TestLongModelFaults(t *testing.T) {
 	var group sync.WaitGroup
 	for i, test := range faults() {
 		for p := range models() {
-			group.Go(func() { test.check(t, client, p, fmt.Sprintf("%d-%d", i, p)) })
+			group.Go(func() { test.check(t, client, p, fmt.Sprintf("%d-%s", i, p)) })
 		}
 	}
 	group.Wait()
 }
 
 // check plays the two rollouts.
-func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p agentgwv1.Model_Provider, id string) {
+func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p string, id string) {
 	t.Helper()
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func TestModelKeyFaults(t *testing.T) {
 	if err := os.WriteFile(file, []byte(bad+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := startFake(t, always(http.StatusOK, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	f := startFake(t, always(http.StatusOK, says("openai", "hello")))
 	for name, test := range map[string]struct {
 		environment map[string]string
 		want        string
@@ -157,7 +157,7 @@ func TestModelKeyFaults(t *testing.T) {
 		"variable": {map[string]string{"OPENAI_API_KEY": bad}, "OPENAI_API_KEY"},
 		"file":     {map[string]string{"OPENAI_API_KEY_FILE": file}, file},
 	} {
-		got, err := serve(t, withKeys(test.environment), natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_OPENAI, f.URL))
+		got, err := serve(t, withKeys(test.environment), natstest.Start(t)).Respond(t.Context(), askModel("openai", f.URL))
 		if err != nil || got.GetFailure().GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
 			t.Errorf("%s: got %v and %v, want a failure of the provider", name, got, err)
 		}

@@ -66,25 +66,25 @@ func always(code int, body string) func(int) (int, string) {
 }
 
 // says is an answer of a provider with a text.
-func says(p agentgwv1.Model_Provider, text string) string {
+func says(p string, text string) string {
 	const gemini = `{"candidates":[{"content":{"parts":[{"text":%q}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}`
-	return fmt.Sprintf(map[agentgwv1.Model_Provider]string{
-		agentgwv1.Model_PROVIDER_OPENAI:    `{"choices":[{"message":{"content":%q}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`,
-		agentgwv1.Model_PROVIDER_ANTHROPIC: `{"content":[{"type":"text","text":%q}],"usage":{"input_tokens":3,"output_tokens":2}}`,
-		agentgwv1.Model_PROVIDER_GOOGLE:    gemini,
-		agentgwv1.Model_PROVIDER_VERTEX:    gemini,
-		agentgwv1.Model_PROVIDER_COHERE:    `{"message":{"content":[{"type":"text","text":%q}]},"usage":{"tokens":{"input_tokens":3,"output_tokens":2}}}`,
-		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: `{"output":[{"type":"message","content":[{"type":"output_text","text":%q}]}],` +
+	return fmt.Sprintf(map[string]string{
+		"openai":    `{"choices":[{"message":{"content":%q}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`,
+		"anthropic": `{"content":[{"type":"text","text":%q}],"usage":{"input_tokens":3,"output_tokens":2}}`,
+		"google":    gemini,
+		"vertex":    gemini,
+		"cohere":    `{"message":{"content":[{"type":"text","text":%q}]},"usage":{"tokens":{"input_tokens":3,"output_tokens":2}}}`,
+		"openai-responses": `{"output":[{"type":"message","content":[{"type":"output_text","text":%q}]}],` +
 			`"usage":{"input_tokens":3,"output_tokens":2}}`,
 	}[p], text)
 }
 
 // models are the providers by the header that holds their key.
-func models() map[agentgwv1.Model_Provider]string {
-	return map[agentgwv1.Model_Provider]string{
-		agentgwv1.Model_PROVIDER_OPENAI: "Authorization", agentgwv1.Model_PROVIDER_ANTHROPIC: "X-Api-Key",
-		agentgwv1.Model_PROVIDER_GOOGLE: "X-Goog-Api-Key", agentgwv1.Model_PROVIDER_VERTEX: "",
-		agentgwv1.Model_PROVIDER_COHERE: "Authorization", agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: "Authorization",
+func models() map[string]string {
+	return map[string]string{
+		"openai": "Authorization", "anthropic": "X-Api-Key",
+		"google": "X-Goog-Api-Key", "vertex": "",
+		"cohere": "Authorization", "openai-responses": "Authorization",
 	}
 }
 
@@ -100,7 +100,7 @@ func allKeys() agentgw.Config {
 }
 
 // askModel is a request to a model at an address, which may fail twice.
-func askModel(p agentgwv1.Model_Provider, address string) *agentgwv1.RespondRequest {
+func askModel(p string, address string) *agentgwv1.RespondRequest {
 	return ask(&agentgwv1.Player{Name: "model", Kind: &agentgwv1.Player_Model{
 		Model: &agentgwv1.Model{Provider: p, Model: "m", BaseUrl: address, Attempts: 2, TimeoutMs: 5000},
 	}})
@@ -112,7 +112,7 @@ func TestModel(t *testing.T) {
 		for _, role := range []worldv1.Role{agent, user} {
 			f := startFake(t, always(http.StatusOK, says(p, "hello")))
 			request := askModel(p, f.URL)
-			request.RolloutId = fmt.Sprintf("model.%d.%d", p, role)
+			request.RolloutId = fmt.Sprintf("model.%s.%d", p, role)
 			other := user
 			if role == user {
 				request.Role, other = user, agent
@@ -145,7 +145,7 @@ func TestModel(t *testing.T) {
 // TestModelRecovers shows that a failure of the provider is not recorded, and one of the model is.
 func TestModelRecovers(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	const p = agentgwv1.Model_PROVIDER_OPENAI
+	const p = "openai"
 	f := startFake(t, func(n int) (int, string) {
 		if n == 1 {
 			return 401, "not yet"
@@ -170,7 +170,7 @@ func TestModelRecovers(t *testing.T) {
 // something beside.
 func TestModelMistakes(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	const p = agentgwv1.Model_PROVIDER_OPENAI
+	const p = "openai"
 	answers := map[string]string{
 		"unknown tool": `{"tool_calls":[{"id":"1","function":{"name":"nothing","arguments":"{}"}}]}`,
 		"bad JSON":     `{"tool_calls":[{"id":"1","function":{"name":"setting_1","arguments":"{"}}]}`,
@@ -207,10 +207,10 @@ func TestModelMistakes(t *testing.T) {
 // everything else still is.
 func TestModelMistakesCompat(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	const chat, messages, gemini = agentgwv1.Model_PROVIDER_OPENAI, agentgwv1.Model_PROVIDER_ANTHROPIC, agentgwv1.Model_PROVIDER_VERTEX
+	const chat, messages, gemini = "openai", "anthropic", "vertex"
 	const arguments = `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"setting_9","arguments":"[]"}}]}}]}`
 	tests := map[string]struct {
-		provider agentgwv1.Model_Provider
+		provider string
 		answer   string
 		ends     bool
 	}{
@@ -255,24 +255,24 @@ func TestModelMistakesCompat(t *testing.T) {
 // whichever replica made them.
 func TestModelNative(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
-	for p, test := range map[agentgwv1.Model_Provider]struct{ answer, sent string }{
-		agentgwv1.Model_PROVIDER_VERTEX: {
+	for p, test := range map[string]struct{ answer, sent string }{
+		"vertex": {
 			`{"candidates":[{"content":{"parts":%s}}]}`,
 			`[{"text":"Let me see."},{"functionCall":{"name":"setting_1","args":{}},"thoughtSignature":"s"}]`,
 		},
-		agentgwv1.Model_PROVIDER_ANTHROPIC: {
+		"anthropic": {
 			`{"content":%s}`,
 			`[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"a","name":"setting_1","input":{}}]`,
 		},
-		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: {
+		"openai-responses": {
 			`{"output":[%s]}`,
 			`{"encrypted_content":"e","id":"rs","summary":[],"type":"reasoning"},{"arguments":"{}","call_id":"a","name":"setting_1","type":"function_call"}`,
 		},
-		agentgwv1.Model_PROVIDER_OPENAI: {
+		"openai": {
 			`{"choices":[{"message":{%s,"tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}}]}`,
 			`"reasoning_details":[{"text":"hm"}]`,
 		},
-		agentgwv1.Model_PROVIDER_COHERE: {
+		"cohere": {
 			`{"message":%s}`,
 			`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}`,
 		},
@@ -284,7 +284,7 @@ func TestModelNative(t *testing.T) {
 			return 200, says(p, "done")
 		})
 		request := askModel(p, f.URL)
-		request.RolloutId = fmt.Sprintf("native.%d", p)
+		request.RolloutId = fmt.Sprintf("native.%s", p)
 		for range 2 {
 			client := serve(t, allKeys(), natstest.Open(t, conn, bus.DefaultConfig()))
 			got, err := client.Respond(t.Context(), request)
@@ -308,12 +308,12 @@ func TestModelNative(t *testing.T) {
 // TestModelCost shows what is recorded of a turn's cost, also if the turn ends the rollout.
 func TestModelCost(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	const chat, responses = agentgwv1.Model_PROVIDER_OPENAI, agentgwv1.Model_PROVIDER_OPENAI_RESPONSES
+	const chat, responses = "openai", "openai-responses"
 	used := func(micros *int64) *agentgwv1.Usage {
 		return &agentgwv1.Usage{InputTokens: 3, OutputTokens: 2, CostMicros: micros}
 	}
 	tests := map[string]struct {
-		provider agentgwv1.Model_Provider
+		provider string
 		model    string
 		answer   string
 		want     *agentgwv1.Usage
@@ -347,7 +347,7 @@ func TestModelKeys(t *testing.T) {
 	if err := os.WriteFile(file, []byte(modelKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := startFake(t, always(200, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+	f := startFake(t, always(200, says("openai", "hello")))
 	tests := map[string]struct {
 		environment map[string]string
 		base        string
@@ -366,7 +366,7 @@ func TestModelKeys(t *testing.T) {
 	for name, test := range tests {
 		cfg := withKeys(test.environment)
 		cfg.ModelBaseURLs = test.allowed
-		got, err := serve(t, cfg, natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_OPENAI, test.base))
+		got, err := serve(t, cfg, natstest.Start(t)).Respond(t.Context(), askModel("openai", test.base))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -380,7 +380,7 @@ func TestModelKeys(t *testing.T) {
 			}
 		}
 	}
-	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), askModel(agentgwv1.Model_PROVIDER_VERTEX, ""))
+	got, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), askModel("vertex", ""))
 	if err != nil || !strings.Contains(got.GetFailure().GetDetail(), "set GOOGLE_CLOUD_PROJECT") {
 		t.Errorf("Vertex AI without a project: got %v and %v, want a failure that names the variable", got, err)
 	}
@@ -389,8 +389,8 @@ func TestModelKeys(t *testing.T) {
 // TestModelTurns shows whose turn it is not.
 func TestModelTurns(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	f := startFake(t, always(200, says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
-	request := askModel(agentgwv1.Model_PROVIDER_OPENAI, f.URL)
+	f := startFake(t, always(200, says("openai", "hello")))
+	request := askModel("openai", f.URL)
 	request.View = []*worldv1.Message{message(0, system, agent, "s")}
 	got, err := client.Respond(t.Context(), request)
 	if diff := cmp.Diff(&agentgwv1.RespondResponse{}, got, protocmp.Transform()); err != nil || diff != "" {
@@ -410,13 +410,13 @@ func TestModelTurns(t *testing.T) {
 func BenchmarkModel(b *testing.B) {
 	client := serve(b, allKeys(), natstest.Start(b))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(says(agentgwv1.Model_PROVIDER_OPENAI, "hello")))
+		_, _ = w.Write([]byte(says("openai", "hello")))
 	}))
 	defer server.Close()
 	var number atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			request := askModel(agentgwv1.Model_PROVIDER_OPENAI, server.URL)
+			request := askModel("openai", server.URL)
 			request.RolloutId = fmt.Sprint("bench.", number.Add(1))
 			if _, err := client.Respond(b.Context(), request); err != nil {
 				b.Error(err)

@@ -17,22 +17,22 @@ import (
 
 // callsTwice is an answer of each provider that calls contact_3 with arguments that are an object
 // encoded twice.
-func callsTwice() map[agentgwv1.Model_Provider]string {
+func callsTwice() map[string]string {
 	const (
 		twice  = `"{\"name\": \"Ann\"}"`
 		chat   = `{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}]}`
 		gemini = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"contact_3","args":` + twice + `}}]}}]}`
 	)
-	return map[agentgwv1.Model_Provider]string{
-		agentgwv1.Model_PROVIDER_OPENAI:           fmt.Sprintf(chat, twice),
-		agentgwv1.Model_PROVIDER_OPENAI_RESPONSES: fmt.Sprintf(`{"output":[{"type":"function_call","call_id":"c","name":"contact_3","arguments":%q}]}`, twice),
-		agentgwv1.Model_PROVIDER_ANTHROPIC:        `{"content":[{"type":"tool_use","id":"c","name":"contact_3","input":` + twice + `}],"stop_reason":"tool_use"}`,
-		agentgwv1.Model_PROVIDER_GOOGLE:           gemini,
-		agentgwv1.Model_PROVIDER_VERTEX:           gemini,
-		agentgwv1.Model_PROVIDER_COHERE:           fmt.Sprintf(`{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}`, twice),
-		agentgwv1.Model_PROVIDER_HERMES:           completes(`<tool_call>{"name": "contact_3", "arguments": ` + twice + `}</tool_call>`),
-		agentgwv1.Model_PROVIDER_MISTRAL:          completes(`[TOOL_CALLS] [{"name": "contact_3", "arguments": ` + twice + `}]`),
-		agentgwv1.Model_PROVIDER_COHERE_PROMPTED:  completes("Action: ```json\n[{\"tool_name\": \"contact_3\", \"parameters\": " + twice + "}]\n```"),
+	return map[string]string{
+		"openai":           fmt.Sprintf(chat, twice),
+		"openai-responses": fmt.Sprintf(`{"output":[{"type":"function_call","call_id":"c","name":"contact_3","arguments":%q}]}`, twice),
+		"anthropic":        `{"content":[{"type":"tool_use","id":"c","name":"contact_3","input":` + twice + `}],"stop_reason":"tool_use"}`,
+		"google":           gemini,
+		"vertex":           gemini,
+		"cohere":           fmt.Sprintf(`{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}`, twice),
+		"hermes":           completes(`<tool_call>{"name": "contact_3", "arguments": ` + twice + `}</tool_call>`),
+		"mistral":          completes(`[TOOL_CALLS] [{"name": "contact_3", "arguments": ` + twice + `}]`),
+		"cohere-prompted":  completes("Action: ```json\n[{\"tool_name\": \"contact_3\", \"parameters\": " + twice + "}]\n```"),
 	}
 }
 
@@ -44,7 +44,7 @@ func TestTwiceEncoded(t *testing.T) {
 	requests := map[string]func() *agentgwv1.RespondRequest{"plug-in": func() *agentgwv1.RespondRequest { return ask(plugin(address, 0)) }}
 	for p, body := range callsTwice() {
 		f := startFake(t, always(http.StatusOK, body))
-		requests[p.String()] = func() *agentgwv1.RespondRequest { return askModel(p, f.URL) }
+		requests[p] = func() *agentgwv1.RespondRequest { return askModel(p, f.URL) }
 	}
 	for who, request := range requests {
 		for _, compat := range []bool{false, true} {
@@ -70,7 +70,7 @@ func TestLastMessageHidden(t *testing.T) {
 		for _, compat := range []bool{false, true} {
 			f := startFake(t, always(http.StatusOK, says(p, "hello")))
 			request := askModel(p, f.URL)
-			request.RolloutId, request.Compat = fmt.Sprintf("hidden.%d.%t", p, compat), compat
+			request.RolloutId, request.Compat = fmt.Sprintf("hidden.%s.%t", p, compat), compat
 			request.View = []*worldv1.Message{message(0, user, agent, "u"), message(1, agent, user, "a")}
 			request.Index = 3 // message 2 is the user's, and hidden
 			got, err := client.Respond(t.Context(), request)
@@ -78,7 +78,7 @@ func TestLastMessageHidden(t *testing.T) {
 				t.Errorf("%s, compat %t: got %v and %v, want the model's text", p, compat, got, err)
 				continue
 			}
-			if offered := strings.Contains(f.bodies[0], `"tools"`); offered == (p == agentgwv1.Model_PROVIDER_OPENAI) {
+			if offered := strings.Contains(f.bodies[0], `"tools"`); offered == (p == "openai") {
 				t.Errorf("%s, compat %t: got tools: %t in %s", p, compat, offered, f.bodies[0])
 			}
 			request.RolloutId, request.Index = request.GetRolloutId()+".shown", 2 // nothing is hidden: the last message is for the user

@@ -19,7 +19,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-const openaiModel = agentgwv1.Model_PROVIDER_OPENAI
+const openaiModel = "openai"
 
 // exchangeOf reads what is stored about a turn.
 func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *agentgwv1.Exchange {

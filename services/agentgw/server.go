@@ -23,6 +23,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -121,7 +122,7 @@ func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, rep
 	}, agents)
 	models := model.NewPlayer(model.Config{
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
-		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Dialects: dialects, Prices: prices, Budget: budget, Getenv: cfg.Getenv,
+		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
 		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
@@ -255,7 +256,7 @@ func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (cont
 		)
 		if m := req.GetPlayer().GetModel(); m != nil {
 			span.SetAttributes(
-				attribute.String("gen_ai.provider.name", provider.Name(m.GetProvider())),
+				attribute.String("gen_ai.provider.name", m.GetProvider()),
 				attribute.String("gen_ai.request.model", m.GetModel()),
 			)
 		}

@@ -181,7 +181,7 @@ func TestGetRecording(t *testing.T) {
 
 func TestPutRecording(t *testing.T) {
 	i := installRecorder(t)
-	items := []*orchestratorv1.RecordedItem{replyItem(&agentgwv1.Reply{Provider: 1}), exchangeItem("/x"), answerItem(0, "http://a")}
+	items := []*orchestratorv1.RecordedItem{replyItem(&agentgwv1.Reply{Provider: "openai"}), exchangeItem("/x"), answerItem(0, "http://a")}
 	put := func(items ...*orchestratorv1.RecordedItem) error {
 		_, err := i.client.PutRecording(within(t), &orchestratorv1.PutRecordingRequest{RolloutId: "again.0", Items: items})
 		return err
@@ -201,7 +201,7 @@ func TestPutRecording(t *testing.T) {
 		t.Errorf("what the next recording begins with (-want +got):\n%s", diff)
 	}
 	for name, other := range map[string]*orchestratorv1.RecordedItem{
-		"reply": replyItem(&agentgwv1.Reply{Provider: 2}), "exchange": exchangeItem("/y"), "answer": answerItem(0, "http://b"),
+		"reply": replyItem(&agentgwv1.Reply{Provider: "anthropic"}), "exchange": exchangeItem("/y"), "answer": answerItem(0, "http://b"),
 	} {
 		if err := put(other); status.Code(err) != codes.AlreadyExists {
 			t.Errorf("another %s: got %v, want ALREADY_EXISTS", name, err)

@@ -6,26 +6,25 @@ import (
 
 	"buf.build/go/protovalidate"
 
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 func TestParseModel(t *testing.T) {
 	tests := []struct {
 		text     string
-		provider agentgwv1.Model_Provider
+		provider string
 		model    string
 	}{
-		{"openai:gpt-5.2", openai, "gpt-5.2"},
-		{"openai:meta-llama/Llama-3:free", openai, "meta-llama/Llama-3:free"},
-		{"anthropic:claude-x", anthropic, "claude-x"},
-		{"google:gemini-3", google, "gemini-3"},
-		{"vertex:gemini-3@default", vertex, "gemini-3@default"},
-		{"openai-responses:gpt-5", responses, "gpt-5"},
-		{"cohere:command-a-03-2025", cohere, "command-a-03-2025"},
-		{"GPT_4_o_2024_05_13", openai, "gpt-4o-2024-05-13"},
-		{"Claude_3_Opus", anthropic, "claude-3-opus-20240229"},
-		{"Gemini_1_5_Flash", vertex, "gemini-1.5-flash-001"},
+		{"openai:gpt-5.2", "openai", "gpt-5.2"},
+		{"openai:meta-llama/Llama-3:free", "openai", "meta-llama/Llama-3:free"},
+		{"anthropic:claude-x", "anthropic", "claude-x"},
+		{"google:gemini-3", "google", "gemini-3"},
+		{"vertex:gemini-3@default", "vertex", "gemini-3@default"},
+		{"openai-responses:gpt-5", "openai-responses", "gpt-5"},
+		{"cohere:command-a-03-2025", "cohere", "command-a-03-2025"},
+		{"GPT_4_o_2024_05_13", "openai", "gpt-4o-2024-05-13"},
+		{"Claude_3_Opus", "anthropic", "claude-3-opus-20240229"},
+		{"Gemini_1_5_Flash", "vertex", "gemini-1.5-flash-001"},
 	}
 	for _, test := range tests {
 		for _, role := range []worldv1.Role{agent, user} {

@@ -17,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
 // maxName is the longest player name in characters, as the proto has it.
@@ -53,7 +54,7 @@ func forms() []form {
 		{"scripted", "", "Plays the scenario's own user script.", []worldv1.Role{user}, parseScenario},
 		{"scripted:FILE", "scripted:", "Plays the turns of a YAML or JSON file, the same for every scenario.", []worldv1.Role{user, agent}, parseFile},
 		{"unhelpful", "", "Always says that it cannot help.", []worldv1.Role{agent}, parseUnhelpful},
-	}, modelForms(), promptedForms())
+	}, modelForms())
 	slices.SortFunc(list, func(a, b form) int { return cmp.Compare(a.name, b.name) })
 	return list
 }
@@ -73,10 +74,10 @@ func Roles(p *agentgwv1.Player) []worldv1.Role {
 	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
 		return []worldv1.Role{user, agent}
 	case *agentgwv1.Player_Model:
-		if p.GetModel().GetProvider() == gorilla { // it is shown a single text
-			return []worldv1.Role{agent}
+		if spec, known := providers.Named(providers.All(nil), p.GetModel().GetProvider()); known {
+			return spec.Roles
 		}
-		return []worldv1.Role{user, agent}
+		return []worldv1.Role{user, agent} // the gateway says that it does not know the provider
 	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
 		return []worldv1.Role{agent}
 	default:

@@ -5,30 +5,28 @@ import (
 	"testing"
 
 	"buf.build/go/protovalidate"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 func TestParsePrompted(t *testing.T) {
 	const hermesModel, gorillaModel, mistralModel = "NousResearch/Hermes-2-Pro-Mistral-7B", "gorilla-llm/gorilla-openfunctions-v2", "mistralai/Mistral-7B-Instruct-v0.3"
 	tests := []struct {
 		text     string
-		provider agentgwv1.Model_Provider
+		provider string
 		model    string
 		user     bool
 	}{
-		{"hermes", hermes, hermesModel, true},
-		{"hermes:NousResearch/Hermes-3", hermes, "NousResearch/Hermes-3", true},
-		{"Hermes", hermes, hermesModel, true},
-		{"mistral", mistral, mistralModel, true},
-		{"MistralOpenAIServer", mistral, mistralModel, true},
-		{"cohere-prompted", prompted, "c4ai-command-r-v01", true},
-		{"cohere-prompted:CohereForAI/c4ai-command-r-v01", prompted, "CohereForAI/c4ai-command-r-v01", true},
-		{"Cohere_Command_R", prompted, "c4ai-command-r-v01", true},
-		{"Cohere_Command_R_Plus", prompted, "c4ai-command-r-plus", true},
-		{"gorilla", gorilla, gorillaModel, false},
-		{"gorilla:m", gorilla, "m", false},
-		{"Gorilla", gorilla, gorillaModel, false},
+		{"hermes", "hermes", hermesModel, true},
+		{"hermes:NousResearch/Hermes-3", "hermes", "NousResearch/Hermes-3", true},
+		{"Hermes", "hermes", hermesModel, true},
+		{"mistral", "mistral", mistralModel, true},
+		{"MistralOpenAIServer", "mistral", mistralModel, true},
+		{"cohere-prompted", "cohere-prompted", "c4ai-command-r-v01", true},
+		{"cohere-prompted:CohereForAI/c4ai-command-r-v01", "cohere-prompted", "CohereForAI/c4ai-command-r-v01", true},
+		{"Cohere_Command_R", "cohere-prompted", "c4ai-command-r-v01", true},
+		{"Cohere_Command_R_Plus", "cohere-prompted", "c4ai-command-r-plus", true},
+		{"gorilla", "gorilla", gorillaModel, false},
+		{"gorilla:m", "gorilla", "m", false},
+		{"Gorilla", "gorilla", gorillaModel, false},
 	}
 	for _, test := range tests {
 		got, err := Parse(agent, test.text)

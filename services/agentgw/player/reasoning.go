@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
+
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 const (
-	// leastBudget is the smallest budget that Anthropic takes.
-	leastBudget = 1024
-	maxBudget   = 1_000_000
-	effortNone  = "none"
+	maxBudget  = 1_000_000
+	effortNone = "none"
 )
 
 // SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Anthropic,
@@ -27,47 +28,30 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	if model == nil {
 		return fmt.Errorf("--reasoning-effort, --thinking-budget: given, but player %q is no model", p.GetName())
 	}
-	efforts, budgets := reasoning(model.GetProvider())
+	takes := provider.Reasoning{}
+	if spec, known := providers.Named(providers.All(nil), model.GetProvider()); known {
+		takes = spec.Reasoning
+	}
 	switch {
-	case effort != "" && len(efforts) == 0:
-		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), otherwise(budgets, "; expected --thinking-budget"))
-	case effort != "" && !slices.Contains(efforts, effort):
-		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(efforts, ", "))
-	case budget != 0 && !budgets:
-		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), otherwise(len(efforts) > 0, "; expected --reasoning-effort"))
+	case effort != "" && len(takes.Efforts) == 0:
+		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), otherwise(takes.Budget, "; expected --thinking-budget"))
+	case effort != "" && !slices.Contains(takes.Efforts, effort):
+		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(takes.Efforts, ", "))
+	case budget != 0 && !takes.Budget:
+		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), otherwise(len(takes.Efforts) > 0, "; expected --reasoning-effort"))
 	case effort != "" && budget != 0:
 		return fmt.Errorf("--reasoning-effort and --thinking-budget: both given, expected one of them")
 	case budget < 0 || budget > maxBudget:
 		return fmt.Errorf("--thinking-budget: %d given, expected 1 to %d tokens", budget, maxBudget)
-	case model.Temperature != nil && effort != effortNone && model.GetProvider() != google && model.GetProvider() != vertex && model.GetProvider() != cohere:
+	case model.Temperature != nil && effort != effortNone && !takes.Temperature:
 		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
-	}
-	if model.GetProvider() == anthropic && budget != 0 {
-		if budget < leastBudget {
-			return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, leastBudget)
-		}
-		if n := model.GetMaxTokens(); n != 0 && n <= budget {
-			return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of --thinking-budget, which are a part of them", n, budget)
-		}
+	case budget != 0 && budget < takes.LeastBudget:
+		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, takes.LeastBudget)
+	case budget != 0 && takes.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
+		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of --thinking-budget, which are a part of them", model.GetMaxTokens(), budget)
 	}
 	model.ReasoningEffort, model.ThinkingBudget = effort, budget
 	return nil
-}
-
-// reasoning returns the efforts that a provider's models know, and whether they take a budget.
-func reasoning(provider agentgwv1.Model_Provider) (efforts []string, budget bool) {
-	switch provider {
-	case openai, responses:
-		return []string{effortNone, "minimal", "low", "medium", "high", "xhigh"}, false
-	case google, vertex:
-		return []string{effortNone, "minimal", "low", "medium", "high"}, true
-	case anthropic:
-		return []string{"low", "medium", "high", "xhigh", "max"}, true
-	case cohere:
-		return nil, true
-	default:
-		return nil, false
-	}
 }
 
 func otherwise(there bool, hint string) string {

@@ -8,6 +8,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// leastBudget is the smallest budget that Anthropic takes.
+const leastBudget = 1024
+
 func TestSetReasoning(t *testing.T) {
 	tests := []struct {
 		name        string

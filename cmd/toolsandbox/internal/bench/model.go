@@ -62,7 +62,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http
 	spec := cfg.Spec
 	spec.ID, spec.Trials = "slow", max(cfg.Rollouts/len(spec.Scenarios), 1)
 	spec.Agents = []*agentgwv1.Player{{Name: "slow", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
-		Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "slow", BaseUrl: served.address,
+		Provider: "openai", Model: "slow", BaseUrl: served.address,
 	}}}}
 	var results []*busv1.Result
 	stolen := stolenTime()

@@ -95,7 +95,7 @@ func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
 	player := results.Player{Name: redact(p.GetName(), secrets)}
 	if m := p.GetModel(); m != nil {
 		player.Model = &results.Model{
-			Provider: strings.ToLower(strings.TrimPrefix(m.GetProvider().String(), "PROVIDER_")), Model: m.GetModel(),
+			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
 			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
 // anyProvider is the name of the limit for providers that have none of their own.
@@ -114,21 +113,14 @@ func (c Config) limit(provider string) Limit {
 
 // budgetOf returns the name of the budget of a provider's models, by the provider's name.
 func budgetOf(name string) (string, error) {
+	specs := providers.All(nil)
+	if spec, known := providers.Named(specs, name); known {
+		return spec.Account(), nil
+	}
 	if name == anyProvider {
 		return name, nil
 	}
-	known := []string{anyProvider}
-	for number := range agentgwv1.Model_Provider_name {
-		of := agentgwv1.Model_Provider(number)
-		switch {
-		case of == agentgwv1.Model_PROVIDER_UNSPECIFIED:
-			continue
-		case provider.Name(of) == name:
-			return provider.Seller(of), nil
-		}
-		known = append(known, provider.Name(of))
-	}
-	slices.Sort(known)
+	known := slices.Sorted(slices.Values(append(providers.Names(specs), anyProvider)))
 	return "", fmt.Errorf("no provider is called %q, expected one of %s", name, strings.Join(known, ", "))
 }
 

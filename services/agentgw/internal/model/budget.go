@@ -10,7 +10,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -45,7 +44,7 @@ func (h *Throttled) Error() string { return h.reason.Error() }
 // attempt asks a provider for one turn, with its retries.
 type attempt struct {
 	*Player
-	to      wire.Endpoint
+	to      provider.Endpoint
 	request *provider.Request
 	timeout time.Duration
 	said    *exchange
@@ -56,18 +55,18 @@ type attempt struct {
 }
 
 // demand returns what a turn wants of its budget.
-func (p *Player) demand(req *agentgwv1.RespondRequest, to wire.Endpoint, r *provider.Request) governor.Request {
+func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) governor.Request {
 	model := req.GetPlayer().GetModel()
 	secret := to.Secret
-	if model.GetProvider() == agentgwv1.Model_PROVIDER_VERTEX {
-		secret = "" // a token for an hour; the address names the project
+	if to.Expires {
+		secret = ""
 	}
 	output := int64(usualAnswer)
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
 	return governor.Request{
-		Key:         governor.Key{Provider: provider.Seller(model.GetProvider()), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
+		Key:         governor.Key{Provider: spec.Account(), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Round:       req.GetRound(),
 		Model:       model.GetModel(),

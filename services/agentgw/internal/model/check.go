@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -21,12 +24,13 @@ var ErrUnreachable = errors.New("cannot be reached")
 // Check says whether a model can be asked: its key is there and its address takes connections.
 // Nothing is sent. Errors: ErrUnset, ErrUnreachable, with what to do.
 func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.Duration) error {
-	fam, known := p.families[model.GetProvider()]
-	if !known {
-		return fmt.Errorf("%w: unknown provider %s", ErrUnset, model.GetProvider())
+	spec, err := p.spec(model)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnset, err)
 	}
-	hasty := &Player{cfg: p.cfg, google: &tokens{timeout: limit}} // a token may need a request
-	to, err := hasty.endpoint(ctx, fam, model.GetBaseUrl())
+	hasty, done := context.WithTimeout(ctx, limit) // a token may need a request
+	defer done()
+	to, err := p.endpoint(hasty, spec, model.GetBaseUrl())
 	if err != nil {
 		return fmt.Errorf("%w: %w (with --remote: where the agent gateway runs)", ErrUnset, err)
 	}
@@ -40,10 +44,19 @@ func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.D
 	return nil
 }
 
-// endpoint returns where a model is asked, if this gateway asks there.
-func (p *Player) endpoint(ctx context.Context, fam family, base string) (wire.Endpoint, error) {
-	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
-		return wire.Endpoint{}, fmt.Errorf("base URL %q is not among those that this gateway allows", base)
+// spec returns a model's provider.
+func (p *Player) spec(model *agentgwv1.Model) (*provider.Spec, error) {
+	spec, known := providers.Named(p.cfg.Providers, model.GetProvider())
+	if !known {
+		return nil, fmt.Errorf("unknown provider %q, expected one of %s", model.GetProvider(), strings.Join(providers.Names(p.cfg.Providers), ", "))
 	}
-	return fam.endpoint(ctx, p, base)
+	return spec, nil
+}
+
+// endpoint returns where a model is asked, if this gateway asks there.
+func (p *Player) endpoint(ctx context.Context, spec *provider.Spec, base string) (provider.Endpoint, error) {
+	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
+		return provider.Endpoint{}, fmt.Errorf("base URL %q is not among those that this gateway allows", base)
+	}
+	return spec.Endpoint(ctx, p.cfg.Getenv, base)
 }

@@ -13,14 +13,14 @@ import (
 // charged returns what a turn used with its price by the table, if it is in there. Without a table
 // of prices none is. A usage without anything says that a model was asked and that its provider did
 // not state the tokens.
-func (p *Player) charged(model *agentgwv1.Model, used *agentgwv1.Usage) *agentgwv1.Usage {
+func (p *Player) charged(spec *provider.Spec, model string, used *agentgwv1.Usage) *agentgwv1.Usage {
 	if !pricing.Counted(used) {
 		return &agentgwv1.Usage{}
 	}
 	if p.cfg.Prices == nil {
 		return used
 	}
-	if listed, known := p.cfg.Prices.Of(provider.Seller(model.GetProvider()), model.GetModel()); known {
+	if listed, known := p.cfg.Prices.Of(spec.Account(), model); known {
 		used.CostMicros = proto.Int64(listed.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
 	}
 	return used

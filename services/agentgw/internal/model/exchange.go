@@ -35,7 +35,7 @@ type Record interface {
 
 // PriorTurn is an earlier turn in the form of the provider that made it. It is not to be changed.
 type PriorTurn struct {
-	Provider agentgwv1.Model_Provider
+	Provider string
 	// Native is empty if the provider does not want its turns back as they were.
 	Native []byte
 }
@@ -52,7 +52,7 @@ type exchange struct {
 }
 
 // open reads what was said before.
-func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model, codec provider.Codec, to wire.Endpoint, r *provider.Request) (*exchange, error) {
+func (p *Player) open(ctx context.Context, record Record, model *agentgwv1.Model, codec provider.Codec, to provider.Endpoint, r *provider.Request) (*exchange, error) {
 	earlier, err := record.Exchange(ctx)
 	if err != nil {
 		return nil, err

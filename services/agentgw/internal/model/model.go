@@ -16,7 +16,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -55,8 +54,8 @@ type Config struct {
 	Connections int
 	// BaseURLs are the addresses that players may name; empty allows all.
 	BaseURLs []string
-	// Dialects are the codecs of models that are asked with prompts, by name.
-	Dialects map[string]dialect.Codec
+	// Providers are all of them.
+	Providers []provider.Spec
 	// Prices are those of the models; nil leaves the cost of turns unknown.
 	Prices *pricing.Table
 	// Budget says when a request may begin; nil lets all begin at once.
@@ -69,9 +68,6 @@ type Config struct {
 type Player struct {
 	cfg    Config
 	client *wire.Client
-	google *tokens
-
-	families map[agentgwv1.Model_Provider]family
 
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
@@ -81,7 +77,7 @@ type Player struct {
 func NewPlayer(cfg Config) *Player {
 	life, abort := context.WithCancel(context.Background())
 	return &Player{
-		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections), google: &tokens{timeout: tokenTimeout}, families: families(cfg.Dialects),
+		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections),
 		life: life, abort: abort,
 	}
 }
@@ -121,19 +117,16 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
-	fam, known := p.families[model.GetProvider()]
-	if !known {
-		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, fmt.Sprintf("unknown provider %s", model.GetProvider())), nil
-	}
-	if req.GetCompat() && fam.compat != nil {
-		fam.codec = fam.compat
+	spec, err := p.spec(model)
+	if err != nil {
+		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, err.Error()), nil
 	}
 	tools = tools.Closed()
-	query, err := p.query(ctx, req, tools, fam, record)
+	query, err := p.query(ctx, req, tools, spec, record)
 	if err != nil {
 		return nil, err
 	}
-	answer, said, err := p.ask(ctx, req, fam, query, record)
+	answer, said, err := p.ask(ctx, req, spec, query, record)
 	var failure *provider.Failure
 	var reply *agentgwv1.Reply
 	switch {
@@ -142,7 +135,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 	case errors.As(err, &failure):
 		reply, err = p.refused(model, failure)
 	case err == nil:
-		if reply = p.compose(req, tools, answer); UserSimulatorFault(req, reply.GetFailure()) {
+		if reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, reply.GetFailure()) {
 			err = said.reject(ctx, answer, reply.GetFailure().GetDetail())
 		}
 	}
@@ -153,7 +146,7 @@ func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, too
 }
 
 // query gathers what the model is asked.
-func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, fam family, record Record) (*provider.Query, error) {
+func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, record Record) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
@@ -166,11 +159,8 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 		}
 	} else {
 		query.Transcript = conversation.Agent(view)
-		if last := view[len(view)-1]; last.GetSender() == worldv1.Role_ROLE_AGENT && query.Model.GetProvider() == agentgwv1.Model_PROVIDER_OPENAI {
-			query.Tools = nil // the user's text is hidden: the original offers tools only to what a user or a tool said
-		}
 	}
-	if !fam.native {
+	if !spec.Native {
 		return query, nil
 	}
 	query.Native = make(map[int32][]byte)
@@ -199,18 +189,19 @@ func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failur
 
 // ask sends the request until an answer can be read, and keeps what was said. The error is a
 // *provider.Failure, a *Throttled or one of encoding or of the record.
-func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam family, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
+func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
 	model := req.GetPlayer().GetModel()
-	to, err := p.endpoint(ctx, fam, model.GetBaseUrl())
+	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
 	if err != nil {
 		return nil, nil, &provider.Failure{Detail: err.Error()}
 	}
 	query.Own = to.Own
-	request, err := fam.codec.Encode(query)
+	codec := spec.CodecFor(req)
+	request, err := codec.Encode(query)
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := p.open(ctx, record, model, fam.codec, to, request)
+	said, err := p.open(ctx, record, model, codec, to, request)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -225,7 +216,7 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
-	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, to, request)}
+	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, spec, to, request)}
 	err = q.deferRefusal(policy.Do(ctx, q.try))
 	answer, kept := said.keep(ctx, q.answer)
 	if answer != nil {
@@ -236,7 +227,7 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, fam fam
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.
 func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
-	name := provider.Name(model.GetProvider())
+	name := model.GetProvider()
 	switch {
 	case failure.Timeout:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrTimeout, name, model.GetModel(), failure)
@@ -249,9 +240,9 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 // compose turns an answer into messages. Calls win over text. A model that has made nothing but
 // mistakes for maxMistakes turns ends its rollout; with compat that is no mistake which the
 // original takes, up to the rollout's limit of messages.
-func (p *Player) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
+func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
-	reply := &agentgwv1.Reply{Usage: p.charged(req.GetPlayer().GetModel(), answer.Usage)}
+	reply := &agentgwv1.Reply{Usage: p.charged(spec, req.GetPlayer().GetModel().GetModel(), answer.Usage)}
 	if n := len(answer.Calls); n > maxCalls {
 		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
 	}

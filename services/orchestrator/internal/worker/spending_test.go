@@ -29,7 +29,7 @@ func (s *stage) limit(t *testing.T, want *agentgwv1.SpendLimit) {
 func (s *stage) enqueueModel(t *testing.T, id string) {
 	t.Helper()
 	rollout := s.rollout(id)
-	rollout.Agent.Kind = &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: agentgwv1.Model_PROVIDER_OPENAI, Model: "m"}}
+	rollout.Agent.Kind = &agentgwv1.Player_Model{Model: &agentgwv1.Model{Provider: "openai", Model: "m"}}
 	if err := s.Enqueue(t.Context(), []*busv1.Job{{Rollout: rollout}}); err != nil {
 		t.Fatal(err)
 	}

@@ -76,96 +76,6 @@ func (Scripted_Source) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Provider says whose wire format and which key is used.
-type Model_Provider int32
-
-const (
-	// Never valid on the wire.
-	Model_PROVIDER_UNSPECIFIED Model_Provider = 0
-	// Chat completions of OpenAI and of every server that is compatible with them. Key: OPENAI_API_KEY.
-	Model_PROVIDER_OPENAI Model_Provider = 1
-	// Messages of Anthropic. Key: ANTHROPIC_API_KEY.
-	Model_PROVIDER_ANTHROPIC Model_Provider = 2
-	// Gemini of Google AI Studio. Key: GEMINI_API_KEY or GOOGLE_API_KEY.
-	Model_PROVIDER_GOOGLE Model_Provider = 3
-	// Gemini of Vertex AI, with application default credentials, GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_REGION.
-	Model_PROVIDER_VERTEX Model_Provider = 4
-	// Prompts in the form of Hermes, to the completions of an OpenAI-compatible server. Key: OPENAI_API_KEY, EMPTY without one.
-	Model_PROVIDER_HERMES Model_Provider = 5
-	// The same in the form of Gorilla OpenFunctions.
-	Model_PROVIDER_GORILLA Model_Provider = 6
-	// The same in the form of Mistral's instruction models.
-	Model_PROVIDER_MISTRAL Model_Provider = 7
-	// The same in the form of Command-R.
-	Model_PROVIDER_COHERE_PROMPTED Model_Provider = 8
-	// Chat of Cohere, version 2. Key: COHERE_API_KEY or CO_API_KEY.
-	Model_PROVIDER_COHERE Model_Provider = 9
-	// Responses of OpenAI, which keep the reasoning of earlier turns. Key: OPENAI_API_KEY.
-	Model_PROVIDER_OPENAI_RESPONSES Model_Provider = 10
-	// A model without any form of calls that plays the user, prompted at an OpenAI-compatible server. It writes marks instead. Key:
-	// OPENAI_API_KEY.
-	Model_PROVIDER_PLAIN Model_Provider = 11
-)
-
-// Enum value maps for Model_Provider.
-var (
-	Model_Provider_name = map[int32]string{
-		0:  "PROVIDER_UNSPECIFIED",
-		1:  "PROVIDER_OPENAI",
-		2:  "PROVIDER_ANTHROPIC",
-		3:  "PROVIDER_GOOGLE",
-		4:  "PROVIDER_VERTEX",
-		5:  "PROVIDER_HERMES",
-		6:  "PROVIDER_GORILLA",
-		7:  "PROVIDER_MISTRAL",
-		8:  "PROVIDER_COHERE_PROMPTED",
-		9:  "PROVIDER_COHERE",
-		10: "PROVIDER_OPENAI_RESPONSES",
-		11: "PROVIDER_PLAIN",
-	}
-	Model_Provider_value = map[string]int32{
-		"PROVIDER_UNSPECIFIED":      0,
-		"PROVIDER_OPENAI":           1,
-		"PROVIDER_ANTHROPIC":        2,
-		"PROVIDER_GOOGLE":           3,
-		"PROVIDER_VERTEX":           4,
-		"PROVIDER_HERMES":           5,
-		"PROVIDER_GORILLA":          6,
-		"PROVIDER_MISTRAL":          7,
-		"PROVIDER_COHERE_PROMPTED":  8,
-		"PROVIDER_COHERE":           9,
-		"PROVIDER_OPENAI_RESPONSES": 10,
-		"PROVIDER_PLAIN":            11,
-	}
-)
-
-func (x Model_Provider) Enum() *Model_Provider {
-	p := new(Model_Provider)
-	*p = x
-	return p
-}
-
-func (x Model_Provider) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Model_Provider) Descriptor() protoreflect.EnumDescriptor {
-	return file_toolsandbox_agentgw_v1_role_proto_enumTypes[1].Descriptor()
-}
-
-func (Model_Provider) Type() protoreflect.EnumType {
-	return &file_toolsandbox_agentgw_v1_role_proto_enumTypes[1]
-}
-
-func (x Model_Provider) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Model_Provider.Descriptor instead.
-func (Model_Provider) EnumDescriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{5, 0}
-}
-
 // Player says who plays a role.
 type Player struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -527,8 +437,8 @@ func (x *Plugin) GetAttached() string {
 // Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are read from its environment.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose model it is.
-	Provider Model_Provider `protobuf:"varint,1,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
+	// The provider's name as it stands before the model's with --agent, e.g. openai: whose wire format and which key is used.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's name as the provider knows it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's own address; h2c:// stands for HTTP/2 without TLS. For Vertex AI it reaches to
@@ -582,11 +492,11 @@ func (*Model) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Model) GetProvider() Model_Provider {
+func (x *Model) GetProvider() string {
 	if x != nil {
 		return x.Provider
 	}
-	return Model_PROVIDER_UNSPECIFIED
+	return ""
 }
 
 func (x *Model) GetModel() string {
@@ -675,10 +585,9 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
 	"timeout_ms\x18\x02 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x128\n" +
-	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xe2\x06\n" +
-	"\x05Model\x12N\n" +
-	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\bprovider\x12A\n" +
+	"\battached\x18\x03 \x01(\tB\x1c\xbaH\x19r\x172\x15^[A-Za-z0-9_-]{0,64}$R\battached\"\xa7\x04\n" +
+	"\x05Model\x128\n" +
+	"\bprovider\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18@2\x11^[a-z][a-z0-9-]*$R\bprovider\x12A\n" +
 	"\x05model\x18\x02 \x01(\tB+\xbaH(r&\x10\x01\x18\xc8\x012\x1f^[A-Za-z0-9][A-Za-z0-9._:@/-]*$R\x05model\x12;\n" +
 	"\bbase_url\x18\x03 \x01(\tB \xbaH\x1dr\x1b\x18\xd0\x0f2\x16^((https?|h2c)://.+)?$R\abaseUrl\x12@\n" +
 	"\vtemperature\x18\x04 \x01(\x01B\x19\xbaH\x16\x12\x14@\x01\x19\x00\x00\x00\x00\x00\x00\x00@)\x00\x00\x00\x00\x00\x00\x00\x00H\x00R\vtemperature\x88\x01\x01\x12&\n" +
@@ -688,21 +597,7 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"timeout_ms\x18\x06 \x01(\x03B\f\xbaH\t\"\a\x18\x80\xdd\xdb\x01(\x00R\ttimeoutMs\x12%\n" +
 	"\battempts\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\battempts\x12`\n" +
 	"\x10reasoning_effort\x18\b \x01(\tB5\xbaH2r0R\x00R\x04noneR\aminimalR\x03lowR\x06mediumR\x04highR\x05xhighR\x03maxR\x0freasoningEffort\x124\n" +
-	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudget\"\xa2\x02\n" +
-	"\bProvider\x12\x18\n" +
-	"\x14PROVIDER_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fPROVIDER_OPENAI\x10\x01\x12\x16\n" +
-	"\x12PROVIDER_ANTHROPIC\x10\x02\x12\x13\n" +
-	"\x0fPROVIDER_GOOGLE\x10\x03\x12\x13\n" +
-	"\x0fPROVIDER_VERTEX\x10\x04\x12\x13\n" +
-	"\x0fPROVIDER_HERMES\x10\x05\x12\x14\n" +
-	"\x10PROVIDER_GORILLA\x10\x06\x12\x14\n" +
-	"\x10PROVIDER_MISTRAL\x10\a\x12\x1c\n" +
-	"\x18PROVIDER_COHERE_PROMPTED\x10\b\x12\x13\n" +
-	"\x0fPROVIDER_COHERE\x10\t\x12\x1d\n" +
-	"\x19PROVIDER_OPENAI_RESPONSES\x10\n" +
-	"\x12\x12\n" +
-	"\x0ePROVIDER_PLAIN\x10\vB\x0e\n" +
+	"\x0fthinking_budget\x18\t \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(\x00R\x0ethinkingBudgetB\x0e\n" +
 	"\f_temperatureB\xf0\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\tRoleProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
@@ -718,33 +613,31 @@ func file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_role_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_toolsandbox_agentgw_v1_role_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_toolsandbox_agentgw_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_agentgw_v1_role_proto_goTypes = []any{
 	(Scripted_Source)(0), // 0: toolsandbox.agentgw.v1.Scripted.Source
-	(Model_Provider)(0),  // 1: toolsandbox.agentgw.v1.Model.Provider
-	(*Player)(nil),       // 2: toolsandbox.agentgw.v1.Player
-	(*Scripted)(nil),     // 3: toolsandbox.agentgw.v1.Scripted
-	(*Unhelpful)(nil),    // 4: toolsandbox.agentgw.v1.Unhelpful
-	(*Random)(nil),       // 5: toolsandbox.agentgw.v1.Random
-	(*Plugin)(nil),       // 6: toolsandbox.agentgw.v1.Plugin
-	(*Model)(nil),        // 7: toolsandbox.agentgw.v1.Model
-	(*v1.Turn)(nil),      // 8: toolsandbox.world.v1.Turn
+	(*Player)(nil),       // 1: toolsandbox.agentgw.v1.Player
+	(*Scripted)(nil),     // 2: toolsandbox.agentgw.v1.Scripted
+	(*Unhelpful)(nil),    // 3: toolsandbox.agentgw.v1.Unhelpful
+	(*Random)(nil),       // 4: toolsandbox.agentgw.v1.Random
+	(*Plugin)(nil),       // 5: toolsandbox.agentgw.v1.Plugin
+	(*Model)(nil),        // 6: toolsandbox.agentgw.v1.Model
+	(*v1.Turn)(nil),      // 7: toolsandbox.world.v1.Turn
 }
 var file_toolsandbox_agentgw_v1_role_proto_depIdxs = []int32{
-	3, // 0: toolsandbox.agentgw.v1.Player.scripted:type_name -> toolsandbox.agentgw.v1.Scripted
-	4, // 1: toolsandbox.agentgw.v1.Player.unhelpful:type_name -> toolsandbox.agentgw.v1.Unhelpful
-	5, // 2: toolsandbox.agentgw.v1.Player.random:type_name -> toolsandbox.agentgw.v1.Random
-	6, // 3: toolsandbox.agentgw.v1.Player.plugin:type_name -> toolsandbox.agentgw.v1.Plugin
-	7, // 4: toolsandbox.agentgw.v1.Player.model:type_name -> toolsandbox.agentgw.v1.Model
+	2, // 0: toolsandbox.agentgw.v1.Player.scripted:type_name -> toolsandbox.agentgw.v1.Scripted
+	3, // 1: toolsandbox.agentgw.v1.Player.unhelpful:type_name -> toolsandbox.agentgw.v1.Unhelpful
+	4, // 2: toolsandbox.agentgw.v1.Player.random:type_name -> toolsandbox.agentgw.v1.Random
+	5, // 3: toolsandbox.agentgw.v1.Player.plugin:type_name -> toolsandbox.agentgw.v1.Plugin
+	6, // 4: toolsandbox.agentgw.v1.Player.model:type_name -> toolsandbox.agentgw.v1.Model
 	0, // 5: toolsandbox.agentgw.v1.Scripted.source:type_name -> toolsandbox.agentgw.v1.Scripted.Source
-	8, // 6: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.Turn
-	1, // 7: toolsandbox.agentgw.v1.Model.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	7, // 6: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.Turn
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_role_proto_init() }
@@ -765,7 +658,7 @@ func file_toolsandbox_agentgw_v1_role_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_role_proto_rawDesc), len(file_toolsandbox_agentgw_v1_role_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      1,
 			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -79,8 +79,8 @@ type Reply struct {
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// RespondRequest.conversation_digest of what it answers.
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
-	// Whose form native has.
-	Provider Model_Provider `protobuf:"varint,15,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
+	// The name of the provider whose form native has.
+	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's turn in its provider's own form, to be sent back in later requests. Empty if the messages say all of it.
 	Native        []byte `protobuf:"bytes,16,opt,name=native,proto3" json:"native,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -145,11 +145,11 @@ func (x *Reply) GetConversationDigest() []byte {
 	return nil
 }
 
-func (x *Reply) GetProvider() Model_Provider {
+func (x *Reply) GetProvider() string {
 	if x != nil {
 		return x.Provider
 	}
-	return Model_PROVIDER_UNSPECIFIED
+	return ""
 }
 
 func (x *Reply) GetNative() []byte {
@@ -163,8 +163,8 @@ func (x *Reply) GetNative() []byte {
 // format: fields are only ever added.
 type Exchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose model was asked.
-	Provider Model_Provider `protobuf:"varint,1,opt,name=provider,proto3,enum=toolsandbox.agentgw.v1.Model_Provider" json:"provider,omitempty"`
+	// The name of the provider whose model was asked.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's name as the provider knows it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// What follows the base URL.
@@ -211,11 +211,11 @@ func (*Exchange) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Exchange) GetProvider() Model_Provider {
+func (x *Exchange) GetProvider() string {
 	if x != nil {
 		return x.Provider
 	}
-	return Model_PROVIDER_UNSPECIFIED
+	return ""
 }
 
 func (x *Exchange) GetModel() string {
@@ -339,16 +339,16 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\n" +
 	"$toolsandbox/agentgw/v1/storage.proto\x12\x16toolsandbox.agentgw.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\";\n" +
 	"\aToolSet\x120\n" +
-	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\xbf\x02\n" +
+	"\x05tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\"\x97\x02\n" +
 	"\x05Reply\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
-	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12B\n" +
-	"\bprovider\x18\x0f \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06native\"\x9f\x02\n" +
-	"\bExchange\x12B\n" +
-	"\bprovider\x18\x01 \x01(\x0e2&.toolsandbox.agentgw.v1.Model.ProviderR\bprovider\x12\x14\n" +
+	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12\x1a\n" +
+	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
+	"\x06native\x18\x10 \x01(\fR\x06native\"\xf7\x01\n" +
+	"\bExchange\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
 	"\arequest\x18\x04 \x01(\fR\arequest\x12#\n" +
@@ -376,30 +376,27 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 
 var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
-	(*ToolSet)(nil),     // 0: toolsandbox.agentgw.v1.ToolSet
-	(*Reply)(nil),       // 1: toolsandbox.agentgw.v1.Reply
-	(*Exchange)(nil),    // 2: toolsandbox.agentgw.v1.Exchange
-	(*Try)(nil),         // 3: toolsandbox.agentgw.v1.Try
-	(*v1.Tool)(nil),     // 4: toolsandbox.world.v1.Tool
-	(*v1.Message)(nil),  // 5: toolsandbox.world.v1.Message
-	(*Failure)(nil),     // 6: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),       // 7: toolsandbox.agentgw.v1.Usage
-	(Model_Provider)(0), // 8: toolsandbox.agentgw.v1.Model.Provider
+	(*ToolSet)(nil),    // 0: toolsandbox.agentgw.v1.ToolSet
+	(*Reply)(nil),      // 1: toolsandbox.agentgw.v1.Reply
+	(*Exchange)(nil),   // 2: toolsandbox.agentgw.v1.Exchange
+	(*Try)(nil),        // 3: toolsandbox.agentgw.v1.Try
+	(*v1.Tool)(nil),    // 4: toolsandbox.world.v1.Tool
+	(*v1.Message)(nil), // 5: toolsandbox.world.v1.Message
+	(*Failure)(nil),    // 6: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),      // 7: toolsandbox.agentgw.v1.Usage
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
 	4, // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
 	5, // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
 	6, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
 	7, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	8, // 4: toolsandbox.agentgw.v1.Reply.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	8, // 5: toolsandbox.agentgw.v1.Exchange.provider:type_name -> toolsandbox.agentgw.v1.Model.Provider
-	3, // 6: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
-	7, // 7: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	3, // 4: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	7, // 5: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }

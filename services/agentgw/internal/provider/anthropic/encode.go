@@ -11,9 +11,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// BaseURL is Anthropic's own address.
-const BaseURL = "https://api.anthropic.com"
-
 const (
 	version = "2023-06-01"
 	// defaultTokens is the longest answer if nobody says; the interface wants a number. The newest

@@ -46,7 +46,7 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got.Body)); diff != "" || BaseURL+got.Path != "https://api.cohere.com/v2/chat" {
+	if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/chat" {
 		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
 	}
 }

@@ -12,9 +12,6 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// BaseURL is Cohere's own address.
-const BaseURL = "https://api.cohere.com/v2"
-
 // Codec implements provider.Codec.
 type Codec struct{}
 

@@ -12,23 +12,12 @@ import (
 )
 
 const (
-	// StudioURL is the address of AI Studio.
-	StudioURL = "https://generativelanguage.googleapis.com/v1beta"
 	// effortNone turns a model's thoughts off.
 	effortNone = "none"
 	// models is the collection that every model is in; its name is a part of what Google's own
 	// lists call a model.
 	models = "models/"
 )
-
-// VertexURL returns the address of Vertex AI for a project and a region.
-func VertexURL(project, region string) string {
-	host := region + "-aiplatform.googleapis.com"
-	if region == "global" {
-		host = "aiplatform.googleapis.com"
-	}
-	return "https://" + host + "/v1beta1/projects/" + project + "/locations/" + region
-}
 
 // Codec implements provider.Codec.
 type Codec struct {

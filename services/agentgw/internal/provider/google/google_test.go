@@ -150,8 +150,8 @@ func TestVertexURL(t *testing.T) {
 		"us-east1": "https://us-east1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-east1",
 		"global":   "https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global",
 	} {
-		if got := VertexURL("p", region); got != want {
-			t.Errorf("VertexURL(p, %s): got %s, want %s", region, got, want)
+		if got := vertexURL("p", region); got != want {
+			t.Errorf("vertexURL(p, %s): got %s, want %s", region, got, want)
 		}
 	}
 }

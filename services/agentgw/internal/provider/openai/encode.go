@@ -11,9 +11,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// BaseURL is OpenAI's own address.
-const BaseURL = "https://api.openai.com/v1"
-
 // Codec implements provider.Codec.
 type Codec struct {
 	// Compat takes an answer as it is, whatever it says of why it ends, as the original does.
@@ -43,9 +40,11 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 }
 
 // tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an
-// empty list, which the original sends.
+// empty list, which the original sends. An agent whose user's text is hidden has none: the original
+// offers them only to what a user or a tool said.
 func tools(q *provider.Query) (provider.Written, error) {
-	if q.Tools == nil || len(q.Tools) == 0 && q.Own && !q.Compat {
+	hidden := !q.Flipped && len(q.Transcript) > 0 && q.Transcript[len(q.Transcript)-1].Own()
+	if q.Tools == nil || hidden || len(q.Tools) == 0 && q.Own && !q.Compat {
 		return nil, nil
 	}
 	return q.WriteTools("openai", func() ([]byte, error) {

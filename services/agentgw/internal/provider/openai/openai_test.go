@@ -26,7 +26,7 @@ func TestEncode(t *testing.T) {
 			{Kind: conversation.System, Text: "s"}, {Kind: conversation.User, Text: ""}, {Kind: conversation.Assistant, Text: ""},
 			{Kind: conversation.ToolCall, ID: "a", Name: "f"}, {Kind: conversation.ToolCall, ID: "", Name: "g.h"},
 			{Kind: conversation.Result, ID: "", Name: "g.h", Text: "<1>"}, {Kind: conversation.Result, ID: "a", Text: ""},
-			{Kind: conversation.ToolCall, ID: "b", Name: "f"},
+			{Kind: conversation.ToolCall, ID: "b", Name: "f"}, {Kind: conversation.User, Text: "u"},
 		},
 		Tools: []*worldv1.Tool{{Name: "f", Description: "<d>", ParametersJson: `{"type": "object", "required": [], "properties": {"b": {"maximum": 1.0}, "a": {}}}`}},
 		Own:   true,
@@ -35,7 +35,7 @@ func TestEncode(t *testing.T) {
 		`{"content":"","tool_calls":[{"id":"a","function":{"arguments":"null","name":"f"},"type":"function"},` +
 		`{"id":"","function":{"arguments":"null","name":"g_h"},"type":"function"}],"role":"assistant"},` +
 		`{"role":"tool","content":"<1>","tool_call_id":"","name":"g_h"},{"role":"tool","content":"","tool_call_id":"a"},` +
-		`{"content":"","tool_calls":[{"id":"b","function":{"arguments":"null","name":"f"},"type":"function"}],"role":"assistant"}],` +
+		`{"content":"","tool_calls":[{"id":"b","function":{"arguments":"null","name":"f"},"type":"function"}],"role":"assistant"},{"content":"u","role":"user"}],` +
 		`"model":"m","max_completion_tokens":7,"temperature":0.5,"reasoning_effort":"none",` +
 		`"tools":[{"type":"function","function":{"name":"f","description":"<d>",` +
 		`"parameters":{"type":"object","required":[],"properties":{"b":{"maximum":1.0},"a":{}}}}}]}`
@@ -45,6 +45,11 @@ func TestEncode(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(got.Body)); diff != "" || got.Path != "/chat/completions" {
 		t.Errorf("path %s, body (-want +got):\n%s", got.Path, diff)
+	}
+	hidden := *query
+	hidden.Transcript = query.Transcript[:len(query.Transcript)-1]
+	if got, err := (Codec{}).Encode(&hidden); err != nil || strings.Contains(string(got.Body), `"tools"`) {
+		t.Errorf("after the agent's own turn: got %s and %v, want no tools", got.Body, err)
 	}
 	for _, parameters := range []string{"", "{", "{} {}"} {
 		query.Tools[0].ParametersJson = parameters

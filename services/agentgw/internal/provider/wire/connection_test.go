@@ -55,7 +55,7 @@ func TestConnections(t *testing.T) {
 			defer server.Close()
 			client := NewClient(1<<10, bound)
 			defer client.Close()
-			to := Endpoint{BaseURL: server.URL}
+			to := provider.Endpoint{BaseURL: server.URL}
 			switch {
 			case test.plain:
 				to.BaseURL = strings.Replace(server.URL, "http://", "h2c://", 1)
@@ -87,7 +87,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 	client.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { //nolint:forcetypeassert // of newHTTP
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EMFILE}
 	}
-	_, err := client.Send(t.Context(), Endpoint{BaseURL: "http://localhost:1"}, &provider.Request{Path: "/p"}, time.Minute)
+	_, err := client.Send(t.Context(), provider.Endpoint{BaseURL: "http://localhost:1"}, &provider.Request{Path: "/p"}, time.Minute)
 	failure, ok := errors.AsType[*provider.Failure](err)
 	if !ok || failure.Retryable || !strings.Contains(failure.Detail, descriptor.ErrLimit.Error()) || !strings.Contains(failure.Detail, "ulimit -n") {
 		t.Errorf("got %v, want a failure that is not tried again and names the limit", err)

@@ -27,19 +27,6 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// Endpoint is where requests go and what proves that they may.
-type Endpoint struct {
-	// BaseURL is the address without a slash at its end. The scheme h2c:// stands for HTTP/2
-	// without TLS.
-	BaseURL string
-	// Header holds the key, if there is one.
-	Header http.Header
-	// Own says that the address is the provider's own.
-	Own bool
-	// Secret is text that must not get into an error; empty if there is none.
-	Secret string
-}
-
 // Client sends requests. Safe for concurrent use; whoever makes it closes it.
 type Client struct {
 	http     *http.Client
@@ -88,7 +75,7 @@ func (c *Client) Close() {
 
 // Send sends a request once and returns the body of a successful answer. The error is a
 // *provider.Failure, or that of ctx.
-func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, timeout time.Duration) ([]byte, error) {
+func (c *Client) Send(ctx context.Context, to provider.Endpoint, r *provider.Request, timeout time.Duration) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	body, err := c.send(limited, to, r)
@@ -109,7 +96,7 @@ func (c *Client) Send(ctx context.Context, to Endpoint, r *provider.Request, tim
 	return nil, failure
 }
 
-func (c *Client) send(ctx context.Context, to Endpoint, r *provider.Request) (body []byte, err error) {
+func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Request) (body []byte, err error) {
 	client, base := c.http, to.BaseURL
 	if host, ok := strings.CutPrefix(base, plainHTTP2); ok {
 		client, base = c.h2c, "http://"+host
@@ -157,7 +144,7 @@ func cause(err error) error {
 func reason(err error) string { return cause(err).Error() }
 
 // refused describes an answer that is no success.
-func refused(response *http.Response, to Endpoint, r *provider.Request) *provider.Failure {
+func refused(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what came is worth telling even if it broke off
 	said := readComplaint(raw)
 	failure := said.failure(response.StatusCode, to.Secret)
@@ -179,7 +166,7 @@ func refused(response *http.Response, to Endpoint, r *provider.Request) *provide
 
 // redirect says where an answer sends the request and what to do about it, "" if it sends it
 // nowhere. A query may hold what nobody else may know, and so may a user.
-func redirect(response *http.Response, to Endpoint, r *provider.Request) string {
+func redirect(response *http.Response, to provider.Endpoint, r *provider.Request) string {
 	if response.StatusCode >= http.StatusBadRequest {
 		return ""
 	}

@@ -21,14 +21,14 @@ const secret = "sk-very-secret"
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // answering returns a server that always answers the same and where it is.
-func answering(t *testing.T, handler http.HandlerFunc) Endpoint {
+func answering(t *testing.T, handler http.HandlerFunc) provider.Endpoint {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return Endpoint{BaseURL: server.URL, Secret: secret, Header: http.Header{"Authorization": {"Bearer " + secret}}}
+	return provider.Endpoint{BaseURL: server.URL, Secret: secret, Header: http.Header{"Authorization": {"Bearer " + secret}}}
 }
 
-func send(t *testing.T, to Endpoint, timeout time.Duration) ([]byte, error) {
+func send(t *testing.T, to provider.Endpoint, timeout time.Duration) ([]byte, error) {
 	t.Helper()
 	client := NewClient(1<<10, 1)
 	defer client.Close()
@@ -160,7 +160,7 @@ func TestUnreachable(t *testing.T) {
 		"a password": {"http://u:p4ss@127.0.0.1:1", true},
 	}
 	for name, test := range tests {
-		_, err := send(t, Endpoint{BaseURL: test.base}, time.Minute)
+		_, err := send(t, provider.Endpoint{BaseURL: test.base}, time.Minute)
 		var got *provider.Failure
 		if !errors.As(err, &got) || got.Retryable != test.retryable {
 			t.Errorf("%s: got %v, want a failure with retryable %t", name, err, test.retryable)

@@ -1,0 +1,46 @@
+// Package providers is the list of all providers of models. A new one has its own package, and its
+// line here.
+package providers
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/cohere"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/google"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/responses"
+)
+
+// All returns all providers, in a fixed order, with the dialects of dialect.Load; nil serves whoever
+// asks no model.
+func All(dialects map[string]dialect.Codec) []provider.Spec {
+	return slices.Concat([]provider.Spec{
+		anthropic.Spec(),
+		cohere.Spec(),
+		google.StudioSpec(),
+		google.VertexSpec(),
+		openai.Spec(),
+		responses.Spec(),
+	}, dialect.Specs(dialects))
+}
+
+// Named returns the provider of a name, false if there is none.
+func Named(specs []provider.Spec, name string) (*provider.Spec, bool) {
+	i := slices.IndexFunc(specs, func(s provider.Spec) bool { return s.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &specs[i], true
+}
+
+// Names returns the names of providers.
+func Names(specs []provider.Spec) []string {
+	names := make([]string, len(specs))
+	for i := range specs {
+		names[i] = specs[i].Name
+	}
+	return names
+}

@@ -1,0 +1,45 @@
+package providers_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
+)
+
+// TestAll checks that no two providers or aliases share a name, that names are those that the proto
+// allows, and that each provider can be reached and spoken to.
+func TestAll(t *testing.T) {
+	dialects, err := dialect.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := providers.All(dialects)
+	taken := make(map[string]bool)
+	name := func(name string) {
+		if taken[name] {
+			t.Errorf("%s: two have this name", name)
+		}
+		taken[name] = true
+	}
+	for i := range specs {
+		s := &specs[i]
+		name(s.Name)
+		for _, a := range s.Aliases {
+			name(a.Name)
+		}
+		if !regexp.MustCompile(`^[a-z][a-z0-9-]*$`).MatchString(s.Name) {
+			t.Errorf("%s: expected small letters, digits and -", s.Name)
+		}
+		if s.Description == "" || len(s.Roles) == 0 || s.Codec == nil || s.Locate == nil && (s.Address.BaseURLVariable == "" || len(s.Address.KeyVariables) == 0) {
+			t.Errorf("%s: %+v lacks a description, roles, a wire format or where it is", s.Name, s)
+		}
+		if _, known := providers.Named(specs, s.Account()); !known {
+			t.Errorf("%s: account of %q, which is no provider", s.Name, s.Account())
+		}
+	}
+	if _, known := providers.Named(specs, "none"); known {
+		t.Error("none is known")
+	}
+}
