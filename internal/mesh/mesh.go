@@ -91,6 +91,7 @@ func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	resolveSooner()
 	conn, err := connectNATS(cfg, parts.Logger)
 	if err != nil {
 		return nil, err

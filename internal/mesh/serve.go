@@ -20,8 +20,12 @@ const (
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
 	keepaliveMinimum = 10 * time.Second
-	dialBaseDelay    = 50 * time.Millisecond
-	dialMaxDelay     = time.Second
+	// connectionAge is how long a connection takes new calls. Whoever makes the next one looks the
+	// name up again, at most once in resolutionInterval, so that a new replica is found within both.
+	connectionAge      = 15 * time.Second
+	resolutionInterval = 10 * time.Second
+	dialBaseDelay      = 50 * time.Millisecond
+	dialMaxDelay       = time.Second
 )
 
 // serviceConfig makes calls wait for a connection. Those that fail are repeated by waits.

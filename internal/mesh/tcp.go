@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/nats-io/nats.go"
@@ -19,9 +20,14 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver/dns"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
+
+// resolveSooner lets names be looked up again earlier than gRPC does by itself. That is a setting of
+// the process, to be made before its first call.
+var resolveSooner = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
 
 // tcp reaches peers over the network.
 type tcp struct {
@@ -43,7 +49,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 		grpc.Creds(creds),
 		grpc.MaxRecvMsgSize(t.cfg.MaxMessageBytes),
 		grpc.MaxSendMsgSize(t.cfg.MaxMessageBytes),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout, MaxConnectionAge: connectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(g.unary),
 		grpc.StreamInterceptor(g.stream),

@@ -1,0 +1,88 @@
+package mesh_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/resolver"
+
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
+
+// names resolves one name, when it is asked, as DNS does: it tells nobody of a change.
+type names struct {
+	mu        sync.Mutex
+	addresses []resolver.Address
+}
+
+func (n *names) add(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.addresses = append(n.addresses, resolver.Address{Addr: address})
+}
+
+// Scheme implements resolver.Builder.
+func (n *names) Scheme() string { return "replicas" }
+
+// Build implements resolver.Builder.
+func (n *names) Build(_ resolver.Target, conn resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
+	l := &lookup{names: n, conn: conn}
+	l.ResolveNow(resolver.ResolveNowOptions{})
+	return l, nil
+}
+
+type lookup struct {
+	names *names
+	conn  resolver.ClientConn
+}
+
+// ResolveNow implements resolver.Resolver.
+func (l *lookup) ResolveNow(resolver.ResolveNowOptions) {
+	l.names.mu.Lock()
+	defer l.names.mu.Unlock()
+	_ = l.conn.UpdateState(resolver.State{Addresses: append([]resolver.Address(nil), l.names.addresses...)}) // it asks again
+}
+
+// Close implements resolver.Resolver.
+func (l *lookup) Close() {}
+
+// TestLongNewReplica adds a replica to one that answers a client all the time: it gets calls within
+// 30 seconds, and no call fails.
+func TestLongNewReplica(t *testing.T) {
+	replicas := &names{}
+	resolver.Register(replicas)
+	url := startNATS(t)
+	var second atomic.Int32
+	start := func(score func(context.Context, string) (*busv1.Result, error)) {
+		address := freeAddress(t)
+		cfg := configure(nil)
+		cfg.NATSURL, cfg.Service, cfg.Evaluators = url, mesh.Evaluator, []string{address}
+		m, err := mesh.Connect(t.Context(), cfg, parts())
+		l := link{server: closed(t, m, err)}
+		l.serve(t, &evaluator{score: score})
+		replicas.add(address)
+	}
+	start(echo)
+	cfg := configure(nil)
+	cfg.NATSURL, cfg.Remote, cfg.Evaluators = url, true, []string{"replicas:///evaluator"}
+	m, err := mesh.Open(t.Context(), cfg, "", parts())
+	client := link{client: closed(t, m, err)}
+	var added time.Time
+	for pause := time.Tick(10 * time.Millisecond); second.Load() == 0; <-pause {
+		if _, err := client.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil {
+			t.Fatal(err)
+		}
+		if added.IsZero() {
+			start(func(ctx context.Context, id string) (*busv1.Result, error) { second.Add(1); return echo(ctx, id) })
+			added = time.Now()
+		}
+		if waited := time.Since(added); waited > 30*time.Second {
+			t.Fatalf("the new replica got no call in %s, want one within 30s", waited)
+		}
+	}
+}
