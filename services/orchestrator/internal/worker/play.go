@@ -36,7 +36,8 @@ type runner struct {
 	calls    *busv1.Turn  // applied, and still to be written
 	resumed  bool         // there was a log before this delivery
 	digests  map[worldv1.Role]viewDigest
-	asked    bool // the coming turn may have been asked for before
+	first    bool // nobody has played the rollout before this delivery
+	asked    bool // this delivery has asked for the coming turn
 
 	deactivate func() // gives the limiter back, nil if it is not acquired
 	leave      func() // gives back the room that this rollout has, nil if it has none
@@ -114,6 +115,7 @@ func (r *runner) claim(ctx context.Context) error {
 	if r.delivery.Attempt == 1 && r.delivery.Round == 0 && sessionErr == nil {
 		err := r.open(ctx, claim, session)
 		if !errors.Is(err, bus.ErrFenced) {
+			r.first = true
 			return err
 		}
 	}
@@ -150,7 +152,6 @@ func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Clai
 	}
 	var err error
 	r.end, err = r.peers.Bus.Reopen(ctx, r.rollout.GetId(), entry, end)
-	r.asked = true
 	return err
 }
 
@@ -187,9 +188,7 @@ func (r *runner) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, s
 	if sessionErr != nil {
 		return r.fail(ctx, claim, sessionErr)
 	}
-	err = r.append(ctx, &busv1.LogEntry{Claim: claim})
-	r.asked = true
-	return err
+	return r.append(ctx, &busv1.LogEntry{Claim: claim})
 }
 
 // failUnstarted ends a rollout that could not even begin.

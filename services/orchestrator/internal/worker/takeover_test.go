@@ -93,6 +93,43 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
+// TestLostLogIsNotFresh takes entries out of the log of a rollout that has ended and plays it on, in
+// the same round or in a later one: whatever its players had been asked for, none is asked as if
+// nobody could have.
+func TestLostLogIsNotFresh(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, last uint64 // of the entries that are lost; the log has four
+		round       int32
+	}{
+		"tail": {2, 4, 0}, "all": {1, 4, 0}, "beginning, in a later round": {1, 1, 1}, "tail, in a later round": {2, 4, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.enqueue(t, 0, "s.0")
+			stop := run(t.Context(), t, s.worker(t, nil, nil))
+			s.ended(t, "s.0")
+			stop()
+			stream, err := s.js.Stream(t.Context(), "BUS_0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for sequence := test.first; sequence <= test.last; sequence++ {
+				if err := stream.DeleteMsg(t.Context(), sequence); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.round > 0 {
+				s.again(t, "s.0", test.round)
+			}
+			run(t.Context(), t, s.worker(t, nil, nil))
+			until(t, "it has ended again", func() bool {
+				log, err := s.ReadLog(t.Context(), "s.0")
+				return err == nil && log.End.Sequence > 4 && log.Entries[len(log.Entries)-1].GetEnd() != nil
+			})
+		})
+	}
+}
+
 // TestJobAfterTheEnd stops a worker behind the last entry: the next one adds nothing.
 func TestJobAfterTheEnd(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
