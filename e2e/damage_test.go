@@ -61,7 +61,7 @@ func damages() []damage {
 		{"nothing", func(*rand.Rand, stores) error { return nil }},
 		{"tool host lost", func(_ *rand.Rand, at stores) error { return os.RemoveAll(at.sessions) }},
 	}
-	for _, stream := range []string{"BUS_*", "BUS_1", "SNAPSHOT_*", "SNAPSHOT_2", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "REPLY", "RECORDING"} {
+	for _, stream := range []string{"BUS_*", "BUS_1", "SNAPSHOT_*", "SNAPSHOT_2", "RESULT", "SETUP", "EVALUATION", "SWEEP", "JOBS", "RECORDING"} {
 		all = append(all,
 			damage{stream + " lost", func(_ *rand.Rand, at stores) error { return removeAll(filepath.Dir(blocksOf(at, stream))) }},
 			damage{stream + " without its tail", func(random *rand.Rand, at stores) error {

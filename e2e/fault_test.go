@@ -59,7 +59,7 @@ func storeDamage(n int) fault {
 		f.do = damaged(chosen, cluster.ToolHost)
 	case strings.HasSuffix(chosen.name, " lost"):
 		f.do, f.repays = damaged(chosen, cluster.Orchestrator, cluster.Evaluator, cluster.AgentGateway, cluster.ToolHost, cluster.NATS), true
-	case strings.HasPrefix(chosen.name, "REPLY"), strings.HasPrefix(chosen.name, "RECORDING"):
+	case strings.HasPrefix(chosen.name, "RECORDING"):
 		f.repays = true
 	}
 	return f

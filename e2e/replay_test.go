@@ -305,7 +305,7 @@ func dropReply(t *testing.T, path string) (index int32) {
 		if err := protodelim.UnmarshalFrom(in, item); err != nil {
 			break
 		}
-		if item.GetReply() != nil {
+		if item.GetTurn().GetReply() != nil {
 			last = len(items)
 		}
 		items = append(items, item)

@@ -33,7 +33,6 @@ func TestLostStream(t *testing.T) {
 		"RECORDING":  func(ctx context.Context) error { return b.PutAnswer(ctx, "s.1", 0, nil) },
 		"BUS_0":      func(ctx context.Context) error { _, err := b.Append(ctx, "s.1", entry(1), bus.Position{}); return err },
 		"SNAPSHOT_0": func(ctx context.Context) error { return b.PublishSnapshot(ctx, &busv1.Snapshot{SessionId: "s.1"}) },
-		"REPLY":      func(ctx context.Context) error { _, _, err := b.Reply(ctx, "s.1", 0); return err },
 		"SWEEP":      func(ctx context.Context) error { _, err := b.Sweep(ctx, "s"); return err },
 	} {
 		if err := js.DeleteStream(t.Context(), stream); err != nil {

@@ -88,31 +88,6 @@ func TestResultIsCreatedOnce(t *testing.T) {
 	}
 }
 
-// TestReplyIsReplaced keeps the first reply unless the writer names the one that it replaces.
-func TestReplyIsReplaced(t *testing.T) {
-	b := natstest.Start(t)
-	var revision uint64
-	for _, c := range []struct {
-		text   string
-		before *uint64
-		want   error
-		stored string
-	}{
-		{"first", new(uint64), nil, "first"},
-		{"second", new(uint64), bus.ErrExists, "first"},
-		{"third", &revision, nil, "third"},
-	} {
-		if err := b.RecordReply(t.Context(), "s.1", 3, []byte(c.text), *c.before); !errors.Is(err, c.want) {
-			t.Fatalf("RecordReply(%q): got %v, want %v", c.text, err, c.want)
-		}
-		got, at, err := b.Reply(t.Context(), "s.1", 3)
-		if err != nil || string(got) != c.stored {
-			t.Fatalf("Reply: got %q and %v, want %q", got, err, c.stored)
-		}
-		revision = at
-	}
-}
-
 func TestSweepRefusesAnotherPlan(t *testing.T) {
 	b := natstest.Start(t)
 	plan := &busv1.Sweep{Id: "s", Trials: 1}

@@ -14,7 +14,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestLongMessages stores a long entry and a long reply: both are short on the server, and come
+// TestLongMessages stores a long entry and a long turn: both are short on the server, and come
 // back whole on every way of reading.
 func TestLongMessages(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
@@ -25,10 +25,10 @@ func TestLongMessages(t *testing.T) {
 	if _, err := b.Append(t.Context(), "s.1", entry, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.RecordExchange(t.Context(), "s.1", 3, []byte(long), 0); err != nil {
+	if err := b.RecordTurn(t.Context(), "s.1", 3, []byte(long), 0); err != nil {
 		t.Fatal(err)
 	}
-	for stream, subject := range map[string]string{"BUS_0": "bus.0.s.1", "RECORDING": "exchange.s.1.3"} {
+	for stream, subject := range map[string]string{"BUS_0": "bus.0.s.1", "RECORDING": "turn.s.1.3"} {
 		if stored := storedIn(t, conn, stream, subject); len(stored.Data) > len(long)/10 {
 			t.Errorf("%s: %d bytes are stored, want less than a tenth of %d", subject, len(stored.Data), len(long))
 		}
@@ -36,8 +36,8 @@ func TestLongMessages(t *testing.T) {
 	if log, err := b.ReadLog(t.Context(), "s.1"); err != nil || len(log.Entries) != 1 || !proto.Equal(log.Entries[0], entry) {
 		t.Errorf("ReadLog: got %.100v and %v, want the entry", log, err)
 	}
-	if raw, _, err := b.Exchange(t.Context(), "s.1", 3); err != nil || string(raw) != long {
-		t.Errorf("Exchange: got %.100q and %v, want what was recorded", raw, err)
+	if raw, _, err := b.Turn(t.Context(), "s.1", 3); err != nil || string(raw) != long {
+		t.Errorf("Turn: got %.100q and %v, want what was recorded", raw, err)
 	}
 	if followed := first(t, b); !proto.Equal(followed, entry) {
 		t.Errorf("FollowLog: got %.100v, want the entry", followed)

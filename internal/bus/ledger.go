@@ -30,7 +30,7 @@ func (l Ledger) Read(ctx context.Context, name string) (raw []byte, revision uin
 // may do so too after having stored it, if the first acknowledgement was lost: a document has to
 // tell whose change it holds.
 func (l Ledger) Write(ctx context.Context, name string, raw []byte, revision uint64) error {
-	_, err := l.bus.replace(ctx, ledgerStream, ledgerSubject(name), raw, revision)
+	err := l.bus.replace(ctx, ledgerStream, ledgerSubject(name), raw, revision)
 	if errors.Is(err, ErrExists) {
 		err = ErrFenced
 	}

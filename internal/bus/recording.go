@@ -12,12 +12,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recordingStream holds what came from outside beside the replies: exchanges with model providers,
-// and answers of hosted services that a rollout is to replay.
+// recordingStream holds what came from outside: turns of models and plug-ins, and answers of hosted
+// services that a rollout is to replay.
 const recordingStream = "RECORDING"
 
-func exchangeSubject(id string, i int32) string { return "exchange." + id + "." + strconv.Itoa(int(i)) }
-func answerSubject(id string, n int32) string   { return "answer." + id + "." + strconv.Itoa(int(n)) }
+func turnSubject(id string, i int32) string   { return "turn." + id + "." + strconv.Itoa(int(i)) }
+func answerSubject(id string, n int32) string { return "answer." + id + "." + strconv.Itoa(int(n)) }
 
 // recordingConfig is the stream of recordings like another one. Requests repeat the conversation,
 // so they are worth compressing.
@@ -26,39 +26,32 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 	return like
 }
 
-// RecordExchange stores what a gateway and a model provider said to each other about a message of a
-// rollout, in place of the record with a revision, which is 0 if there is none, and returns the new
-// one's. ErrExists if another one is stored; after a lost acknowledgement that may be this one.
-func (b *Bus) RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error) {
-	sequence, err := b.replace(ctx, recordingStream, exchangeSubject(rolloutID, index), raw, revision)
-	if err != nil {
-		return 0, fmt.Errorf("record exchange %d of %s: %w", index, rolloutID, err)
+// RecordTurn stores a turn of a player, whose first message has the index, in place of the record
+// with a revision, which is 0 if there is none. ErrExists if another one is stored; after a lost
+// acknowledgement that may be this one.
+func (b *Bus) RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
+	if err := b.replace(ctx, recordingStream, turnSubject(rolloutID, index), raw, revision); err != nil {
+		return fmt.Errorf("record turn %d of %s: %w", index, rolloutID, err)
 	}
-	return sequence, nil
+	return nil
 }
 
-// Exchange returns the recorded exchange about a message with its revision, ErrNotFound if there is
-// none.
-func (b *Bus) Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
-	msg, err := b.last(ctx, recordingStream, exchangeSubject(rolloutID, index))
+// Turn returns a recorded turn with its revision, ErrNotFound if there is none.
+func (b *Bus) Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
+	msg, err := b.last(ctx, recordingStream, turnSubject(rolloutID, index))
 	if err != nil {
-		return nil, 0, fmt.Errorf("read exchange: %w", err)
+		return nil, 0, fmt.Errorf("read turn: %w", err)
 	}
 	return msg.Data, msg.Sequence, nil
 }
 
-// PutReply stores a reply that a rollout is to replay. ErrExists if something else is stored;
-// storing the same again succeeds.
-func (b *Bus) PutReply(ctx context.Context, rolloutID string, index int32, raw []byte) error {
-	return b.put(ctx, replyStream, replySubject(rolloutID, index), raw)
+// PutTurn stores a turn that a rollout is to replay. ErrExists if something else is stored; storing
+// the same again succeeds.
+func (b *Bus) PutTurn(ctx context.Context, rolloutID string, index int32, raw []byte) error {
+	return b.put(ctx, recordingStream, turnSubject(rolloutID, index), raw)
 }
 
-// PutExchange stores an exchange as PutReply does a reply.
-func (b *Bus) PutExchange(ctx context.Context, rolloutID string, index int32, raw []byte) error {
-	return b.put(ctx, recordingStream, exchangeSubject(rolloutID, index), raw)
-}
-
-// PutAnswer stores the n-th answer of a hosted service as PutReply does a reply.
+// PutAnswer stores the n-th answer of a hosted service as PutTurn does a turn.
 func (b *Bus) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []byte) error {
 	return b.put(ctx, recordingStream, answerSubject(rolloutID, n), raw)
 }
@@ -77,9 +70,9 @@ func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error
 // Visit receives what is recorded under an index. An error ends the reading and is returned.
 type Visit func(index int32, raw []byte) error
 
-// Exchanges visits every exchange of a rollout in the order of its messages.
-func (b *Bus) Exchanges(ctx context.Context, rolloutID string, visit Visit) error {
-	return b.visit(ctx, recordingStream, "exchange."+rolloutID, visit)
+// Turns visits every recorded turn of a rollout in the order of its messages.
+func (b *Bus) Turns(ctx context.Context, rolloutID string, visit Visit) error {
+	return b.visit(ctx, recordingStream, "turn."+rolloutID, visit)
 }
 
 // Answers visits every answer that a rollout is to replay in the order of their numbers.

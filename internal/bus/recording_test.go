@@ -11,25 +11,27 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
 )
 
-func TestExchange(t *testing.T) {
+// TestTurnIsReplaced keeps the first turn unless the writer names the one that it replaces.
+func TestTurnIsReplaced(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	if _, _, err := b.Exchange(ctx, "s.1", 2); !errors.Is(err, bus.ErrNotFound) {
+	if _, _, err := b.Turn(ctx, "s.1", 2); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("before: got %v, want %v", err, bus.ErrNotFound)
 	}
 	var revision uint64
 	for _, text := range []string{"first", "second"} {
 		before := revision
-		var err error
-		if revision, err = b.RecordExchange(ctx, "s.1", 2, []byte(text), before); err != nil {
+		if err := b.RecordTurn(ctx, "s.1", 2, []byte(text), before); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.RecordExchange(ctx, "s.1", 2, []byte("other"), before); !errors.Is(err, bus.ErrExists) {
+		if err := b.RecordTurn(ctx, "s.1", 2, []byte("other"), before); !errors.Is(err, bus.ErrExists) {
 			t.Errorf("in place of revision %d, which is not stored any more: got %v, want %v", before, err, bus.ErrExists)
 		}
-	}
-	if got, at, err := b.Exchange(ctx, "s.1", 2); err != nil || string(got) != "second" || at != revision {
-		t.Errorf("after: got %q of revision %d and %v, want the last one of %d", got, at, err, revision)
+		got, at, err := b.Turn(ctx, "s.1", 2)
+		if err != nil || string(got) != text {
+			t.Errorf("after: got %q and %v, want %q", got, err, text)
+		}
+		revision = at
 	}
 }
 
@@ -43,19 +45,7 @@ func TestRecording(t *testing.T) {
 		put   func(id string, index int32, raw []byte) error
 		visit func(id string, visit bus.Visit) error
 	}{
-		{"reply", func(id string, i int32, raw []byte) error { return b.PutReply(ctx, id, i, raw) }, func(id string, v bus.Visit) error {
-			for _, index := range []int32{2, 4, 10} {
-				raw, _, err := b.Reply(ctx, id, index)
-				if err == nil {
-					err = v(index, raw)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}},
-		{"exchange", func(id string, i int32, raw []byte) error { return b.PutExchange(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Exchanges(ctx, id, v) }},
+		{"turn", func(id string, i int32, raw []byte) error { return b.PutTurn(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Turns(ctx, id, v) }},
 		{"answer", func(id string, i int32, raw []byte) error { return b.PutAnswer(ctx, id, i, raw) }, func(id string, v bus.Visit) error { return b.Answers(ctx, id, v) }},
 	} {
 		for range 2 { // the same again succeeds

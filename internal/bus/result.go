@@ -48,25 +48,6 @@ func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*
 	return decode[busv1.Result](msg.Subject, msg.Data)
 }
 
-// RecordReply stores what a player answered for a message index in place of the record with a
-// revision, which is 0 if there is none. ErrExists if another one is stored; after a lost
-// acknowledgement that may be this one.
-func (b *Bus) RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
-	if _, err := b.replace(ctx, replyStream, replySubject(rolloutID, index), raw, revision); err != nil {
-		return fmt.Errorf("record reply %d of %s: %w", index, rolloutID, err)
-	}
-	return nil
-}
-
-// Reply returns a recorded answer with its revision, ErrNotFound if there is none.
-func (b *Bus) Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
-	msg, err := b.last(ctx, replyStream, replySubject(rolloutID, index))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read reply: %w", err)
-	}
-	return msg.Data, msg.Sequence, nil
-}
-
 // PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing
 // the same again succeeds.
 func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {

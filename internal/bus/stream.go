@@ -22,7 +22,6 @@ const (
 	sweepStream      = "SWEEP"
 	setupStream      = "SETUP"
 	evaluationStream = "EVALUATION"
-	replyStream      = "REPLY"
 	ledgerStream     = "LEDGER"
 )
 
@@ -54,7 +53,6 @@ func sweepCancelSubject(sweepID string) string  { return "sweep." + sweepID + ".
 func setupSubject(digest string) string         { return "setup." + digest }
 func toolsSubject(digest string) string         { return "tools." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }
-func replySubject(id string, i int32) string    { return "reply." + id + "." + strconv.Itoa(int(i)) }
 func ledgerSubject(name string) string          { return "ledger." + name }
 func sweepResultSubject(sweepID string) string  { return "result." + sweepID + ".>" }
 func streamSubject(prefix string, n int) string { return prefix + "." + strconv.Itoa(n) + ".>" }
@@ -91,9 +89,8 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		kept(sweepStream, "sweep.>"),
 		kept(setupStream, "setup.*", "tools.*"),
 		kept(evaluationStream, "evaluation.*"),
-		kept(replyStream, "reply.>"),
 		kept(ledgerStream, "ledger.>"),
-		recordingConfig(kept(recordingStream, "exchange.>", "answer.>")),
+		recordingConfig(kept(recordingStream, "turn.>", "answer.>")),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,
@@ -163,7 +160,7 @@ func streamOf(subject string) string {
 		return "BUS_" + shard
 	case "snapshot":
 		return "SNAPSHOT_" + shard
-	case "exchange", "answer":
+	case "turn", "answer":
 		return recordingStream
 	}
 	return strings.ToUpper(kind)
@@ -221,26 +218,25 @@ func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (e
 }
 
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
-// be read, and returns the new one's. It removes those before. ErrExists if another message is the
-// newest; after a lost acknowledgement that may be this one.
-func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) (sequence uint64, err error) {
+// be read. It removes those before. ErrExists if another message is the newest; after a lost
+// acknowledgement that may be this one.
+func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) error {
 	for {
-		sequence, _, err = b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
+		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
+		if err == nil && before > 0 {
+			return b.purgeOlder(ctx, stream, subject)
+		}
 		if !isWrongSequence(err) {
-			break
+			return err
 		}
 		if _, err := b.last(ctx, stream, subject); !errors.Is(err, ErrNotFound) {
-			return 0, errors.Join(ErrExists, err)
+			return errors.Join(ErrExists, err)
 		}
 		if err := b.purge(ctx, stream, subject); err != nil {
-			return 0, err
+			return err
 		}
 		before = 0
 	}
-	if err == nil && before > 0 {
-		err = b.purgeOlder(ctx, stream, subject)
-	}
-	return sequence, err
 }
 
 // purge removes all messages of a subject.

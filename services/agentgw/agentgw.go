@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
-// Run serves the gateway on the mesh until ctx is done, and then returns nil. Replies that cannot
+// Run serves the gateway on the mesh until ctx is done, and then returns nil. Turns that cannot
 // be computed again are kept on the mesh's bus, and so are the budgets of model providers, which
 // all replicas share.
 func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
@@ -32,7 +32,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	case budget != nil:
 		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	server, err := newServer(cfg, prices, budget, m.Bus(), m.Bus(), m.Bus())
+	server, err := newServer(cfg, prices, budget, m.Bus(), m.Bus())
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}

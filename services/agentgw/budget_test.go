@@ -40,7 +40,7 @@ func governed(t *testing.T, b *bus.Bus, change func(c *governor.Config)) *Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := newServer(cfg, prices, budget, b, b, nil) // nobody attaches here
+	server, err := newServer(cfg, prices, budget, b, nil) // nobody attaches here
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestCancelledRetries(t *testing.T) {
 		})
 	}
 	b := natstest.Start(t)
-	server, err := NewServer(DefaultConfig(), b, b, b)
+	server, err := NewServer(DefaultConfig(), b, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestBrokenTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := natstest.Start(t)
-	if _, err := agentgw.NewServer(cfg, record, record, record); err == nil || !strings.Contains(err.Error(), file+":2:") {
+	if _, err := agentgw.NewServer(cfg, record, record); err == nil || !strings.Contains(err.Error(), file+":2:") {
 		t.Errorf("got %v, want an error that names %s, line 2", err, file)
 	}
 }

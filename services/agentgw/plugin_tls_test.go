@@ -103,7 +103,7 @@ func TestAgentCA(t *testing.T) {
 	for file, want := range map[string]string{empty: "--agent-ca " + empty + ": no PEM certificate in it", empty + ".not": "--agent-ca: open "} {
 		cfg := agentgw.DefaultConfig()
 		cfg.AgentCA = file
-		if _, err := agentgw.NewServer(cfg, nil, nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := agentgw.NewServer(cfg, nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("NewServer: got %v, want an error that begins with %q", err, want)
 		}
 	}

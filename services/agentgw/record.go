@@ -35,47 +35,66 @@ type turnKey struct {
 // recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is
 // being asked for waits for that; of two that asked at two gateways the first record counts. A
 // failure of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it
-// is returned and not recorded, so that the rollout can be played again.
+// is returned and not recorded, so that the rollout can be played again. ask gets what was said
+// about the turn before, nil if nothing was; beside an error it returns what was said until then.
 func (s *Server) recorded(
-	ctx context.Context, req *agentgwv1.RespondRequest, ask func() (*agentgwv1.Reply, error),
+	ctx context.Context, req *agentgwv1.RespondRequest, ask func(earlier *agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error),
 ) (*agentgwv1.RespondResponse, error) {
-	end, err := s.turns.begin(ctx, turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, func() { req.Fresh = false })
+	key := turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}
+	end, err := s.turns.begin(ctx, key, func() { req.Fresh = false })
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	var reply *agentgwv1.Reply
+	var known *agentgwv1.RecordedTurn
+	var revision uint64
 	if !fresh(ctx, req) {
-		var err error
-		if reply, _, err = s.reply(ctx, req.GetRolloutId(), req.GetIndex()); err != nil {
+		if known, revision, err = s.turn(ctx, key); err != nil {
 			return nil, err
 		}
-		if !answers(reply, req) {
-			reply = nil
-		}
 	}
-	if reply == nil && req.GetReplay() {
+	if answers(known.GetReply(), req) {
+		return response(known.GetReply()), nil
+	}
+	if req.GetReplay() {
 		detail := fmt.Sprintf("replay: nothing is recorded for message %d of rollout %s", req.GetIndex(), req.GetRolloutId())
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
 	}
-	if reply == nil {
-		var err error
-		if reply, err = ask(); err != nil {
-			return nil, err
-		}
-		if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
-			failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
-		}
-		if reply.GetFailure() == nil || reply.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
-			if reply, err = s.keep(ctx, req, reply); err != nil {
-				return nil, err
-			}
-			if req.GetPlayer().GetModel() != nil {
-				s.remember(turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, reply)
-			}
+	made, err := ask(known.GetExchange())
+	reply := made.GetReply()
+	if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
+		failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
+	}
+	kept, recordErr := s.keep(ctx, req, &agentgwv1.RecordedTurn{Reply: answered(reply), Exchange: made.GetExchange()}, revision)
+	if recordErr != nil {
+		return nil, errors.Join(err, recordErr)
+	}
+	if kept.GetReply() != nil {
+		reply, err = kept.GetReply(), nil
+		if req.GetPlayer().GetModel() != nil {
+			s.remember(key, reply)
 		}
 	}
-	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}, nil
+	if err == nil {
+		err = ctx.Err() // nobody waits for it any more; it is recorded
+	}
+	if err != nil {
+		return nil, err
+	}
+	return response(reply), nil
+}
+
+func response(reply *agentgwv1.Reply) *agentgwv1.RespondResponse {
+	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}
+}
+
+// answered returns a reply if it is an answer, nil if it is somebody else's failure than the
+// player's.
+func answered(reply *agentgwv1.Reply) *agentgwv1.Reply {
+	if failure := reply.GetFailure(); failure != nil && failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
+		return nil
+	}
+	return reply
 }
 
 // fresh says whether nobody can have asked for the turn before: the caller says so, and this is not
@@ -84,39 +103,77 @@ func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
 	return req.GetFresh() && !req.GetReplay() && !mesh.Repeated(ctx)
 }
 
-// answers says whether a recorded reply answers the conversation of a request. After the loss of a
-// log's tail there may be one that answered another conversation. A replay plays what is recorded,
-// whatever it answered.
+// answers says whether a recorded reply, if there is one, answers the conversation of a request.
+// After the loss of a log's tail there may be one that answered another conversation. A replay
+// plays what is recorded, whatever it answered.
 func answers(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
-	return req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest())
+	return reply != nil && (req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest()))
 }
 
-// keep stores a reply unless there is one to the same conversation, and returns what is stored. It
-// was paid for, so it is stored even if nobody waits any more.
-func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, reply *agentgwv1.Reply) (*agentgwv1.Reply, error) {
-	ctx = context.WithoutCancel(ctx)
-	reply.ConversationDigest = req.GetConversationDigest()
-	raw, err := proto.Marshal(reply)
-	if err != nil {
-		return nil, fmt.Errorf("encode reply: %w", err)
+// keep stores a turn in place of the one with a revision, unless there is a reply to the same
+// conversation, and returns what is stored. It was paid for, so it is stored even if nobody waits
+// any more. A turn of which there is nothing to say is not stored.
+func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, made *agentgwv1.RecordedTurn, revision uint64) (*agentgwv1.RecordedTurn, error) {
+	if made.GetReply() == nil && made.GetExchange() == nil {
+		return made, nil
 	}
-	for revision := uint64(0); ; {
-		err := s.replies.RecordReply(ctx, req.GetRolloutId(), req.GetIndex(), raw, revision)
+	ctx = context.WithoutCancel(ctx)
+	if made.GetReply() != nil {
+		made.Reply.ConversationDigest = req.GetConversationDigest()
+	}
+	raw, err := proto.Marshal(made)
+	if err != nil {
+		return nil, fmt.Errorf("encode turn: %w", err)
+	}
+	for {
+		err := s.recorder.RecordTurn(ctx, req.GetRolloutId(), req.GetIndex(), raw, revision)
 		if err == nil {
-			return reply, nil
+			return made, nil
 		}
 		if !errors.Is(err, bus.ErrExists) {
 			return nil, fmt.Errorf("%w: %w", errRecord, err)
 		}
-		stored, at, err := s.reply(ctx, req.GetRolloutId(), req.GetIndex())
+		stored, at, err := s.turn(ctx, turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()})
 		if err != nil {
 			return nil, err
 		}
-		if stored != nil && answers(stored, req) {
+		if answers(stored.GetReply(), req) {
 			return stored, nil
+		}
+		if stored == nil {
+			return nil, fmt.Errorf("%w: message %d of %s: another turn is stored and cannot be found", errRecord, req.GetIndex(), req.GetRolloutId())
 		}
 		revision = at
 	}
+}
+
+// turn returns what is recorded of a turn with its revision, nil if nothing is.
+func (s *Server) turn(ctx context.Context, key turnKey) (recorded *agentgwv1.RecordedTurn, revision uint64, err error) {
+	raw, revision, err := s.recorder.Turn(ctx, key.rolloutID, key.index)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	recorded = &agentgwv1.RecordedTurn{}
+	if err := proto.Unmarshal(raw, recorded); err != nil {
+		return nil, 0, fmt.Errorf("decode turn %d of %s: %w", key.index, key.rolloutID, err)
+	}
+	return recorded, revision, nil
+}
+
+// priorTurn returns what was recorded of an earlier turn, nil if nothing was.
+func (s *Server) priorTurn(ctx context.Context, rolloutID string, index int32) (*model.PriorTurn, error) {
+	key := turnKey{rolloutID: rolloutID, index: index}
+	if past, ok := s.priorTurns.Get(key); ok {
+		return past, nil
+	}
+	recorded, _, err := s.turn(ctx, key)
+	if recorded.GetReply() == nil || err != nil {
+		return nil, err
+	}
+	return s.remember(key, recorded.GetReply()), nil
 }
 
 // remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they
@@ -127,87 +184,4 @@ func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.PriorTurn 
 		s.priorTurns.Add(key, past)
 	}
 	return past
-}
-
-// reply returns what was recorded for a message with its revision, nil if nothing was.
-func (s *Server) reply(ctx context.Context, rolloutID string, index int32) (reply *agentgwv1.Reply, revision uint64, err error) {
-	raw, revision, err := s.replies.Reply(ctx, rolloutID, index)
-	if errors.Is(err, bus.ErrNotFound) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", errRecord, err)
-	}
-	reply = &agentgwv1.Reply{}
-	if err := proto.Unmarshal(raw, reply); err != nil {
-		return nil, 0, fmt.Errorf("decode reply %d of %s: %w", index, rolloutID, err)
-	}
-	return reply, revision, nil
-}
-
-// record is what is known about one turn of a rollout. It implements model.Record. One goroutine
-// uses it.
-type record struct {
-	server *Server
-	turnKey
-	fresh    bool
-	revision uint64 // of what is known to be stored of the exchange, 0 if nothing is
-}
-
-func (s *Server) recordOf(ctx context.Context, req *agentgwv1.RespondRequest) *record {
-	return &record{server: s, turnKey: turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, fresh: fresh(ctx, req)}
-}
-
-func (r *record) Past(ctx context.Context, index int32) (*model.PriorTurn, error) {
-	key := turnKey{rolloutID: r.rolloutID, index: index}
-	if past, ok := r.server.priorTurns.Get(key); ok {
-		return past, nil
-	}
-	reply, _, err := r.server.reply(ctx, r.rolloutID, index)
-	if reply == nil || err != nil {
-		return nil, err
-	}
-	return r.server.remember(key, reply), nil
-}
-
-func (r *record) Exchange(ctx context.Context) (*agentgwv1.Exchange, error) {
-	if r.fresh {
-		return nil, nil
-	}
-	return r.read(ctx)
-}
-
-func (r *record) read(ctx context.Context) (*agentgwv1.Exchange, error) {
-	raw, revision, err := r.server.said.Exchange(ctx, r.rolloutID, r.index)
-	if errors.Is(err, bus.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
-	}
-	r.revision = revision
-	exchange := &agentgwv1.Exchange{}
-	if err := proto.Unmarshal(raw, exchange); err != nil {
-		return nil, fmt.Errorf("decode exchange %d of %s: %w", r.index, r.rolloutID, err)
-	}
-	return exchange, nil
-}
-
-func (r *record) Keep(ctx context.Context, exchange *agentgwv1.Exchange) (other *agentgwv1.Exchange, err error) {
-	raw, err := proto.Marshal(exchange)
-	if err != nil {
-		return nil, fmt.Errorf("encode exchange: %w", err)
-	}
-	revision, err := r.server.said.RecordExchange(ctx, r.rolloutID, r.index, raw, r.revision)
-	switch {
-	case errors.Is(err, bus.ErrExists):
-		if other, err = r.read(ctx); err == nil && other == nil {
-			err = fmt.Errorf("%w: exchange %d of %s: another one is stored and cannot be found", errRecord, r.index, r.rolloutID)
-		}
-		return other, err
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
-	}
-	r.revision = revision
-	return nil, nil
 }

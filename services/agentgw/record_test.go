@@ -9,6 +9,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -24,15 +26,15 @@ const openaiModel = "openai"
 // exchangeOf reads what is stored about a turn.
 func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *agentgwv1.Exchange {
 	t.Helper()
-	raw, _, err := b.Exchange(t.Context(), request.GetRolloutId(), request.GetIndex())
+	raw, _, err := b.Turn(t.Context(), request.GetRolloutId(), request.GetIndex())
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchange := &agentgwv1.Exchange{}
-	if err := proto.Unmarshal(raw, exchange); err != nil {
+	turn := &agentgwv1.RecordedTurn{}
+	if err := proto.Unmarshal(raw, turn); err != nil {
 		t.Fatal(err)
 	}
-	return exchange
+	return turn.GetExchange()
 }
 
 // TestExchange lets a provider fail once, then answer: both are stored with the request, and no key
@@ -64,58 +66,32 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestExchangeBefore finds the exchange of a gateway that died before it recorded the reply: the
-// answer is taken from there, and a provider that failed or was asked something else is asked
-// again.
+// TestExchangeBefore lets a provider fail all tries of a turn, which is no answer, and then answer:
+// what was said before stands before what is said now.
 func TestExchangeBefore(t *testing.T) {
 	b := natstest.Start(t)
-	f := startFake(t, always(http.StatusOK, says(openaiModel, "anew")))
+	f := startFake(t, func(n int) (int, string) {
+		if n <= 2 {
+			return http.StatusServiceUnavailable, `{"error":{"message":"busy"}}`
+		}
+		return http.StatusOK, says(openaiModel, "anew")
+	})
 	client := serve(t, allKeys(), b)
-	first := askModel(openaiModel, f.URL)
-	first.RolloutId = "before.0"
-	if _, err := client.Respond(t.Context(), first); err != nil {
-		t.Fatal(err)
+	request := askModel(openaiModel, f.URL)
+	request.GetPlayer().GetModel().Attempts = 2
+	if got, err := client.Respond(t.Context(), request); status.Code(err) != codes.Aborted {
+		t.Fatalf("got %v and %v, want ABORTED", got, err)
 	}
-	known := exchangeOf(t, b, first)
-	known.Tries[0].Answer = []byte(says(openaiModel, "as before"))
-	known.Tries[0].AnswerBytes = int64(len(known.GetTries()[0].GetAnswer()))
-	for i, c := range []struct {
-		name   string
-		change func(x *agentgwv1.Exchange)
-		want   string
-		tries  int
-	}{
-		{"the same", func(*agentgwv1.Exchange) {}, "as before", 1},
-		{"failed", func(x *agentgwv1.Exchange) { x.Tries[0].Failure = "late" }, "anew", 2},
-		{"cut", func(x *agentgwv1.Exchange) { x.Tries[0].AnswerBytes++ }, "anew", 2},
-		{"unreadable", func(x *agentgwv1.Exchange) {
-			x.Tries[0].Answer, x.Tries[0].AnswerBytes = []byte("{"), 1
-		}, "anew", 2},
-		{"another request", func(x *agentgwv1.Exchange) { x.Request = []byte("{}") }, "anew", 2},
-		{"another model", func(x *agentgwv1.Exchange) { x.Model = "n" }, "anew", 2},
-		{"nothing", func(x *agentgwv1.Exchange) { x.Tries = nil }, "anew", 1},
-	} {
-		stored := proto.CloneOf(known)
-		c.change(stored)
-		raw, err := proto.Marshal(stored)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request := proto.CloneOf(first)
-		request.RolloutId = fmt.Sprintf("before.%d", i+1)
-		if _, err := b.RecordExchange(t.Context(), request.GetRolloutId(), request.GetIndex(), raw, 0); err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Respond(t.Context(), request)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		if got := sandbox.Content(response.GetMessages()[0]); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-		if got := len(exchangeOf(t, b, request).GetTries()); got != c.tries {
-			t.Errorf("%s: got %d tries, want %d", c.name, got, c.tries)
-		}
+	if got := len(exchangeOf(t, b, request).GetTries()); got != 2 {
+		t.Errorf("after the failure: got %d tries, want 2", got)
+	}
+	response, err := client.Respond(t.Context(), request)
+	if err != nil || sandbox.Content(response.GetMessages()[0]) != "anew" {
+		t.Fatalf("got %v and %v, want an answer", response, err)
+	}
+	tries := exchangeOf(t, b, request).GetTries()
+	if len(tries) != 3 || tries[0].GetFailure() == "" || tries[2].GetFailure() != "" {
+		t.Errorf("after the answer: got %v, want two failures and the answer", tries)
 	}
 }
 
@@ -208,11 +184,11 @@ func TestReplay(t *testing.T) {
 	text := "recorded"
 	reply := &agentgwv1.Reply{Messages: ask(nil).GetView()[:1], Usage: &agentgwv1.Usage{InputTokens: 7}}
 	reply.Messages[0].Body = &worldv1.Message_Text{Text: text}
-	raw, err := proto.Marshal(reply)
+	raw, err := proto.Marshal(&agentgwv1.RecordedTurn{Reply: reply})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.PutReply(t.Context(), request.GetRolloutId(), request.GetIndex(), raw); err != nil {
+	if err := b.PutTurn(t.Context(), request.GetRolloutId(), request.GetIndex(), raw); err != nil {
 		t.Fatal(err)
 	}
 	response, err := client.Respond(t.Context(), request)

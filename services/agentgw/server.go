@@ -39,29 +39,19 @@ var errRole = errors.New("player cannot play this role")
 // errTools says that a request names tools that are not stored.
 var errTools = errors.New("role's tools")
 
-// errRecord says that the record of replies could not be read or written.
-var errRecord = errors.New("record of replies")
+// errRecord says that the record of turns could not be read or written.
+var errRecord = errors.New("record of turns")
 
-// Recorder keeps replies that cannot be computed again, and has the roles' tools; *bus.Bus is one.
+// Recorder keeps turns that cannot be computed again, and has the roles' tools; *bus.Bus is one.
 type Recorder interface {
 	// Tools returns the tools with a digest, bus.ErrNotFound if there are none.
 	Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error)
-	// Reply returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
+	// Turn returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
 	// nothing is.
-	Reply(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordReply stores a reply in place of the one with a revision, 0 if there is none;
+	Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
+	// RecordTurn stores a turn in place of the one with a revision, 0 if there is none;
 	// bus.ErrExists if another one is stored.
-	RecordReply(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error
-}
-
-// Exchanger keeps what is said to and by model providers; *bus.Bus is one.
-type Exchanger interface {
-	// Exchange returns what is stored for a message of a rollout with its revision, bus.ErrNotFound
-	// if nothing is.
-	Exchange(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordExchange stores an exchange in place of the one with a revision, 0 if there is none,
-	// and returns the new one's; bus.ErrExists if another one is stored.
-	RecordExchange(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) (uint64, error)
+	RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error
 }
 
 // Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
@@ -75,8 +65,7 @@ type Relay interface {
 // Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
-	replies    Recorder
-	said       Exchanger
+	recorder   Recorder
 	plugins    *plugin.Dialer
 	agents     *attach.Registry
 	models     *model.Player
@@ -87,19 +76,19 @@ type Server struct {
 	tracer     trace.Tracer
 }
 
-// NewServer returns a server that keeps replies and exchanges in the given records and reaches
-// agents at other replicas over the relay. It expects requests that satisfy the rules of their
+// NewServer returns a server that keeps turns in the recorder and reaches agents at other replicas
+// over the relay. It expects requests that satisfy the rules of their
 // proto. Requests to model providers begin at once: only Run gives them budgets.
-func NewServer(cfg Config, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
+func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}
-	return newServer(cfg, prices, nil, replies, said, relay)
+	return newServer(cfg, prices, nil, recorder, relay)
 }
 
 // newServer is NewServer with prices and budgets, of which the caller keeps the care.
-func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, replies Recorder, said Exchanger, relay Relay) (*Server, error) {
+func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, recorder Recorder, relay Relay) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
@@ -125,7 +114,7 @@ func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, rep
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	return &Server{
-		replies: replies, said: said, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
+		recorder: recorder, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
@@ -185,16 +174,19 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	case *agentgwv1.Player_Random:
 		return played(random.Respond(req, tools))
 	case *agentgwv1.Player_Plugin:
-		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
+		return s.recorded(ctx, req, func(*agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error) {
 			response, err := s.plugins.Respond(ctx, req, tools)
-			return &agentgwv1.Reply{Messages: response.GetMessages(), Failure: response.GetFailure()}, err
+			if err != nil {
+				return nil, err
+			}
+			return &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: response.GetMessages(), Failure: response.GetFailure()}}, nil
 		})
 	case *agentgwv1.Player_Model:
 		if model.NoReplyNeeded(req.GetView()) {
 			return &agentgwv1.RespondResponse{}, nil
 		}
-		return s.recorded(ctx, req, func() (*agentgwv1.Reply, error) {
-			return s.models.Respond(ctx, req, tools, s.recordOf(ctx, req))
+		return s.recorded(ctx, req, func(earlier *agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error) {
+			return s.models.Respond(ctx, req, tools, s.priorTurn, earlier)
 		})
 	default:
 		return nil, fmt.Errorf("%w: no kind of player is set", errRole)
@@ -225,7 +217,7 @@ func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*t
 	if known, ok := s.tools.Get(digest); ok {
 		return known, nil
 	}
-	set, err := s.replies.Tools(ctx, digest)
+	set, err := s.recorder.Tools(ctx, digest)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, fmt.Errorf("%w: %w", errTools, err)
 	}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serve runs a gateway over bufconn and returns a client of it.
 func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGatewayServiceClient {
 	tb.Helper()
-	server, err := agentgw.NewServer(cfg, record, record, nil) // nobody attaches here
+	server, err := agentgw.NewServer(cfg, record, nil) // nobody attaches here
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -35,27 +37,32 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	if err != nil {
 		return fmt.Errorf("rollout %s: %w", id, err)
 	}
-	if err := replies(state, send); err != nil {
-		return err
-	}
-	err = s.bus.Exchanges(ctx, id, func(index int32, raw []byte) error {
-		exchange := &agentgwv1.Exchange{}
-		if err := proto.Unmarshal(raw, exchange); err != nil {
-			return fmt.Errorf("exchange %d: %w", index, err)
+	turns := replies(state)
+	err = s.bus.Turns(ctx, id, func(index int32, raw []byte) error {
+		recorded := &agentgwv1.RecordedTurn{}
+		if err := proto.Unmarshal(raw, recorded); err != nil {
+			return fmt.Errorf("turn %d: %w", index, err)
 		}
-		return send(&orchestratorv1.RecordedItem{Index: index, Item: &orchestratorv1.RecordedItem_Exchange{Exchange: exchange}})
+		if said := recorded.GetExchange(); said != nil {
+			turns[index] = &agentgwv1.RecordedTurn{Reply: turns[index].GetReply(), Exchange: said}
+		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
+	for _, index := range slices.Sorted(maps.Keys(turns)) {
+		if err := send(&orchestratorv1.RecordedItem{Index: index, Item: &orchestratorv1.RecordedItem_Turn{Turn: turns[index]}}); err != nil {
+			return err
+		}
+	}
 	return serviceAnswers(state, send)
 }
 
-// replies calls send with what models and plug-ins answered, as a replay is to have it.
-func replies(state *rollout.State, send func(*orchestratorv1.RecordedItem) error) error {
-	reply := func(index int, reply *agentgwv1.Reply) error {
-		return send(&orchestratorv1.RecordedItem{Index: int32(index), Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}})
-	}
+// replies returns what models and plug-ins answered, as a replay is to have it, by the index of each
+// turn's first message.
+func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
+	turns := make(map[int32]*agentgwv1.RecordedTurn)
 	players := map[worldv1.Role]*agentgwv1.Player{
 		worldv1.Role_ROLE_AGENT: state.Rollout().GetAgent(), worldv1.Role_ROLE_USER: state.Rollout().GetUser(),
 	}
@@ -63,21 +70,17 @@ func replies(state *rollout.State, send func(*orchestratorv1.RecordedItem) error
 		return players[role].GetModel() != nil || players[role].GetPlugin() != nil
 	}
 	for _, turn := range state.Turns() {
-		first := turn.GetMessages()[0]
-		if !recorded(first.GetSender()) {
-			continue
-		}
-		if err := reply(int(first.GetIndex()), &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()}); err != nil {
-			return err
+		if first := turn.GetMessages()[0]; recorded(first.GetSender()) {
+			turns[first.GetIndex()] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()}}
 		}
 	}
 	end := state.End()
 	if speaker, over := state.Next(); over == nil && recorded(speaker) && end.GetFailureClass() != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
-		return reply(len(state.Messages()), &agentgwv1.Reply{Usage: end.GetUsage().GetUsage(), Failure: &agentgwv1.Failure{
+		turns[int32(len(state.Messages()))] = &agentgwv1.RecordedTurn{Reply: &agentgwv1.Reply{Usage: end.GetUsage().GetUsage(), Failure: &agentgwv1.Failure{
 			Class: end.GetFailureClass(), ExceptionType: end.GetExceptionType(), Detail: end.GetDetail(),
-		}})
+		}}}
 	}
-	return nil
+	return turns
 }
 
 // serviceAnswers calls send with what hosted services answered.
@@ -109,10 +112,8 @@ func (s *server) putItem(ctx context.Context, id string, item *orchestratorv1.Re
 	var document proto.Message
 	var put func(ctx context.Context, rolloutID string, index int32, raw []byte) error
 	switch kind := item.GetItem().(type) {
-	case *orchestratorv1.RecordedItem_Reply:
-		document, put = kind.Reply, s.bus.PutReply
-	case *orchestratorv1.RecordedItem_Exchange:
-		document, put = kind.Exchange, s.bus.PutExchange
+	case *orchestratorv1.RecordedItem_Turn:
+		document, put = kind.Turn, s.bus.PutTurn
 	case *orchestratorv1.RecordedItem_Answer:
 		document, put = kind.Answer, s.bus.PutAnswer
 	default:

@@ -36,14 +36,14 @@ func (toolHost) ListAnswers(req *toolhostv1.ListAnswersRequest, stream toolhostv
 	return nil
 }
 
-// replyItem, exchangeItem and answerItem are items about message 1 and about the execution at
-// message 3.
-func replyItem(reply *agentgwv1.Reply) *orchestratorv1.RecordedItem {
-	return &orchestratorv1.RecordedItem{Index: 1, Item: &orchestratorv1.RecordedItem_Reply{Reply: reply}}
-}
-
-func exchangeItem(path string) *orchestratorv1.RecordedItem {
-	return &orchestratorv1.RecordedItem{Index: 1, Item: &orchestratorv1.RecordedItem_Exchange{Exchange: &agentgwv1.Exchange{Path: path}}}
+// turnItem and answerItem are items about a turn and about the execution at message 3. A reply may
+// be nil, and a path of an exchange empty: there is none then.
+func turnItem(index int32, reply *agentgwv1.Reply, path string) *orchestratorv1.RecordedItem {
+	turn := &agentgwv1.RecordedTurn{Reply: reply}
+	if path != "" {
+		turn.Exchange = &agentgwv1.Exchange{Path: path}
+	}
+	return &orchestratorv1.RecordedItem{Index: index, Item: &orchestratorv1.RecordedItem_Turn{Turn: turn}}
 }
 
 func answerItem(n int32, url string) *orchestratorv1.RecordedItem {
@@ -113,17 +113,15 @@ const (
 	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
 
-// said is the turn of one message, and replied its reply in a recording.
+// said is the turn of one message, and replied what a recording has of it.
 func said(index int32, sender, recipient worldv1.Role) *busv1.Turn {
 	return &busv1.Turn{Usage: &agentgwv1.Usage{InputTokens: 3}, Messages: []*worldv1.Message{{
 		Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: "hello"}, ConversationActive: proto.Bool(true),
 	}}}
 }
 
-func replied(index int32, turn *busv1.Turn) *orchestratorv1.RecordedItem {
-	item := replyItem(&agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()})
-	item.Index = index
-	return item
+func replied(index int32, turn *busv1.Turn, path string) *orchestratorv1.RecordedItem {
+	return turnItem(index, &agentgwv1.Reply{Messages: turn.GetMessages(), Usage: turn.GetUsage()}, path)
 }
 
 func TestGetRecording(t *testing.T) {
@@ -131,11 +129,10 @@ func TestGetRecording(t *testing.T) {
 	cost := &agentgwv1.Usage{InputTokens: 9}
 	executed := said(1, environment, agent)
 	executed.ServiceAnswers = []*toolhostv1.ServiceAnswer{answerItem(0, "http://a").GetAnswer(), answerItem(1, "http://b").GetAnswer()}
-	failed := func(index int32, class agentgwv1.FailureClass) *orchestratorv1.RecordedItem {
-		item := replyItem(&agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{Class: class, ExceptionType: "RuntimeError", Detail: "HTTP 401"}})
-		item.Index = index
-		return item
+	failed := func(index int32, class agentgwv1.FailureClass, path string) *orchestratorv1.RecordedItem {
+		return turnItem(index, &agentgwv1.Reply{Usage: cost, Failure: &agentgwv1.Failure{Class: class, ExceptionType: "RuntimeError", Detail: "HTTP 401"}}, path)
 	}
+	asked := turnItem(1, nil, "/x")
 	end := func(reason busv1.EndReason, class agentgwv1.FailureClass) *busv1.End {
 		return &busv1.End{Reason: reason, FailureClass: class, ExceptionType: "RuntimeError", Detail: "HTTP 401", Usage: &busv1.TurnUsage{Usage: cost}}
 	}
@@ -150,20 +147,20 @@ func TestGetRecording(t *testing.T) {
 		want      items
 	}{
 		{"all kinds", "s.0", environment, []*busv1.Turn{executed, said(2, agent, user), said(3, user, agent)}, nil,
-			items{replied(2, said(2, agent, user)), exchangeItem("/x"), answerItem(0, "http://a"), answerItem(1, "http://b")}},
-		{"a provider failed", "s.1", agent, nil, infrastructure, items{failed(1, provider), exchangeItem("/x")}},
-		{"a tool host failed", "s.2", environment, nil, infrastructure, items{exchangeItem("/x")}},
-		{"a person failed", "s.3", user, nil, infrastructure, items{exchangeItem("/x")}},
+			items{asked, replied(2, said(2, agent, user), ""), answerItem(0, "http://a"), answerItem(1, "http://b")}},
+		{"a provider failed", "s.1", agent, nil, infrastructure, items{failed(1, provider, "/x")}},
+		{"a tool host failed", "s.2", environment, nil, infrastructure, items{asked}},
+		{"a person failed", "s.3", user, nil, infrastructure, items{asked}},
 		{"a model failed", "s.4", agent, []*busv1.Turn{said(1, agent, agent)}, end(busv1.EndReason_END_REASON_MODEL_FAILURE, model),
-			items{replied(1, said(1, agent, agent)), failed(2, model), exchangeItem("/x")}},
-		{"cancelled", "s.5", agent, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}, items{exchangeItem("/x")}},
+			items{replied(1, said(1, agent, agent), "/x"), failed(2, model, "")}},
+		{"cancelled", "s.5", agent, nil, &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}, items{asked}},
 	} {
 		i.begin(t, test.id, test.recipient, test.end, test.turns...)
-		raw, err := proto.Marshal(&agentgwv1.Exchange{Path: "/x"})
+		raw, err := proto.Marshal(asked.GetTurn())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := i.Bus().RecordExchange(t.Context(), test.id, 1, raw, 0); err != nil {
+		if err := i.Bus().RecordTurn(t.Context(), test.id, 1, raw, 0); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, i.recording(t, test.id), protocmp.Transform()); diff != "" {
@@ -181,7 +178,7 @@ func TestGetRecording(t *testing.T) {
 
 func TestPutRecording(t *testing.T) {
 	i := installRecorder(t)
-	items := []*orchestratorv1.RecordedItem{replyItem(&agentgwv1.Reply{Provider: "openai"}), exchangeItem("/x"), answerItem(0, "http://a")}
+	items := []*orchestratorv1.RecordedItem{turnItem(1, &agentgwv1.Reply{Provider: "openai"}, "/x"), answerItem(0, "http://a")}
 	put := func(items ...*orchestratorv1.RecordedItem) error {
 		_, err := i.client.PutRecording(within(t), &orchestratorv1.PutRecordingRequest{RolloutId: "again.0", Items: items})
 		return err
@@ -197,11 +194,11 @@ func TestPutRecording(t *testing.T) {
 		t.Errorf("answers: got %d and %v, want 1", answers, err)
 	}
 	i.begin(t, "again.0", worldv1.Role_ROLE_AGENT, nil)
-	if diff := cmp.Diff(items[1:2], i.recording(t, "again.0"), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff([]*orchestratorv1.RecordedItem{turnItem(1, nil, "/x")}, i.recording(t, "again.0"), protocmp.Transform()); diff != "" {
 		t.Errorf("what the next recording begins with (-want +got):\n%s", diff)
 	}
 	for name, other := range map[string]*orchestratorv1.RecordedItem{
-		"reply": replyItem(&agentgwv1.Reply{Provider: "anthropic"}), "exchange": exchangeItem("/y"), "answer": answerItem(0, "http://b"),
+		"turn": turnItem(1, &agentgwv1.Reply{Provider: "openai"}, "/y"), "answer": answerItem(0, "http://b"),
 	} {
 		if err := put(other); status.Code(err) != codes.AlreadyExists {
 			t.Errorf("another %s: got %v, want ALREADY_EXISTS", name, err)

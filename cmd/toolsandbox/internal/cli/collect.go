@@ -193,7 +193,7 @@ func (c *collector) keep(result *busv1.Result, name string) error {
 func exchangesOf(items []*orchestratorv1.RecordedItem) []results.Exchange {
 	var exchanges []results.Exchange
 	for _, item := range items {
-		if said := item.GetExchange(); said != nil {
+		if said := item.GetTurn().GetExchange(); said != nil {
 			exchanges = append(exchanges, results.Exchange{Index: int(item.GetIndex()), Said: said})
 		}
 	}

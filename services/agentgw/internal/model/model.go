@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -106,47 +107,51 @@ func NoReplyNeeded(view []*worldv1.Message) bool {
 }
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
-// in the reply. The reply is to be recorded unless it holds a failure of the provider. Errors:
-// ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed, that of record or
-// of ctx.
-func (p *Player) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, record Record) (*agentgwv1.Reply, error) {
+// in the reply. earlier is what was said about this turn before, nil if nothing was; what is said
+// now stands behind it, and is returned beside an error too. An answer that came is composed even if
+// nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed, that
+// of history or of ctx.
+func (p *Player) Respond(
+	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.Exchange,
+) (*agentgwv1.RecordedTurn, error) {
 	view := req.GetView()
 	// Where the last message is hidden from the role, the view ends with an earlier one, and the
 	// role answers the rest.
 	if last := view[len(view)-1]; last.GetIndex() == req.GetIndex()-1 && last.GetRecipient() != req.GetRole() {
-		return failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
+		return unasked(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
 	spec, err := p.spec(model)
 	if err != nil {
-		return failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, err.Error()), nil
+		return unasked(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, err.Error()), nil
 	}
 	tools = tools.Closed()
-	query, err := p.query(ctx, req, tools, spec, record)
+	query, err := p.query(ctx, req, tools, spec, history)
 	if err != nil {
 		return nil, err
 	}
-	answer, said, err := p.ask(ctx, req, spec, query, record)
-	var failure *provider.Failure
-	var reply *agentgwv1.Reply
+	answer, said, err := p.ask(ctx, req, spec, query, earlier)
+	made := &agentgwv1.RecordedTurn{Exchange: said}
+	failure, refused := errors.AsType[*provider.Failure](err)
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.As(err, &failure):
-		reply, err = p.refused(model, failure)
+	case err != nil && ctx.Err() != nil:
+		return made, ctx.Err()
+	case refused:
+		made.Reply, err = p.refused(model, failure)
 	case err == nil:
-		if reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, reply.GetFailure()) {
-			err = said.reject(ctx, answer, reply.GetFailure().GetDetail())
+		if made.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, made.GetReply().GetFailure()) {
+			last := said.GetTries()[len(said.GetTries())-1]
+			last.Failure = strings.ToValidUTF8(made.GetReply().GetFailure().GetDetail(), "?")
 		}
 	}
-	if failure := reply.GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
+	if failure := made.GetReply().GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
 		failure.Detail = "the simulated user: " + failure.GetDetail()
 	}
-	return reply, err
+	return made, err
 }
 
 // query gathers what the model is asked.
-func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, record Record) (*provider.Query, error) {
+func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, history History) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
@@ -168,7 +173,7 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	for _, entry := range query.Transcript {
 		speaks := entry.Kind == conversation.ToolCall || entry.Kind == conversation.Assistant
 		if begins := speaks && !own; begins {
-			past, err := record.Past(ctx, entry.Index)
+			past, err := history(ctx, req.GetRolloutId(), entry.Index)
 			if err != nil {
 				return nil, err
 			}
@@ -187,9 +192,11 @@ func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failur
 	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
 }
 
-// ask sends the request until an answer can be read, and keeps what was said. The error is a
-// *provider.Failure, a *Throttled or one of encoding or of the record.
-func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, record Record) (*provider.Answer, *exchange, error) {
+// ask sends the request until an answer can be read, and says what was said. The error is a
+// *provider.Failure, a *Throttled or one of encoding.
+func (p *Player) ask(
+	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.Exchange,
+) (*provider.Answer, *agentgwv1.Exchange, error) {
 	model := req.GetPlayer().GetModel()
 	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
 	if err != nil {
@@ -201,13 +208,6 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, spec *p
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := p.open(ctx, record, model, codec, to, request)
-	if err != nil {
-		return nil, nil, err
-	}
-	if answer, ok := said.answered(); ok {
-		return answer, said, nil
-	}
 	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -216,13 +216,13 @@ func (p *Player) ask(ctx context.Context, req *agentgwv1.RespondRequest, spec *p
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
+	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier)
 	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, spec, to, request)}
 	err = q.deferRefusal(policy.Do(ctx, q.try))
-	answer, kept := said.keep(ctx, q.answer)
-	if answer != nil {
+	if q.answer != nil {
 		err = nil
 	}
-	return answer, said, errors.Join(err, kept)
+	return q.answer, said.end(q.answer), err
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.
@@ -291,6 +291,11 @@ func keepsIDs(messages []*worldv1.Message, calls []turn.Call) bool {
 
 func failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.Reply {
 	return &agentgwv1.Reply{Failure: turn.Failed(class, exception, detail).GetFailure()}
+}
+
+// unasked is the turn of a failure for which no model was asked.
+func unasked(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.RecordedTurn {
+	return &agentgwv1.RecordedTurn{Reply: failed(class, exception, detail)}
 }
 
 // fails makes a reply end the rollout for a mistake; what it cost stays known.

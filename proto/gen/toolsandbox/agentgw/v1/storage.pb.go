@@ -68,7 +68,7 @@ func (x *ToolSet) GetTools() []*v1.Tool {
 	return nil
 }
 
-// Reply is what the gateway records of a turn that cannot be computed again. Its first fields are those of RespondResponse.
+// Reply is a player's turn. Its first fields are those of RespondResponse.
 type Reply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The turn's messages.
@@ -159,8 +159,63 @@ func (x *Reply) GetNative() []byte {
 	return nil
 }
 
-// Exchange is what the gateway and a model provider said to each other about one turn. It is stored before the answer is used. A stored
-// format: fields are only ever added.
+// RecordedTurn is one turn that cannot be computed again. Subject turn.<rollout>.<index>, stream RECORDING; the last one counts, and each names
+// the one before it.
+type RecordedTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the player answered; unset as long as all tries have failed.
+	Reply *Reply `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
+	// What was said to and by a model provider; unset if none was asked.
+	Exchange      *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordedTurn) Reset() {
+	*x = RecordedTurn{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordedTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordedTurn) ProtoMessage() {}
+
+func (x *RecordedTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordedTurn.ProtoReflect.Descriptor instead.
+func (*RecordedTurn) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RecordedTurn) GetReply() *Reply {
+	if x != nil {
+		return x.Reply
+	}
+	return nil
+}
+
+func (x *RecordedTurn) GetExchange() *Exchange {
+	if x != nil {
+		return x.Exchange
+	}
+	return nil
+}
+
+// Exchange is what the gateway and a model provider said to each other about one turn.
 type Exchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the provider whose model was asked.
@@ -183,7 +238,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +250,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[2]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +263,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{2}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Exchange) GetProvider() string {
@@ -277,7 +332,7 @@ type Try struct {
 
 func (x *Try) Reset() {
 	*x = Try{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -289,7 +344,7 @@ func (x *Try) String() string {
 func (*Try) ProtoMessage() {}
 
 func (x *Try) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -302,7 +357,7 @@ func (x *Try) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Try.ProtoReflect.Descriptor instead.
 func (*Try) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Try) GetStatus() int32 {
@@ -346,7 +401,10 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
 	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06native\"\xf7\x01\n" +
+	"\x06native\x18\x10 \x01(\fR\x06native\"\x81\x01\n" +
+	"\fRecordedTurn\x123\n" +
+	"\x05reply\x18\x01 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyR\x05reply\x12<\n" +
+	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\"\xf7\x01\n" +
 	"\bExchange\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -374,29 +432,32 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
-	(*ToolSet)(nil),    // 0: toolsandbox.agentgw.v1.ToolSet
-	(*Reply)(nil),      // 1: toolsandbox.agentgw.v1.Reply
-	(*Exchange)(nil),   // 2: toolsandbox.agentgw.v1.Exchange
-	(*Try)(nil),        // 3: toolsandbox.agentgw.v1.Try
-	(*v1.Tool)(nil),    // 4: toolsandbox.world.v1.Tool
-	(*v1.Message)(nil), // 5: toolsandbox.world.v1.Message
-	(*Failure)(nil),    // 6: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),      // 7: toolsandbox.agentgw.v1.Usage
+	(*ToolSet)(nil),      // 0: toolsandbox.agentgw.v1.ToolSet
+	(*Reply)(nil),        // 1: toolsandbox.agentgw.v1.Reply
+	(*RecordedTurn)(nil), // 2: toolsandbox.agentgw.v1.RecordedTurn
+	(*Exchange)(nil),     // 3: toolsandbox.agentgw.v1.Exchange
+	(*Try)(nil),          // 4: toolsandbox.agentgw.v1.Try
+	(*v1.Tool)(nil),      // 5: toolsandbox.world.v1.Tool
+	(*v1.Message)(nil),   // 6: toolsandbox.world.v1.Message
+	(*Failure)(nil),      // 7: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),        // 8: toolsandbox.agentgw.v1.Usage
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
-	4, // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
-	5, // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
-	6, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	7, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	3, // 4: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
-	7, // 5: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5, // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
+	6, // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
+	7, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	8, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	1, // 4: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	3, // 5: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	4, // 6: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	8, // 7: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }
@@ -412,7 +473,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_storage_proto_rawDesc), len(file_toolsandbox_agentgw_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -925,8 +925,7 @@ type RecordedItem struct {
 	//
 	// Types that are valid to be assigned to Item:
 	//
-	//	*RecordedItem_Reply
-	//	*RecordedItem_Exchange
+	//	*RecordedItem_Turn
 	//	*RecordedItem_Answer
 	Item          isRecordedItem_Item `protobuf_oneof:"item"`
 	unknownFields protoimpl.UnknownFields
@@ -977,19 +976,10 @@ func (x *RecordedItem) GetItem() isRecordedItem_Item {
 	return nil
 }
 
-func (x *RecordedItem) GetReply() *v1.Reply {
+func (x *RecordedItem) GetTurn() *v1.RecordedTurn {
 	if x != nil {
-		if x, ok := x.Item.(*RecordedItem_Reply); ok {
-			return x.Reply
-		}
-	}
-	return nil
-}
-
-func (x *RecordedItem) GetExchange() *v1.Exchange {
-	if x != nil {
-		if x, ok := x.Item.(*RecordedItem_Exchange); ok {
-			return x.Exchange
+		if x, ok := x.Item.(*RecordedItem_Turn); ok {
+			return x.Turn
 		}
 	}
 	return nil
@@ -1008,24 +998,17 @@ type isRecordedItem_Item interface {
 	isRecordedItem_Item()
 }
 
-type RecordedItem_Reply struct {
-	// What a player answered.
-	Reply *v1.Reply `protobuf:"bytes,2,opt,name=reply,proto3,oneof"`
-}
-
-type RecordedItem_Exchange struct {
-	// What was said to and by a model provider.
-	Exchange *v1.Exchange `protobuf:"bytes,3,opt,name=exchange,proto3,oneof"`
+type RecordedItem_Turn struct {
+	// What a player answered, and what was said to and by a model provider for that.
+	Turn *v1.RecordedTurn `protobuf:"bytes,2,opt,name=turn,proto3,oneof"`
 }
 
 type RecordedItem_Answer struct {
 	// What a hosted service answered.
-	Answer *v11.ServiceAnswer `protobuf:"bytes,4,opt,name=answer,proto3,oneof"`
+	Answer *v11.ServiceAnswer `protobuf:"bytes,3,opt,name=answer,proto3,oneof"`
 }
 
-func (*RecordedItem_Reply) isRecordedItem_Item() {}
-
-func (*RecordedItem_Exchange) isRecordedItem_Item() {}
+func (*RecordedItem_Turn) isRecordedItem_Item() {}
 
 func (*RecordedItem_Answer) isRecordedItem_Item() {}
 
@@ -1490,12 +1473,11 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
 	"log_digest\x18\n" +
 	" \x01(\fR\tlogDigest\x12%\n" +
-	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\"\xf5\x01\n" +
+	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\"\xba\x01\n" +
 	"\fRecordedItem\x12\x1d\n" +
-	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x125\n" +
-	"\x05reply\x18\x02 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyH\x00R\x05reply\x12>\n" +
-	"\bexchange\x18\x03 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeH\x00R\bexchange\x12@\n" +
-	"\x06answer\x18\x04 \x01(\v2&.toolsandbox.toolhost.v1.ServiceAnswerH\x00R\x06answerB\r\n" +
+	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12:\n" +
+	"\x04turn\x18\x02 \x01(\v2$.toolsandbox.agentgw.v1.RecordedTurnH\x00R\x04turn\x12@\n" +
+	"\x06answer\x18\x03 \x01(\v2&.toolsandbox.toolhost.v1.ServiceAnswerH\x00R\x06answerB\r\n" +
 	"\x04item\x12\x05\xbaH\x02\b\x01\"d\n" +
 	"\x13GetRecordingRequest\x12M\n" +
 	"\n" +
@@ -1581,9 +1563,8 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
 	(*v13.Flag)(nil),              // 30: toolsandbox.bus.v1.Flag
 	(*v13.TurnUsage)(nil),         // 31: toolsandbox.bus.v1.TurnUsage
-	(*v1.Reply)(nil),              // 32: toolsandbox.agentgw.v1.Reply
-	(*v1.Exchange)(nil),           // 33: toolsandbox.agentgw.v1.Exchange
-	(*v11.ServiceAnswer)(nil),     // 34: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v1.RecordedTurn)(nil),       // 32: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 33: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
@@ -1605,33 +1586,32 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	29, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
 	30, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
 	31, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.reply:type_name -> toolsandbox.agentgw.v1.Reply
-	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	34, // 21: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	12, // 22: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	12, // 23: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 24: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	29, // 25: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	18, // 26: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 29: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	13, // 31: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	15, // 32: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	17, // 33: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 36: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 38: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	16, // 39: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	19, // 40: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	34, // [34:41] is the sub-list for method output_type
-	27, // [27:34] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	29, // 24: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	18, // 25: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	13, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	15, // 31: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	17, // 32: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	16, // 38: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	19, // 39: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	33, // [33:40] is the sub-list for method output_type
+	26, // [26:33] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1645,8 +1625,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 		(*WatchSweepResponse_End)(nil),
 	}
 	file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes[12].OneofWrappers = []any{
-		(*RecordedItem_Reply)(nil),
-		(*RecordedItem_Exchange)(nil),
+		(*RecordedItem_Turn)(nil),
 		(*RecordedItem_Answer)(nil),
 	}
 	type x struct{}
