@@ -123,19 +123,6 @@ func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bo
 	}
 }
 
-// FollowCancellations calls handle with the id of every cancelled sweep and the last round that is
-// cancelled, as FollowLog does.
-func (b *Bus) FollowCancellations(ctx context.Context, handle func(sweepID string, round int32)) error {
-	return b.follow(ctx, sweepStream, sweepCancelSubject("*"), func(_ context.Context, msg jetstream.Msg) error {
-		stored, err := decode[busv1.SweepCancellation](msg.Subject(), content(msg.Headers(), msg.Data()))
-		if err != nil {
-			return err
-		}
-		handle(strings.Split(msg.Subject(), ".")[1], stored.GetRound())
-		return nil
-	})
-}
-
 // ResultIDs calls visit with the rollout id and the round of every result that the server can read,
 // as Results does.
 func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {

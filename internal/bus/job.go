@@ -153,3 +153,13 @@ func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	}
 	return b.announce(jobs)
 }
+
+// Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are
+// played.
+func (b *Bus) Queued(ctx context.Context, sweepID string) (int, error) {
+	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
+	if err != nil {
+		return 0, fmt.Errorf("count jobs: %w", err)
+	}
+	return len(info.State.Subjects), nil
+}

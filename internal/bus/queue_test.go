@@ -145,3 +145,15 @@ func TestFollowQueues(t *testing.T) {
 		}
 	}
 }
+
+func TestQueued(t *testing.T) {
+	ctx, b := t.Context(), natstest.Start(t)
+	if err := b.Enqueue(ctx, []*busv1.Job{{Rollout: &busv1.Rollout{Id: "s.0"}}, {Rollout: &busv1.Rollout{Id: "s.1"}, Round: 2}, {Rollout: &busv1.Rollout{Id: "other.0"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for sweep, want := range map[string]int{"s": 2, "other": 1, "none": 0} {
+		if got, err := b.Queued(ctx, sweep); err != nil || got != want {
+			t.Errorf("queued rollouts of %s: got %d, %v, want %d", sweep, got, err, want)
+		}
+	}
+}

@@ -3,11 +3,9 @@ package bus
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -72,46 +70,4 @@ func (b *Bus) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
 		return nil, fmt.Errorf("read sweep: %w", err)
 	}
 	return decode[busv1.Sweep](msg.Subject, msg.Data)
-}
-
-// CancelSweep marks the rounds of a sweep up to the given one as cancelled. Safe to repeat.
-func (b *Bus) CancelSweep(ctx context.Context, sweepID string, round int32) error {
-	raw, err := proto.Marshal(&busv1.SweepCancellation{Round: round})
-	if err != nil {
-		return fmt.Errorf("cancel sweep %s: %w", sweepID, err)
-	}
-	for {
-		stored, revision, err := b.cancelled(ctx, sweepID)
-		if err == nil && stored < round {
-			_, _, err = b.publish(ctx, sweepCancelSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
-			if isWrongSequence(err) {
-				continue // somebody else has, or the acknowledgement was lost
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("cancel sweep %s: %w", sweepID, err)
-		}
-		return nil
-	}
-}
-
-// Cancelled returns the last round of a sweep that is cancelled, -1 if none is.
-func (b *Bus) Cancelled(ctx context.Context, sweepID string) (round int32, err error) {
-	round, _, err = b.cancelled(ctx, sweepID)
-	if err != nil {
-		return -1, fmt.Errorf("read cancellation: %w", err)
-	}
-	return round, nil
-}
-
-func (b *Bus) cancelled(ctx context.Context, sweepID string) (round int32, revision uint64, err error) {
-	msg, err := b.last(ctx, sweepStream, sweepCancelSubject(sweepID))
-	if errors.Is(err, ErrNotFound) {
-		return -1, 0, nil
-	}
-	if err != nil {
-		return -1, 0, err
-	}
-	stored, err := decode[busv1.SweepCancellation](msg.Subject, msg.Data)
-	return stored.GetRound(), msg.Sequence, err
 }

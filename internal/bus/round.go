@@ -8,13 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
-	"google.golang.org/protobuf/proto"
-
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
-
-func sweepRoundSubject(sweepID, round string) string { return "sweep." + sweepID + ".round." + round }
 
 // roundKey names what there is once a rollout and round: its job and its result. Round 0 adds
 // nothing.
@@ -39,24 +34,14 @@ func splitRoundKey(key string) (rolloutID string, round int32) {
 	return key[:last], int32(n)
 }
 
-// round is one that has begun, with the rollouts that it names.
-type round struct {
-	number   int32
-	rollouts []byte
-}
-
-// Rounds are those of a sweep that have begun, beside round 0. The zero value is that of a sweep
-// without any.
-type Rounds struct {
-	begun    []round
-	revision uint64 // sequence of the document that was stored last
-}
+// Rounds are those of a sweep that have begun, beside round 0, by number.
+type Rounds []*busv1.SweepRound
 
 // Of returns the round that the n-th rollout of the plan is in.
 func (r Rounds) Of(n int) int32 {
-	for _, round := range slices.Backward(r.begun) {
-		if n >= 0 && n/8 < len(round.rollouts) && round.rollouts[n/8]&(1<<(n%8)) != 0 {
-			return round.number
+	for _, round := range slices.Backward(r) {
+		if rollouts := round.GetRollouts(); n >= 0 && n/8 < len(rollouts) && rollouts[n/8]&(1<<(n%8)) != 0 {
+			return round.GetNumber()
 		}
 	}
 	return 0
@@ -73,55 +58,44 @@ func (r Rounds) OfID(rolloutID string) int32 {
 
 // Last returns the number of the last round.
 func (r Rounds) Last() int32 {
-	if len(r.begun) == 0 {
+	if len(r) == 0 {
 		return 0
 	}
-	return r.begun[len(r.begun)-1].number
+	return r[len(r)-1].GetNumber()
 }
 
 // Begun says whether a round has begun.
 func (r Rounds) Begun(number int32) bool {
-	return number == 0 || slices.ContainsFunc(r.begun, func(round round) bool { return round.number == number })
+	return number == 0 || slices.ContainsFunc(r, func(round *busv1.SweepRound) bool { return round.GetNumber() == number })
 }
 
 // Rounds returns the rounds of a sweep.
 func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
-	var rounds Rounds
-	prefix := sweepRoundSubject(sweepID, "")
-	err := b.all(ctx, sweepStream, prefix+"*", func(msg *jetstream.RawStreamMsg) error {
-		number, err := strconv.ParseInt(strings.TrimPrefix(msg.Subject, prefix), 10, 32)
-		if err != nil {
-			return fmt.Errorf("%s: %w", msg.Subject, err)
-		}
-		stored, err := decode[busv1.SweepRound](msg.Subject, msg.Data)
-		rounds.begun = append(rounds.begun, round{number: int32(number), rollouts: stored.GetRollouts()})
-		rounds.revision = msg.Sequence
-		return err
-	})
-	if err != nil {
-		return Rounds{}, fmt.Errorf("read rounds of sweep %s: %w", sweepID, err)
-	}
-	slices.SortFunc(rounds.begun, func(a, b round) int { return cmp.Compare(a.number, b.number) })
-	return rounds, nil
+	control, err := b.Control(ctx, sweepID)
+	return control.GetRounds(), err
 }
 
 // BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1
 // on that is not among rounds. ErrFenced means that one has begun since they were read, which may
 // be this one: read them again.
 func (b *Bus) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
-	stored := &busv1.SweepRound{}
+	begins := &busv1.SweepRound{Number: number}
 	if len(rollouts) > 0 {
-		stored.Rollouts = make([]byte, slices.Max(rollouts)/8+1)
+		begins.Rollouts = make([]byte, slices.Max(rollouts)/8+1)
 	}
 	for _, n := range rollouts {
-		stored.Rollouts[n/8] |= 1 << (n % 8)
+		begins.Rollouts[n/8] |= 1 << (n % 8)
 	}
-	raw, err := proto.Marshal(stored)
-	if err == nil {
-		_, _, err = b.publish(ctx, sweepRoundSubject(sweepID, strconv.Itoa(int(number))), raw,
-			jetstream.WithExpectLastSequenceForSubject(rounds.revision, sweepRoundSubject(sweepID, "*")))
-	}
-	if isWrongSequence(err) {
+	fenced := false
+	err := b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		if fenced = len(control.GetRounds()) != len(rounds); fenced {
+			return false
+		}
+		control.Rounds = append(control.GetRounds(), begins)
+		slices.SortFunc(control.Rounds, func(a, b *busv1.SweepRound) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
+		return true
+	})
+	if err == nil && fenced {
 		err = ErrFenced
 	}
 	if err != nil {

@@ -123,21 +123,3 @@ func TestRoundResults(t *testing.T) {
 		t.Errorf("results of no sweep: got %v, want nil", err)
 	}
 }
-
-func TestCancelledRounds(t *testing.T) {
-	b := natstest.Start(t)
-	ctx := t.Context()
-	expect := func(want int32) {
-		t.Helper()
-		if got, err := b.Cancelled(ctx, "s"); err != nil || got != want {
-			t.Errorf("cancelled: got %d and %v, want %d", got, err, want)
-		}
-	}
-	expect(-1)
-	for _, step := range []struct{ cancel, want int32 }{{0, 0}, {0, 0}, {2, 2}, {1, 2}} {
-		if err := b.CancelSweep(ctx, "s", step.cancel); err != nil {
-			t.Fatal(err)
-		}
-		expect(step.want)
-	}
-}

@@ -49,7 +49,6 @@ func snapshotSubject(shard int, sessionID string) string {
 
 func sweepJobSubject(sweepID string) string     { return "jobs." + sweepID + ".>" }
 func sweepPlanSubject(sweepID string) string    { return "sweep." + sweepID + ".plan" }
-func sweepCancelSubject(sweepID string) string  { return "sweep." + sweepID + ".cancel" }
 func setupSubject(digest string) string         { return "setup." + digest }
 func toolsSubject(digest string) string         { return "tools." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 )
 
@@ -47,7 +48,11 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}()
 	go func() {
 		defer cancel()
-		followed <- m.Bus().FollowCancellations(ctx, server.ended.tell)
+		followed <- m.Bus().WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
+			if control.CancelledRound != nil {
+				server.ended.tell(sweepID, control.GetCancelledRound())
+			}
+		})
 	}()
 	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)

@@ -14,16 +14,17 @@ import (
 // have no result in the round they are in. What can no longer be read of the damaged ones is played
 // again in the round that begins.
 func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
-	rounds, err := s.bus.Rounds(ctx, sweepID)
-	for err == nil && !rounds.Begun(round) {
-		if err = s.begin(ctx, sweepID, rollouts, round, rounds, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
+	control, err := s.bus.Control(ctx, sweepID)
+	for err == nil && !bus.Rounds(control.GetRounds()).Begun(round) {
+		if err = s.begin(ctx, sweepID, rollouts, round, control, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
-		rounds, err = s.bus.Rounds(ctx, sweepID)
+		control, err = s.bus.Control(ctx, sweepID)
 	}
 	if err != nil {
 		return nil, err
 	}
+	rounds := bus.Rounds(control.GetRounds())
 	finished := make(map[string]bool)
 	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {
 		if round == rounds.OfID(id) {
@@ -45,16 +46,13 @@ func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.
 // begin begins a round with all rollouts that an earlier one left without a score, and with those
 // of the damaged ones that cannot be read. Rollouts without a result are still to be played in the
 // round they are in, unless that is cancelled. bus.ErrFenced means that a round has begun since
-// rounds were read.
+// control was read.
 func (s *server) begin(
-	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, rounds bus.Rounds, damaged []string,
+	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, control *busv1.SweepControl, damaged []string,
 ) error {
-	cancelled, err := s.bus.Cancelled(ctx, sweepID)
-	if err != nil {
-		return err
-	}
+	rounds := bus.Rounds(control.GetRounds())
 	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
-	err = s.bus.Results(ctx, sweepID, func(result *busv1.Result) {
+	err := s.bus.Results(ctx, sweepID, func(result *busv1.Result) {
 		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
 			scored[id], scoredFrom[id] = !unscored(result.GetEnd().GetReason()), result.GetLogDigest()
 		}
@@ -77,7 +75,7 @@ func (s *server) begin(
 	var again []int
 	for n, planned := range rollouts {
 		in := rounds.Of(n)
-		if isScored, ended := scored[planned.GetId()]; in < round && !isScored && (ended || in <= cancelled) {
+		if isScored, ended := scored[planned.GetId()]; in < round && !isScored && (ended || bus.Cancelled(control, in)) {
 			again = append(again, n)
 		}
 	}

@@ -107,10 +107,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err := s.bus.PutSweep(ctx, sweep); err != nil {
 		return 0, 0, err
 	}
-	if err := s.limit(ctx, id, req.GetSpendLimit()); err != nil {
-		return 0, 0, err
-	}
-	if err := s.bus.SetParallel(ctx, id, spec.GetParallel(), req.GetRound()); err != nil {
+	if err := s.bus.Configure(ctx, id, req.GetSpendLimit(), spec.GetParallel(), req.GetRound()); err != nil {
 		return 0, 0, err
 	}
 	rollouts := plan.Expand(sweep)

@@ -16,23 +16,22 @@ import (
 func TestWatchEndsWhenSpent(t *testing.T) {
 	i := installServer(t)
 	request := &orchestratorv1.CreateSweepRequest{SweepId: "s", Spec: spec("one", "two"), SpendLimit: &agentgwv1.SpendLimit{Tokens: 5}}
-	create := func() (stored *busv1.SweepSpending, revision uint64) {
+	create := func() {
 		t.Helper()
-		_, err := i.client.CreateSweep(within(t), request)
-		if err == nil {
-			stored, revision, err = i.Bus().Spending(t.Context(), "s")
+		if _, err := i.client.CreateSweep(within(t), request); err != nil {
+			t.Fatal(err)
 		}
+		stored, err := i.Bus().Control(t.Context(), "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(&busv1.SweepSpending{Limit: request.GetSpendLimit()}, stored, protocmp.Transform()); diff != "" {
-			t.Errorf("spending after CreateSweep (-want +got):\n%s", diff)
+		if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: request.GetSpendLimit()}, stored, protocmp.Transform()); diff != "" {
+			t.Errorf("control after CreateSweep (-want +got):\n%s", diff)
 		}
-		return stored, revision
 	}
-	stored, revision := create()
-	stored.Exhausted = "5 of 5 tokens"
-	if err := i.Bus().SetSpending(t.Context(), "s", stored, revision); err != nil {
+	create()
+	const reason = "5 of 5 tokens"
+	if err := i.Bus().UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Exhausted = reason; return true }); err != nil {
 		t.Fatal(err)
 	}
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
@@ -56,7 +55,7 @@ func TestWatchEndsWhenSpent(t *testing.T) {
 	if diff := cmp.Diff([]string{"s.0"}, results); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Spent: stored.GetExhausted()}, end, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Spent: reason}, end, protocmp.Transform()); diff != "" {
 		t.Errorf("end (-want +got):\n%s", diff)
 	}
 	create()

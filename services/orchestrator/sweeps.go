@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
@@ -74,23 +75,17 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := s.bus.Rounds(ctx, id)
+	control, err := s.bus.Control(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	rounds := bus.Rounds(control.GetRounds())
 	info := &orchestratorv1.SweepInfo{
 		Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, Created: timestamppb.New(created),
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
-	if info.Progress.Done, err = s.finished(ctx, id, rounds); err != nil {
-		return nil, err
-	}
-	last, err := s.bus.Cancelled(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	spending, _, err := s.bus.Spending(ctx, id)
-	info.Cancelled, info.Spent = last >= rounds.Last(), spending.GetExhausted()
+	info.Cancelled, info.Spent = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
+	info.Progress.Done, err = s.finished(ctx, id, rounds)
 	return info, err
 }
 

@@ -30,10 +30,8 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
-	results := make(chan *busv1.Result)
-	cancelled := make(chan struct{}, 1)
-	spent := make(chan string, 1)
-	failed := make(chan error, 3)
+	results, controls := make(chan *busv1.Result), make(chan *busv1.SweepControl)
+	failed := make(chan error, 2)
 	group.Go(func() {
 		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
 			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
@@ -47,35 +45,29 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		})
 	})
 	group.Go(func() {
-		failed <- s.bus.FollowCancellations(ctx, func(sweepID string, round int32) {
-			if sweepID == sweep.GetId() && round >= rounds.Last() {
-				select {
-				case cancelled <- struct{}{}:
-				default: // it is known
-				}
+		failed <- s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
+			select {
+			case controls <- control:
+			case <-ctx.Done():
 			}
 		})
-	})
-	group.Go(func() {
-		reason, err := s.spent(ctx, sweep.GetId())
-		if err != nil && ctx.Err() == nil {
-			failed <- err
-		}
-		spent <- reason
 	})
 	w := &watch{
 		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
 		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
-	return statusOf(w.relay(ctx, happenings{results, cancelled, spent, failed}))
+	return statusOf(w.relay(ctx, happenings{results, controls, failed}))
 }
+
+// settlePoll is the pause between two looks at whether rollouts of a sweep that has spent what it
+// may are still played.
+const settlePoll = 250 * time.Millisecond
 
 // happenings are what a watch waits for.
 type happenings struct {
-	results   <-chan *busv1.Result
-	cancelled <-chan struct{}
-	spent     <-chan string // once
-	failed    <-chan error
+	results  <-chan *busv1.Result
+	controls <-chan *busv1.SweepControl
+	failed   <-chan error
 }
 
 // watch sends a client what happens in a sweep.
@@ -99,6 +91,8 @@ func (w *watch) relay(ctx context.Context, on happenings) error {
 	}
 	quiet := time.NewTicker(w.server.silence)
 	defer quiet.Stop()
+	exhausted := ""               // why nothing of the sweep begins any more
+	var settling <-chan time.Time // ticks while that is so
 	// What was there before the watch began is sent even if the sweep is cancelled.
 	for stop := false; w.missing() && !(stop && w.complete()); {
 		select {
@@ -111,13 +105,20 @@ func (w *watch) relay(ctx context.Context, on happenings) error {
 			if err := w.look(ctx); err != nil {
 				return err
 			}
-		case <-on.cancelled:
-			stop = true
-		case w.end.Spent = <-on.spent:
-			if w.end.GetSpent() == "" {
-				break
+		case control := <-on.controls:
+			stop = stop || bus.Cancelled(control, w.rounds.Last())
+			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
+				settling = time.Tick(settlePoll)
 			}
-			stop = true
+		case <-settling:
+			queued, err := w.server.bus.Queued(ctx, w.sweepID)
+			if err != nil {
+				return err
+			}
+			if queued > 0 {
+				break // some of its rollouts are still played
+			}
+			stop, settling, w.end.Spent = true, nil, exhausted
 			if err := w.count(ctx); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -109,7 +110,7 @@ func TestCancelledSweepAmongOthers(t *testing.T) {
 	if err := s.CancelSweep(t.Context(), "a", 0); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the worker knows", func() bool { return w.isCancelled("a", 0) })
+	until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("a"), 0) })
 	d.openAll()
 	for id, state := range s.ended(t, append(ids("a", 20), ids("b", 3)...)...) {
 		want := busv1.EndReason_END_REASON_CANCELLED

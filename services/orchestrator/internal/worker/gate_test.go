@@ -80,7 +80,7 @@ func TestParallelChanges(t *testing.T) {
 	s.gateway.respond = d.respond
 	set := func(parallel, round int32) {
 		t.Helper()
-		if err := s.SetParallel(t.Context(), "a", parallel, round); err != nil {
+		if err := s.Configure(t.Context(), "a", nil, parallel, round); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -224,7 +224,7 @@ func (r *runner) hopeless(cause error) bool {
 
 // turn lets the next speaker speak, or ends the rollout.
 func (r *runner) turn(ctx context.Context) error {
-	if r.isCancelled(r.rollout.GetSweepId(), r.delivery.Round) {
+	if bus.Cancelled(r.watched(r.rollout.GetSweepId()), r.delivery.Round) {
 		return r.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
 	if err := r.enter(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -233,7 +234,7 @@ func TestCancellation(t *testing.T) {
 		if err := s.CancelSweep(context.Background(), "s", 0); err != nil {
 			return nil, err
 		}
-		until(t, "the worker knows", func() bool { return w.isCancelled("s", 0) })
+		until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("s"), 0) })
 		return nil, nil
 	}
 	s.enqueue(t, 0, "s.0", "other.0")
@@ -260,7 +261,7 @@ func TestCancellationBeforeTheStart(t *testing.T) {
 	}
 	w := s.worker(t, nil, nil)
 	run(t.Context(), t, w)
-	until(t, "the worker knows", func() bool { return w.isCancelled("s", 0) })
+	until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("s"), 0) })
 	s.enqueue(t, 0, "s.0")
 	state := s.ended(t, "s.0")["s.0"]
 	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_CANCELLED || len(state.Messages()) != 1 {

@@ -13,7 +13,7 @@ import (
 // them, however many rollouts each has.
 //
 // The number of rollouts at once that counts for a sweep is the last one that the worker has been
-// told, as bus.SetParallel orders them. Jobs carry a number too: the one of the time when they were
+// told, as bus.Configure orders them. Jobs carry a number too: the one of the time when they were
 // queued. They stay in the queue as they are while their sweep goes on with another one, and say
 // nothing about which is the newer. So a job's number counts only as long as the worker has been
 // told none. A lower number stops no rollout: fewer begin.

@@ -24,41 +24,24 @@ var (
 // as it could.
 const holdPause = 100 * time.Millisecond
 
-// checkBudget reads what the rollout's sweep may spend: errSpent if that is used up. Only models
+// checkBudget notes what the rollout's sweep may spend: errSpent if that is used up. Only models
 // spend.
 func (r *runner) checkBudget(ctx context.Context) error {
 	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
 		return nil
 	}
-	spending, err := r.sharedSpending(ctx, r.rollout.GetSweepId())
-	if err != nil {
-		return err
+	control := r.watched(r.rollout.GetSweepId())
+	if control == nil || control.GetSpendLimit() != nil { // what was heard may be a moment old
+		var err error
+		if control, err = r.peers.Bus.Control(ctx, r.rollout.GetSweepId()); err != nil {
+			return err
+		}
 	}
-	if spending.GetExhausted() != "" {
+	if control.GetExhausted() != "" {
 		return errSpent
 	}
-	r.limit = spending.GetLimit()
+	r.limit = control.GetSpendLimit()
 	return nil
-}
-
-// sharedSpending reads what a sweep may spend, once for all its rollouts that ask at the same time.
-// The answer may be as old as the read that was under way when one joined it: held and parkJob,
-// which act on it, read anew. It is shared: do not change it.
-func (w *Worker) sharedSpending(ctx context.Context, sweepID string) (*busv1.SweepSpending, error) {
-	// Whoever comes first reads, within its own context; the bus bounds that, and so the wait of
-	// the others.
-	read, err, _ := w.reads.Do(sweepID, func() (any, error) {
-		spending, _, err := w.peers.Bus.Spending(ctx, sweepID)
-		return spending, err
-	})
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // it was another rollout's context that ended
-		read, _, err = w.peers.Bus.Spending(ctx, sweepID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	spending, _ := read.(*busv1.SweepSpending) // nothing else is read
-	return spending, nil
 }
 
 // held returns errHeld, or errSpent once all workers and the sweep's watchers can know it.
@@ -66,16 +49,15 @@ func (r *runner) held(ctx context.Context, hold *agentgwv1.Hold) error {
 	if !hold.GetSpent() {
 		return errHeld
 	}
-	id := r.rollout.GetSweepId()
-	spending, revision, err := r.peers.Bus.Spending(ctx, id)
+	err := r.peers.Bus.UpdateControl(ctx, r.rollout.GetSweepId(), func(control *busv1.SweepControl) bool {
+		if control.GetExhausted() != "" || !proto.Equal(control.GetSpendLimit(), r.limit) {
+			return false // somebody else has said so, or the limit is another now
+		}
+		control.Exhausted = hold.GetDetail()
+		return true
+	})
 	if err != nil {
 		return err
-	}
-	if spending.GetExhausted() == "" && proto.Equal(spending.GetLimit(), r.limit) {
-		err = r.peers.Bus.SetSpending(ctx, id, &busv1.SweepSpending{Limit: r.limit, Exhausted: hold.GetDetail()}, revision)
-		if err != nil && !errors.Is(err, bus.ErrFenced) { // fenced: somebody else has said so, or the limit is another now
-			return err
-		}
 	}
 	return errSpent
 }
@@ -98,9 +80,9 @@ func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 		w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
 		return
 	}
-	spending, _, err := w.peers.Bus.Spending(ctx, delivery.Rollout.GetSweepId())
-	if err == nil && spending.GetExhausted() != "" {
-		w.peers.Logger.Debug("rollout parked", "rollout", id, "reason", spending.GetExhausted())
+	control, err := w.peers.Bus.Control(ctx, delivery.Rollout.GetSweepId())
+	if err == nil && control.GetExhausted() != "" {
+		w.peers.Logger.Debug("rollout parked", "rollout", id, "reason", control.GetExhausted())
 		return
 	}
 	again := &busv1.Job{Rollout: delivery.Rollout, Parallel: int32(delivery.Parallel), Round: delivery.Round}

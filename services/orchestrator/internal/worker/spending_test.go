@@ -2,8 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -17,11 +15,7 @@ import (
 // limit stores what the sweep called s may spend, as creating it again does.
 func (s *stage) limit(t *testing.T, want *agentgwv1.SpendLimit) {
 	t.Helper()
-	_, revision, err := s.Spending(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetSpending(t.Context(), "s", &busv1.SweepSpending{Limit: want}, revision); err != nil {
+	if err := s.Configure(t.Context(), "s", want, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -53,12 +47,12 @@ func TestSpentSweepIsSetAside(t *testing.T) {
 	run(t.Context(), t, s.worker(t, nil, nil))
 	s.enqueueModel(t, "s.0")
 	s.empty(t)
-	got, _, err := s.Spending(t.Context(), "s")
+	got, err := s.Control(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&busv1.SweepSpending{Limit: low, Exhausted: "10 of 10 tokens"}, got, protocmp.Transform()); diff != "" {
-		t.Errorf("spending (-want +got):\n%s", diff)
+	if diff := cmp.Diff(&busv1.SweepControl{SpendLimit: low, Exhausted: "10 of 10 tokens"}, got, protocmp.Transform()); diff != "" {
+		t.Errorf("control (-want +got):\n%s", diff)
 	}
 	s.enqueueModel(t, "s.1")
 	s.empty(t)
@@ -91,47 +85,5 @@ func TestHeldTurnIsAskedAgain(t *testing.T) {
 	state := s.ended(t, "s.0")["s.0"]
 	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED || state.Claims() != 1 {
 		t.Errorf("end: got %v after %d claims, want it finished after 1", got, state.Claims())
-	}
-}
-
-// TestSpendingIsReadTogether joins a read that is under way: its answer is taken, but not that its
-// reader gave up.
-func TestSpendingIsReadTogether(t *testing.T) {
-	s := newStage(t)
-	s.limit(t, &agentgwv1.SpendLimit{Tokens: 1})
-	stored, theirs := &busv1.SweepSpending{Limit: &agentgwv1.SpendLimit{Tokens: 1}}, &busv1.SweepSpending{Exhausted: "theirs"}
-	w := s.worker(t, nil, nil)
-	for name, test := range map[string]struct {
-		err  error
-		want *busv1.SweepSpending // once the read was joined
-	}{"answered": {nil, theirs}, "given up": {context.Canceled, stored}} {
-		until(t, "a read is joined", func() bool {
-			begun, joins := make(chan struct{}), make(chan struct{})
-			first := w.reads.DoChan("s", func() (any, error) {
-				close(begun)
-				<-joins
-				for range 100 {
-					runtime.Gosched()
-				}
-				return theirs, test.err
-			})
-			<-begun
-			close(joins)
-			got, err := w.sharedSpending(t.Context(), "s")
-			want := stored
-			joined := (<-first).Shared
-			if joined {
-				want = test.want
-			}
-			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
-				t.Errorf("%s: spending (-want +got), error %v:\n%s", name, err, diff)
-			}
-			return joined
-		})
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := w.sharedSpending(gone, "s"); !errors.Is(err, context.Canceled) {
-		t.Errorf("read of somebody who gave up: got %v, want %v", err, context.Canceled)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -81,7 +80,6 @@ type Worker struct {
 	metrics    metrics
 	startErr   error                         // why Run fails at once
 	stored     *lru.Cache[string, roleTools] // on the bus, by sweep, round and digest
-	reads      singleflight.Group            // of sweeps' spending
 	limiter    limiter
 	room       room // of long conversations
 	asking     room // of those whose players are asked
@@ -90,10 +88,10 @@ type Worker struct {
 	lookEvery  time.Duration
 	resultWait time.Duration
 
-	mu        sync.Mutex
-	held      map[string][]*bus.Delivery  // those that are not done, by rollout: one for each round
-	cancelled map[string]int32            // the last round that is, by sweep
-	waiting   map[*bus.Delivery]time.Time // for a result, since when
+	mu       sync.Mutex
+	held     map[string][]*bus.Delivery     // those that are not done, by rollout: one for each round
+	controls map[string]*busv1.SweepControl // by sweep
+	waiting  map[*bus.Delivery]time.Time    // for a result, since when
 }
 
 // New returns a worker that Run starts.
@@ -103,7 +101,7 @@ func New(cfg Config, peers Peers) *Worker {
 		cfg:        cfg,
 		peers:      peers,
 		held:       make(map[string][]*bus.Delivery),
-		cancelled:  make(map[string]int32),
+		controls:   make(map[string]*busv1.SweepControl),
 		resultWait: resultWait,
 		waiting:    make(map[*bus.Delivery]time.Time),
 		limiter:    newLimiter(),
@@ -128,7 +126,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, 5)
+	failed := make(chan error, 4)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
 		group.Go(func() {
@@ -140,8 +138,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.scheduler.play = func(delivery *bus.Delivery) { group.Go(func() { w.handle(ctx, delivery) }) }
 	start(w.followResults)
-	start(w.followCancellations)
-	start(w.followParallel)
+	start(w.watchControl)
 	start(w.requestResults)
 	start(func(ctx context.Context) error { w.extend(ctx); return nil })
 	start(func(ctx context.Context) error {
@@ -202,23 +199,22 @@ func (w *Worker) followResults(ctx context.Context) error {
 	})
 }
 
-func (w *Worker) followCancellations(ctx context.Context) error {
-	return w.peers.Bus.FollowCancellations(ctx, func(sweepID string, round int32) {
+// watchControl keeps the control state of all sweeps.
+func (w *Worker) watchControl(ctx context.Context) error {
+	return w.peers.Bus.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
 		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.cancelled[sweepID] = round
+		w.controls[sweepID] = control
+		w.mu.Unlock()
+		w.scheduler.tell(sweepID, int(control.GetParallel()))
 	})
 }
 
-func (w *Worker) followParallel(ctx context.Context) error {
-	return w.peers.Bus.FollowParallel(ctx, w.scheduler.tell)
-}
-
-func (w *Worker) isCancelled(sweepID string, round int32) bool {
+// watched returns the control state of a sweep as this worker has heard of it, nil if it has not.
+// Do not change it.
+func (w *Worker) watched(sweepID string) *busv1.SweepControl {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last, cancelled := w.cancelled[sweepID]
-	return cancelled && round <= last
+	return w.controls[sweepID]
 }
 
 // extend renews the leases of all held jobs, three times a lease.

@@ -107,8 +107,6 @@ type Sweep struct {
 	Trials int32 `protobuf:"varint,5,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep.
 	Seed int64 `protobuf:"varint,6,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Not written any more: it changes no result, and a sweep goes on with another number. SweepParallel has it.
-	Parallel int32 `protobuf:"varint,7,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
 	Compat bool `protobuf:"varint,8,opt,name=compat,proto3" json:"compat,omitempty"`
 	// What answers the requests of tools to hosted services.
@@ -193,13 +191,6 @@ func (x *Sweep) GetSeed() int64 {
 	return 0
 }
 
-func (x *Sweep) GetParallel() int32 {
-	if x != nil {
-		return x.Parallel
-	}
-	return 0
-}
-
 func (x *Sweep) GetCompat() bool {
 	if x != nil {
 		return x.Compat
@@ -228,32 +219,41 @@ func (x *Sweep) GetMaxBytes() int64 {
 	return 0
 }
 
-// SweepSpending says what a sweep may spend, and whether that is used up. Subject sweep.<id>.spending, stream SWEEP; the last one counts,
-// and each names the one before it.
-type SweepSpending struct {
+// SweepControl is what may change of a sweep while it exists. Subject sweep.<id>.control, stream SWEEP; the last one counts, and each names the
+// one before it.
+type SweepControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it may spend. Unset is no limit.
-	Limit *v1.SpendLimit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Why nothing of the sweep begins any more, for people; empty while something may.
-	Exhausted     string `protobuf:"bytes,2,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
+	// Rollouts that one worker process may run at once; 0 means no limit but the process's own.
+	Parallel int32 `protobuf:"varint,1,opt,name=parallel,proto3" json:"parallel,omitempty"`
+	// The round for which that was said. What is said for an earlier round does not count.
+	ParallelRound int32 `protobuf:"varint,2,opt,name=parallel_round,json=parallelRound,proto3" json:"parallel_round,omitempty"`
+	// What the sweep may spend. Unset is no limit.
+	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
+	// Why nothing of the sweep begins any more, since that is spent, for people; empty while something may.
+	Exhausted string `protobuf:"bytes,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
+	// The last round that is cancelled, with all before it; unset if none is.
+	CancelledRound *int32 `protobuf:"varint,5,opt,name=cancelled_round,json=cancelledRound,proto3,oneof" json:"cancelled_round,omitempty"`
+	// The rounds that have begun beside round 0, in which everything is played for the first time, by number. A rollout is in the last one that
+	// names it.
+	Rounds        []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SweepSpending) Reset() {
-	*x = SweepSpending{}
+func (x *SweepControl) Reset() {
+	*x = SweepControl{}
 	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SweepSpending) String() string {
+func (x *SweepControl) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SweepSpending) ProtoMessage() {}
+func (*SweepControl) ProtoMessage() {}
 
-func (x *SweepSpending) ProtoReflect() protoreflect.Message {
+func (x *SweepControl) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -265,31 +265,60 @@ func (x *SweepSpending) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SweepSpending.ProtoReflect.Descriptor instead.
-func (*SweepSpending) Descriptor() ([]byte, []int) {
+// Deprecated: Use SweepControl.ProtoReflect.Descriptor instead.
+func (*SweepControl) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *SweepSpending) GetLimit() *v1.SpendLimit {
+func (x *SweepControl) GetParallel() int32 {
 	if x != nil {
-		return x.Limit
+		return x.Parallel
+	}
+	return 0
+}
+
+func (x *SweepControl) GetParallelRound() int32 {
+	if x != nil {
+		return x.ParallelRound
+	}
+	return 0
+}
+
+func (x *SweepControl) GetSpendLimit() *v1.SpendLimit {
+	if x != nil {
+		return x.SpendLimit
 	}
 	return nil
 }
 
-func (x *SweepSpending) GetExhausted() string {
+func (x *SweepControl) GetExhausted() string {
 	if x != nil {
 		return x.Exhausted
 	}
 	return ""
 }
 
-// SweepRound says which rollouts of a sweep are played again. Subject sweep.<id>.round.<number>, stream SWEEP, created if absent. The first
-// time that everything is played is round 0 and has no document; a rollout is in the last round that names it.
+func (x *SweepControl) GetCancelledRound() int32 {
+	if x != nil && x.CancelledRound != nil {
+		return *x.CancelledRound
+	}
+	return 0
+}
+
+func (x *SweepControl) GetRounds() []*SweepRound {
+	if x != nil {
+		return x.Rounds
+	}
+	return nil
+}
+
+// SweepRound says which rollouts of a sweep are played again.
 type SweepRound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number, from 1.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// The rollouts: bit n%8 of byte n/8 is that of number n in the plan. Missing bytes are 0.
-	Rollouts      []byte `protobuf:"bytes,1,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
+	Rollouts      []byte `protobuf:"bytes,2,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -324,113 +353,18 @@ func (*SweepRound) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{2}
 }
 
+func (x *SweepRound) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 func (x *SweepRound) GetRollouts() []byte {
 	if x != nil {
 		return x.Rollouts
 	}
 	return nil
-}
-
-// SweepCancellation says that a sweep is cancelled. Subject sweep.<id>.cancel, stream SWEEP; the last one counts.
-type SweepCancellation struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The last round that is cancelled, with all before it.
-	Round         int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SweepCancellation) Reset() {
-	*x = SweepCancellation{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SweepCancellation) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SweepCancellation) ProtoMessage() {}
-
-func (x *SweepCancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SweepCancellation.ProtoReflect.Descriptor instead.
-func (*SweepCancellation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *SweepCancellation) GetRound() int32 {
-	if x != nil {
-		return x.Round
-	}
-	return 0
-}
-
-// SweepParallel says how many rollouts of a sweep run at once. Subject sweep.<id>.parallel, stream SWEEP; the last one counts, and each names the one
-// before it.
-type SweepParallel struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rollouts that one worker process may run at once; 0 means no limit but the process's own.
-	Parallel int32 `protobuf:"varint,1,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// The round for which it was said. What is said for an earlier round is not stored.
-	Round         int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SweepParallel) Reset() {
-	*x = SweepParallel{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SweepParallel) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SweepParallel) ProtoMessage() {}
-
-func (x *SweepParallel) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SweepParallel.ProtoReflect.Descriptor instead.
-func (*SweepParallel) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *SweepParallel) GetParallel() int32 {
-	if x != nil {
-		return x.Parallel
-	}
-	return 0
-}
-
-func (x *SweepParallel) GetRound() int32 {
-	if x != nil {
-		return x.Round
-	}
-	return 0
 }
 
 // SweepScenario names the documents of one scenario.
@@ -448,7 +382,7 @@ type SweepScenario struct {
 
 func (x *SweepScenario) Reset() {
 	*x = SweepScenario{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +394,7 @@ func (x *SweepScenario) String() string {
 func (*SweepScenario) ProtoMessage() {}
 
 func (x *SweepScenario) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +407,7 @@ func (x *SweepScenario) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SweepScenario.ProtoReflect.Descriptor instead.
 func (*SweepScenario) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SweepScenario) GetName() string {
@@ -504,7 +438,7 @@ type Job struct {
 	// The rollout to run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// Rollouts of its sweep that one worker process may run at once, as it was when the job was queued; 0 means no limit but the process's own. Counts
-	// for a worker until it has heard of the sweep's SweepParallel.
+	// for a worker until it has heard of the sweep's SweepControl.
 	Parallel int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// The round in which it is to be run.
 	Round         int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
@@ -514,7 +448,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +460,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +473,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Job) GetRollout() *Rollout {
@@ -598,7 +532,7 @@ type Rollout struct {
 
 func (x *Rollout) Reset() {
 	*x = Rollout{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +544,7 @@ func (x *Rollout) String() string {
 func (*Rollout) ProtoMessage() {}
 
 func (x *Rollout) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +557,7 @@ func (x *Rollout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollout.ProtoReflect.Descriptor instead.
 func (*Rollout) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Rollout) GetId() string {
@@ -743,7 +677,7 @@ type LogEntry struct {
 
 func (x *LogEntry) Reset() {
 	*x = LogEntry{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +689,7 @@ func (x *LogEntry) String() string {
 func (*LogEntry) ProtoMessage() {}
 
 func (x *LogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +702,7 @@ func (x *LogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogEntry.ProtoReflect.Descriptor instead.
 func (*LogEntry) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LogEntry) GetStart() *Start {
@@ -844,7 +778,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +790,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +803,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Start) GetRollout() *Rollout {
@@ -917,7 +851,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -929,7 +863,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -942,7 +876,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Claim) GetWorker() string {
@@ -996,7 +930,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +942,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +955,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Turn) GetMessages() []*v12.Message {
@@ -1088,7 +1022,7 @@ type TurnUsage struct {
 
 func (x *TurnUsage) Reset() {
 	*x = TurnUsage{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1034,7 @@ func (x *TurnUsage) String() string {
 func (*TurnUsage) ProtoMessage() {}
 
 func (x *TurnUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1047,7 @@ func (x *TurnUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnUsage.ProtoReflect.Descriptor instead.
 func (*TurnUsage) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TurnUsage) GetRole() v12.Role {
@@ -1152,7 +1086,7 @@ type Flag struct {
 
 func (x *Flag) Reset() {
 	*x = Flag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1098,7 @@ func (x *Flag) String() string {
 func (*Flag) ProtoMessage() {}
 
 func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1111,7 @@ func (x *Flag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flag.ProtoReflect.Descriptor instead.
 func (*Flag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Flag) GetRule() string {
@@ -1220,7 +1154,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1166,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1179,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1297,7 +1231,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1243,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1256,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1354,7 +1288,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1300,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1313,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1437,7 +1371,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1383,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1396,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Result) GetRollout() *Rollout {
@@ -1553,30 +1487,31 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\xad\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
 	"\x06agents\x18\x03 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerR\x06agents\x124\n" +
 	"\x05users\x18\x04 \x03(\v2\x1e.toolsandbox.agentgw.v1.PlayerR\x05users\x12\x16\n" +
 	"\x06trials\x18\x05 \x01(\x05R\x06trials\x12\x12\n" +
-	"\x04seed\x18\x06 \x01(\x03R\x04seed\x12\x1a\n" +
-	"\bparallel\x18\a \x01(\x05R\bparallel\x12\x16\n" +
+	"\x04seed\x18\x06 \x01(\x03R\x04seed\x12\x16\n" +
 	"\x06compat\x18\b \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\t \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
-	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"g\n" +
-	"\rSweepSpending\x128\n" +
-	"\x05limit\x18\x01 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\x05limit\x12\x1c\n" +
-	"\texhausted\x18\x02 \x01(\tR\texhausted\"(\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\xae\x02\n" +
+	"\fSweepControl\x12\x1a\n" +
+	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12%\n" +
+	"\x0eparallel_round\x18\x02 \x01(\x05R\rparallelRound\x12C\n" +
+	"\vspend_limit\x18\x03 \x01(\v2\".toolsandbox.agentgw.v1.SpendLimitR\n" +
+	"spendLimit\x12\x1c\n" +
+	"\texhausted\x18\x04 \x01(\tR\texhausted\x12,\n" +
+	"\x0fcancelled_round\x18\x05 \x01(\x05H\x00R\x0ecancelledRound\x88\x01\x01\x126\n" +
+	"\x06rounds\x18\x06 \x03(\v2\x1e.toolsandbox.bus.v1.SweepRoundR\x06roundsB\x12\n" +
+	"\x10_cancelled_round\"@\n" +
 	"\n" +
-	"SweepRound\x12\x1a\n" +
-	"\brollouts\x18\x01 \x01(\fR\brollouts\")\n" +
-	"\x11SweepCancellation\x12\x14\n" +
-	"\x05round\x18\x01 \x01(\x05R\x05round\"A\n" +
-	"\rSweepParallel\x12\x1a\n" +
-	"\bparallel\x18\x01 \x01(\x05R\bparallel\x12\x14\n" +
-	"\x05round\x18\x02 \x01(\x05R\x05round\"s\n" +
+	"SweepRound\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x1a\n" +
+	"\brollouts\x18\x02 \x01(\fR\brollouts\"s\n" +
 	"\rSweepScenario\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsetup_digest\x18\x02 \x01(\tR\vsetupDigest\x12+\n" +
@@ -1696,77 +1631,76 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),            // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),             // 1: toolsandbox.bus.v1.Sweep
-	(*SweepSpending)(nil),     // 2: toolsandbox.bus.v1.SweepSpending
+	(*SweepControl)(nil),      // 2: toolsandbox.bus.v1.SweepControl
 	(*SweepRound)(nil),        // 3: toolsandbox.bus.v1.SweepRound
-	(*SweepCancellation)(nil), // 4: toolsandbox.bus.v1.SweepCancellation
-	(*SweepParallel)(nil),     // 5: toolsandbox.bus.v1.SweepParallel
-	(*SweepScenario)(nil),     // 6: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),               // 7: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),           // 8: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),          // 9: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),             // 10: toolsandbox.bus.v1.Start
-	(*Claim)(nil),             // 11: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),              // 12: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),         // 13: toolsandbox.bus.v1.TurnUsage
-	(*Flag)(nil),              // 14: toolsandbox.bus.v1.Flag
-	(*End)(nil),               // 15: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),          // 16: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),             // 17: toolsandbox.bus.v1.Match
-	(*Result)(nil),            // 18: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),         // 19: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),   // 20: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),     // 21: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
-	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil), // 25: toolsandbox.toolhost.v1.ServiceAnswer
-	(v12.Role)(0),             // 26: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),      // 27: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),         // 28: toolsandbox.world.v1.Table
+	(*SweepScenario)(nil),     // 4: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),               // 5: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),           // 6: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),          // 7: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),             // 8: toolsandbox.bus.v1.Start
+	(*Claim)(nil),             // 9: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),              // 10: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),         // 11: toolsandbox.bus.v1.TurnUsage
+	(*Flag)(nil),              // 12: toolsandbox.bus.v1.Flag
+	(*End)(nil),               // 13: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),          // 14: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),             // 15: toolsandbox.bus.v1.Match
+	(*Result)(nil),            // 16: toolsandbox.bus.v1.Result
+	(*v1.Player)(nil),         // 17: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),   // 18: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),     // 19: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),       // 20: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),  // 21: toolsandbox.world.v1.TableVersion
+	(*v1.Usage)(nil),          // 22: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil), // 23: toolsandbox.toolhost.v1.ServiceAnswer
+	(v12.Role)(0),             // 24: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),      // 25: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),         // 26: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
-	6,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	19, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	21, // 4: toolsandbox.bus.v1.SweepSpending.limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
-	8,  // 5: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	19, // 6: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	19, // 7: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 8: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	10, // 9: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
-	11, // 10: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	12, // 11: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	12, // 12: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
-	15, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	8,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	22, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	23, // 17: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	22, // 18: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 19: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	14, // 20: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	24, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	25, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	26, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	24, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 25: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	13, // 26: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	27, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	28, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 29: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	15, // 30: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	17, // 31: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	17, // 32: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
+	17, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	17, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	18, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	19, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
+	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	17, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	17, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	18, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
+	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
+	10, // 12: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
+	10, // 13: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
+	13, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	6,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	20, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	21, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	21, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	20, // 19: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	21, // 20: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	12, // 21: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
+	22, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	23, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	24, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	22, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 26: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	11, // 27: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	25, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	26, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	6,  // 30: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	13, // 31: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	15, // 32: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	15, // 33: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1774,14 +1708,15 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 	if File_toolsandbox_bus_v1_bus_proto != nil {
 		return
 	}
-	file_toolsandbox_bus_v1_bus_proto_msgTypes[11].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,111 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"google.golang.org/protobuf/proto"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+func sweepControlSubject(sweepID string) string { return "sweep." + sweepID + ".control" }
+
+// Control returns the control state of a sweep, which is empty if nobody has said anything.
+func (b *Bus) Control(ctx context.Context, sweepID string) (*busv1.SweepControl, error) {
+	control, _, err := b.control(ctx, sweepID)
+	if err != nil {
+		return nil, fmt.Errorf("read control of sweep %s: %w", sweepID, err)
+	}
+	return control, nil
+}
+
+func (b *Bus) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
+	msg, err := b.last(ctx, sweepStream, sweepControlSubject(sweepID))
+	if errors.Is(err, ErrNotFound) {
+		return &busv1.SweepControl{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	control, err = decode[busv1.SweepControl](msg.Subject, msg.Data)
+	return control, msg.Sequence, err
+}
+
+// UpdateControl changes the control state of a sweep. change gets what is stored; if it says that
+// it changed that, the change is stored, unless somebody else has stored something meanwhile: then
+// change is called again. So it may be after a lost acknowledgement, with its own change.
+func (b *Bus) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+	for {
+		control, revision, err := b.control(ctx, sweepID)
+		if err == nil && !change(control) {
+			return nil
+		}
+		var raw []byte
+		if err == nil {
+			raw, err = proto.Marshal(control)
+		}
+		if err == nil {
+			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
+		}
+		if isWrongSequence(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("store control of sweep %s: %w", sweepID, err)
+		}
+		return nil
+	}
+}
+
+// WatchControl calls handle with the control state of a sweep, or of all sweeps if sweepID is
+// empty, as it is and after each change, until ctx is done (then it returns nil). A sweep of which
+// nobody has said anything does not come. The state is not to be changed.
+func (b *Bus) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
+	if sweepID == "" {
+		sweepID = "*"
+	}
+	return b.followFrom(ctx, sweepStream, sweepControlSubject(sweepID), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
+		control, err := decode[busv1.SweepControl](msg.Subject(), content(msg.Headers(), msg.Data()))
+		if err == nil { // what cannot be decoded is as good as missing
+			handle(strings.Split(msg.Subject(), ".")[1], control)
+		}
+		return nil
+	})
+}
+
+// Configure stores what a sweep may spend from now on, and how many of its rollouts each worker
+// process may run at once, as somebody says who plays the sweep in a round; 0 is no limit. Of the
+// numbers that of the highest round counts, and of several of one round the one that was stored
+// last: a command line that lost its connection and creates its sweep again does not undo what a
+// later part of the run has set.
+func (b *Bus) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
+	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		before := proto.CloneOf(control)
+		control.SpendLimit, control.Exhausted = limit, ""
+		if round >= control.GetParallelRound() {
+			control.Parallel, control.ParallelRound = parallel, round
+		}
+		return !proto.Equal(before, control)
+	})
+}
+
+// CancelSweep marks the rounds of a sweep up to the given one as cancelled. Safe to repeat.
+func (b *Bus) CancelSweep(ctx context.Context, sweepID string, round int32) error {
+	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
+		if Cancelled(control, round) {
+			return false
+		}
+		control.CancelledRound = proto.Int32(round)
+		return true
+	})
+}
+
+// Cancelled says whether a round of a sweep is cancelled.
+func Cancelled(control *busv1.SweepControl, round int32) bool {
+	return control != nil && control.CancelledRound != nil && round <= control.GetCancelledRound()
+}

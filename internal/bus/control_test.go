@@ -1,0 +1,121 @@
+package bus_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+func controlOf(t *testing.T, b *bus.Bus) *busv1.SweepControl {
+	t.Helper()
+	control, err := b.Control(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return control
+}
+
+// TestConfigure shows which number of rollouts at once counts: that of the highest round, and in it
+// the last one. What may be spent is what was said last, and is not used up then.
+func TestConfigure(t *testing.T) {
+	b := natstest.Start(t)
+	limit := &agentgwv1.SpendLimit{Tokens: 5}
+	for _, step := range []struct{ parallel, round, want, of int32 }{
+		{2, 0, 2, 0}, {8, 0, 8, 0}, {4, 1, 4, 1}, {4, 1, 4, 1}, {16, 0, 4, 1}, {16, 2, 16, 2}, {3, 2, 3, 2}, {0, 3, 0, 3}, {5, 2, 0, 3},
+	} {
+		if err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Exhausted = "all of it"; return true }); err != nil {
+			t.Fatal(err)
+		}
+		limit.Tokens++
+		if err := b.Configure(t.Context(), "s", limit, step.parallel, step.round); err != nil {
+			t.Fatal(err)
+		}
+		want := &busv1.SweepControl{Parallel: step.want, ParallelRound: step.of, SpendLimit: limit}
+		if diff := cmp.Diff(want, controlOf(t, b), protocmp.Transform()); diff != "" {
+			t.Errorf("after %+v (-want +got):\n%s", step, diff)
+		}
+	}
+}
+
+func TestCancelledRounds(t *testing.T) {
+	b := natstest.Start(t)
+	if control := controlOf(t, b); bus.Cancelled(control, 0) || bus.Cancelled(nil, 0) {
+		t.Errorf("before: got %v, want nothing cancelled", control)
+	}
+	for _, step := range []struct{ cancel, last int32 }{{0, 0}, {0, 0}, {2, 2}, {1, 2}} {
+		if err := b.CancelSweep(t.Context(), "s", step.cancel); err != nil {
+			t.Fatal(err)
+		}
+		control := controlOf(t, b)
+		if !bus.Cancelled(control, step.last) || bus.Cancelled(control, step.last+1) {
+			t.Errorf("after the cancellation of round %d: got %v, want those up to %d", step.cancel, control, step.last)
+		}
+	}
+}
+
+// TestUpdateControlTogether changes one document from many sides: no change is lost.
+func TestUpdateControlTogether(t *testing.T) {
+	b := natstest.Start(t)
+	const writers, changes = 8, 10
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for range changes {
+				if err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { c.Parallel++; return true }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := controlOf(t, b).GetParallel(); got != writers*changes {
+		t.Errorf("changes: got %d, want %d", got, writers*changes)
+	}
+}
+
+// TestWatchControl hears of what is stored and of what is stored later, of one sweep or of all.
+func TestWatchControl(t *testing.T) {
+	b := natstest.Start(t)
+	set := func(sweepID string, parallel int32) {
+		t.Helper()
+		if err := b.Configure(t.Context(), sweepID, nil, parallel, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("free", 0) // what holds anyway
+	set("s", 1)
+	set("s", 2)
+	set("other", 7)
+	for name, want := range map[string]map[string][]int32{
+		"s": {"s": {2, 3}}, "": {"s": {2, 3}, "other": {7}},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		got := make(map[string][]int32)
+		err := b.WatchControl(ctx, name, func(sweepID string, control *busv1.SweepControl) {
+			got[sweepID] = append(got[sweepID], control.GetParallel())
+			if control.GetParallel() == 3 {
+				cancel()
+			}
+			if len(got) == len(want) && len(got["s"]) == 1 {
+				set("s", 3)
+			}
+		})
+		cancel()
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("sweep %q: error %v, states (-want +got):\n%s", name, err, diff)
+		}
+		if err := b.UpdateControl(t.Context(), "s", func(c *busv1.SweepControl) bool { proto.Reset(c); c.Parallel = 2; return true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
