@@ -4,8 +4,10 @@ package natsserver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
@@ -32,9 +34,13 @@ type Config struct {
 // Server is a NATS JetStream server of this process. It is safe for concurrent use.
 type Server struct{ nats *server.Server }
 
-// Start starts a server and waits until it is ready. Close it.
+// Start starts a server and waits until it is ready: it reads and checks all that is stored first.
+// Close it.
 func Start(cfg Config) (*Server, error) {
 	if err := writable(cfg.Dir); err != nil {
+		return nil, err
+	}
+	if err := removeIndexes(cfg.Dir); err != nil {
 		return nil, err
 	}
 	options := &server.Options{
@@ -92,6 +98,20 @@ func (s *Server) Connect() (*nats.Conn, error) {
 func (s *Server) Close() error {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
+	return nil
+}
+
+// removeIndexes removes what a server has noted of its streams' blocks. Without that it reads the
+// blocks, checks every message and leaves out what is damaged. With it nats-server 2.15.2 trusts
+// the messages, and counts and fills memory for ever where a bit of a sequence has flipped.
+func removeIndexes(dir string) error {
+	indexes, err := fs.Glob(os.DirFS(dir), "jetstream/*/streams/*/msgs/index.db")
+	for _, index := range indexes {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, index)))
+	}
+	if err != nil {
+		return fmt.Errorf("start NATS in %s: %w", dir, err)
+	}
 	return nil
 }
 
