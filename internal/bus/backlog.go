@@ -13,7 +13,7 @@ import (
 
 // Plan returns the plan of a sweep and when it was stored, ErrNotFound if there is none. The time
 // is for people only.
-func (b *Bus) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
+func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
 	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("read sweep: %w", err)
@@ -24,7 +24,7 @@ func (b *Bus) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time
 
 // Backlog returns how many rollouts of a sweep orchestrators hold, and how many are queued that
 // none has taken. A rollout whose orchestrator has died is held until its lease ends.
-func (b *Bus) Backlog(ctx context.Context, sweepID string) (held, queued int, err error) {
+func (b Jobs) Backlog(ctx context.Context, sweepID string) (held, queued int, err error) {
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, jobConsumer+sweepID)
 		if err == nil {

@@ -66,14 +66,121 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Bus publishes to and reads from the streams. It does not own the connection it was opened with.
-type Bus struct {
+// store is what all stores have: the streams and who talks to their server.
+type store struct {
 	js          jetstream.JetStream
 	shards      int
 	retention   time.Duration
 	streams     map[string]jetstream.Stream
 	setups      *lru.Cache[string, *setupv1.Setup]
 	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
+}
+
+// The stores, each of which publishes and reads one kind of thing.
+type (
+	// Sweeps are the plans of sweeps.
+	Sweeps struct{ *store }
+	// Controls are the control states of sweeps.
+	Controls struct{ *store }
+	// Jobs are the queues of rollouts.
+	Jobs struct{ *store }
+	// Logs are the rollouts' logs.
+	Logs struct{ *store }
+	// Snapshots are the sessions' table versions.
+	Snapshots struct{ *store }
+	// Results are the scores of rollouts.
+	Results struct{ *store }
+	// ScoreRequests ask for scores that are missing. They are not stored.
+	ScoreRequests struct{ *store }
+	// Setups are scenarios without their evaluation, and lists of tools.
+	Setups struct{ *store }
+	// Evaluations are milestones and minefields.
+	Evaluations struct{ *store }
+	// Recordings are turns that cannot be computed again, and answers for replays.
+	Recordings struct{ *store }
+	// Ledger is a set of small documents that several processes change by compare-and-swap. They
+	// stay as long as results do.
+	Ledger struct{ *store }
+	// Relay carries requests from one process to another. They are not stored.
+	Relay struct{ *store }
+)
+
+// The stores that each service may use.
+type (
+	// Orchestrator has all stores but those of evaluations and of the gateway's own.
+	Orchestrator struct {
+		Sweeps
+		Controls
+		Jobs
+		Logs
+		Snapshots
+		Results
+		ScoreRequests
+		Setups
+		Recordings
+	}
+	// ToolHost has the stores of what sessions are made of.
+	ToolHost struct {
+		Setups
+		Snapshots
+	}
+	// AgentGateway has the stores of turns and of what bounds them.
+	AgentGateway struct {
+		Controls
+		Setups
+		Recordings
+		Ledger
+		Relay
+	}
+	// Evaluator has the stores of what is scored, and alone that of evaluations.
+	Evaluator struct {
+		Logs
+		Snapshots
+		Results
+		ScoreRequests
+		Setups
+		Evaluations
+	}
+)
+
+// Bus has all stores. It does not own the connection it was opened with.
+type Bus struct {
+	Sweeps
+	Controls
+	Jobs
+	Logs
+	Snapshots
+	Results
+	ScoreRequests
+	Setups
+	Evaluations
+	Recordings
+	Ledger
+	Relay
+}
+
+func newBus(s *store) *Bus {
+	return &Bus{
+		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s}, Recordings{s}, Ledger{s}, Relay{s},
+	}
+}
+
+// Orchestrator returns the stores of the orchestrator.
+func (b *Bus) Orchestrator() Orchestrator {
+	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Recordings}
+}
+
+// ToolHost returns the stores of the tool host.
+func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
+
+// AgentGateway returns the stores of the agent gateway.
+func (b *Bus) AgentGateway() AgentGateway {
+	return AgentGateway{b.Controls, b.Setups, b.Recordings, b.Ledger, b.Relay}
+}
+
+// Evaluator returns the stores of the evaluator.
+func (b *Bus) Evaluator() Evaluator {
+	return Evaluator{b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Evaluations}
 }
 
 // Open creates the streams that do not exist yet and returns a bus on them. The streams' settings
@@ -91,7 +198,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	if err != nil {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	b := &Bus{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups, evaluations: evaluations}
+	b := &store{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups, evaluations: evaluations}
 	for _, stream := range streamConfigs(cfg) {
 		handle, err := js.CreateOrUpdateStream(ctx, stream)
 		if err != nil {
@@ -104,14 +211,14 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	return b, nil
+	return newBus(b), nil
 }
 
 // Shards returns the number of log and of snapshot streams.
-func (b *Bus) Shards() int { return b.shards }
+func (b Logs) Shards() int { return b.shards }
 
 // shardOf returns the shard that a rollout's log and snapshots live on.
-func (b *Bus) shardOf(rolloutID string) int {
+func (b *store) shardOf(rolloutID string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(rolloutID))
 	return int(h.Sum32() % uint32(b.shards))

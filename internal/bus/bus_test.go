@@ -217,7 +217,7 @@ func TestJobComesAgainUnlessDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	queue, err := b.Jobs(ctx, "s", 200*time.Millisecond)
+	queue, err := b.OpenQueue(ctx, "s", 200*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

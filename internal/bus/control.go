@@ -16,7 +16,7 @@ import (
 func sweepControlSubject(sweepID string) string { return "sweep." + sweepID + ".control" }
 
 // Control returns the control state of a sweep, which is empty if nobody has said anything.
-func (b *Bus) Control(ctx context.Context, sweepID string) (*busv1.SweepControl, error) {
+func (b Controls) Control(ctx context.Context, sweepID string) (*busv1.SweepControl, error) {
 	control, _, err := b.control(ctx, sweepID)
 	if err != nil {
 		return nil, fmt.Errorf("read control of sweep %s: %w", sweepID, err)
@@ -24,7 +24,7 @@ func (b *Bus) Control(ctx context.Context, sweepID string) (*busv1.SweepControl,
 	return control, nil
 }
 
-func (b *Bus) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
+func (b Controls) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
 	msg, err := b.last(ctx, sweepStream, sweepControlSubject(sweepID))
 	if errors.Is(err, ErrNotFound) {
 		return &busv1.SweepControl{}, 0, nil
@@ -39,7 +39,7 @@ func (b *Bus) control(ctx context.Context, sweepID string) (control *busv1.Sweep
 // UpdateControl changes the control state of a sweep. change gets what is stored; if it says that
 // it changed that, the change is stored, unless somebody else has stored something meanwhile: then
 // change is called again. So it may be after a lost acknowledgement, with its own change.
-func (b *Bus) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
+func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
 	for {
 		control, revision, err := b.control(ctx, sweepID)
 		if err == nil && !change(control) {
@@ -65,7 +65,7 @@ func (b *Bus) UpdateControl(ctx context.Context, sweepID string, change func(*bu
 // WatchControl calls handle with the control state of a sweep, or of all sweeps if sweepID is
 // empty, as it is and after each change, until ctx is done (then it returns nil). A sweep of which
 // nobody has said anything does not come. The state is not to be changed.
-func (b *Bus) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
+func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
 	if sweepID == "" {
 		sweepID = "*"
 	}
@@ -83,7 +83,7 @@ func (b *Bus) WatchControl(ctx context.Context, sweepID string, handle func(swee
 // numbers that of the highest round counts, and of several of one round the one that was stored
 // last: a command line that lost its connection and creates its sweep again does not undo what a
 // later part of the run has set.
-func (b *Bus) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
+func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		before := proto.CloneOf(control)
 		control.SpendLimit, control.Exhausted = limit, ""
@@ -95,7 +95,7 @@ func (b *Bus) Configure(ctx context.Context, sweepID string, limit *agentgwv1.Sp
 }
 
 // CancelSweep marks the rounds of a sweep up to the given one as cancelled. Safe to repeat.
-func (b *Bus) CancelSweep(ctx context.Context, sweepID string, round int32) error {
+func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		if Cancelled(control, round) {
 			return false

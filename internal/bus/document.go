@@ -27,7 +27,7 @@ func Digest(document proto.Message) (digest string, raw []byte, err error) {
 
 // PutSetup stores a setup under its digest. Repeating it is safe, and keeps the setup for as long
 // as one that is new. The caller must not change it afterwards.
-func (b *Bus) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
+func (b Setups) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
 	digest, raw, err := Digest(setup)
 	if err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (b *Bus) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error
 }
 
 // Setup returns a stored setup, ErrNotFound if there is none. It is shared: do not change it.
-func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) {
+func (b Setups) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) {
 	if setup, ok := b.setups.Get(digest); ok {
 		return setup, nil
 	}
@@ -54,7 +54,7 @@ func (b *Bus) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) 
 
 // PutTools stores a list of tools under its digest. Repeating it is safe, and keeps the list for as
 // long as one that is new.
-func (b *Bus) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
+func (b Setups) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
 	digest, raw, err := Digest(tools)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func (b *Bus) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, e
 }
 
 // Tools returns a stored list of tools, ErrNotFound if there is none.
-func (b *Bus) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
+func (b Setups) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
 	tools := &agentgwv1.ToolSet{}
 	if err := b.document(ctx, setupStream, toolsSubject(digest), digest, tools); err != nil {
 		return nil, fmt.Errorf("read tools: %w", err)
@@ -77,7 +77,7 @@ func (b *Bus) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, err
 // PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the
 // evaluation for as long as one that is new. The caller must not change it afterwards. Only the
 // evaluator may call this and Evaluation.
-func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
+func (b Evaluations) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
 	digest, raw, err := Digest(evaluation)
 	if err != nil {
 		return "", err
@@ -91,7 +91,7 @@ func (b *Bus) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evalua
 
 // Evaluation returns a stored evaluation, ErrNotFound if there is none. It is shared: do not change
 // it.
-func (b *Bus) Evaluation(ctx context.Context, digest string) (*evaluationv1.Evaluation, error) {
+func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluationv1.Evaluation, error) {
 	if evaluation, ok := b.evaluations.Get(digest); ok {
 		return evaluation, nil
 	}
@@ -105,7 +105,7 @@ func (b *Bus) Evaluation(ctx context.Context, digest string) (*evaluationv1.Eval
 
 // putDocument stores a document unless it is there. Where streams forget, it is stored again, so
 // that it is kept as long as the sweep that needs it.
-func (b *Bus) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
+func (b *store) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw)
 	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
 		return err
@@ -118,7 +118,7 @@ func (b *Bus) putDocument(ctx context.Context, stream, subject string, raw []byt
 
 // document reads what is stored under a digest. One that is not what the digest says is as good as
 // missing: whoever creates the sweep again stores it anew.
-func (b *Bus) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
+func (b *store) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
 	msg, err := b.last(ctx, stream, subject)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w; toolsandbox run --resume stores it again", stream, err)

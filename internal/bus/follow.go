@@ -23,7 +23,7 @@ const (
 // ctx is done (then it returns nil) or handle fails. The handler's context carries the publisher's
 // trace context. entry is nil if what is stored is no entry any more; what the server itself cannot
 // read is left out.
-func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
+func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
 	prefix := logSubject(shard, "")
 	return b.follow(ctx, logStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
 		meta, err := msg.Metadata()
@@ -40,7 +40,7 @@ func (b *Bus) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 
 // FollowSnapshots is FollowLog for the snapshots of a shard. One that cannot be decoded is left
 // out: it is as good as missing.
-func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
+func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
 		snapshot, err := decode[busv1.Snapshot](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
@@ -53,7 +53,7 @@ func (b *Bus) FollowSnapshots(ctx context.Context, shard int, handle func(ctx co
 // FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty.
 // A rollout has one for each round in which it ended. One that cannot be decoded is left out: it is
 // as good as missing.
-func (b *Bus) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
+func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
 		result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data()))
 		if err != nil {
@@ -71,9 +71,9 @@ func resultFilter(sweepID string) string {
 	return sweepResultSubject(sweepID)
 }
 
-// Results calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty,
+// VisitResults calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty,
 // that is stored at the time of the call, oldest first. It may visit one more than once.
-func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
+func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
 		if result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data())); err == nil {
 			visit(result)
@@ -88,7 +88,7 @@ func (b *Bus) Results(ctx context.Context, sweepID string, visit func(*busv1.Res
 // readAll visits every message that matches a filter and can be read. It ends when the server has
 // no more, since a message that cannot be read stays in the server's count of those to come. A
 // message may be visited more than once, and without its data.
-func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
+func (b *store) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
@@ -124,8 +124,8 @@ func (b *Bus) readAll(ctx context.Context, stream, filter string, withoutData bo
 }
 
 // ResultIDs calls visit with the rollout id and the round of every result that the server can read,
-// as Results does.
-func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
+// as VisitResults does.
+func (b Results) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), true, func(msg jetstream.Msg) {
 		visit(splitRoundKey(strings.TrimPrefix(msg.Subject(), resultSubject("", 0))))
 	})
@@ -136,7 +136,7 @@ func (b *Bus) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutI
 }
 
 // SweepIDs returns the ids of all stored sweeps, in no order.
-func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
+func (b Sweeps) SweepIDs(ctx context.Context) ([]string, error) {
 	info, err := b.info(ctx, sweepStream, sweepPlanSubject("*"))
 	if err != nil {
 		return nil, fmt.Errorf("list sweeps: %w", err)
@@ -149,7 +149,7 @@ func (b *Bus) SweepIDs(ctx context.Context) ([]string, error) {
 }
 
 // info returns a stream's state with the subjects that match a filter.
-func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.StreamInfo, err error) {
+func (b *store) info(ctx context.Context, stream, filter string) (info *jetstream.StreamInfo, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		info, err = b.streams[stream].Info(ctx, jetstream.WithSubjectFilter(filter))
 		return err
@@ -159,12 +159,12 @@ func (b *Bus) info(ctx context.Context, stream, filter string) (info *jetstream.
 
 // follow reads a stream with an ordered consumer: no acknowledgements, no state on the server
 // beyond the connection; it makes itself anew after gaps and reconnects.
-func (b *Bus) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
+func (b *store) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
 	return b.followFrom(ctx, stream, filter, jetstream.DeliverAllPolicy, handle)
 }
 
 // followFrom is follow with what of the stream is read first.
-func (b *Bus) followFrom(
+func (b *store) followFrom(
 	ctx context.Context, stream, filter string, first jetstream.DeliverPolicy, handle func(context.Context, jetstream.Msg) error,
 ) error {
 	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: first}

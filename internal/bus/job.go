@@ -113,7 +113,7 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 
 // Enqueue queues jobs, and tells who follows the queues. One for the same rollout and round that is
 // in the queue already is left as it is. Safe to repeat.
-func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
+func (b Jobs) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
 		if err := attempt(ctx, jobStream, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
 			return fmt.Errorf("queue jobs: %w", err)
@@ -122,7 +122,7 @@ func (b *Bus) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	return nil
 }
 
-func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
+func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	pending := make([]jetstream.PubAckFuture, len(jobs))
 	for i, job := range jobs {
 		raw, err := proto.Marshal(job)
@@ -156,7 +156,7 @@ func (b *Bus) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 
 // Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are
 // played.
-func (b *Bus) Queued(ctx context.Context, sweepID string) (int, error) {
+func (b Jobs) Queued(ctx context.Context, sweepID string) (int, error) {
 	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
 	if err != nil {
 		return 0, fmt.Errorf("count jobs: %w", err)

@@ -6,17 +6,10 @@ import (
 	"fmt"
 )
 
-// Ledger is a set of small documents that several processes change by compare-and-swap. They stay
-// as long as results do.
-type Ledger struct{ bus *Bus }
-
-// Ledger returns the ledger of the installation.
-func (b *Bus) Ledger() Ledger { return Ledger{b} }
-
 // Read returns a document and its revision, nil and 0 if there is none. A name is letters, digits,
 // '-', '_' and '.'.
 func (l Ledger) Read(ctx context.Context, name string) (raw []byte, revision uint64, err error) {
-	msg, err := l.bus.last(ctx, ledgerStream, ledgerSubject(name))
+	msg, err := l.last(ctx, ledgerStream, ledgerSubject(name))
 	if errors.Is(err, ErrNotFound) {
 		return nil, 0, nil
 	}
@@ -30,7 +23,7 @@ func (l Ledger) Read(ctx context.Context, name string) (raw []byte, revision uin
 // may do so too after having stored it, if the first acknowledgement was lost: a document has to
 // tell whose change it holds.
 func (l Ledger) Write(ctx context.Context, name string, raw []byte, revision uint64) error {
-	err := l.bus.replace(ctx, ledgerStream, ledgerSubject(name), raw, revision)
+	err := l.replace(ctx, ledgerStream, ledgerSubject(name), raw, revision)
 	if errors.Is(err, ErrExists) {
 		err = ErrFenced
 	}

@@ -13,7 +13,7 @@ import (
 func TestLedgerComparesAndSwaps(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
-	ledger := b.Ledger()
+	ledger := b.Ledger
 	if raw, revision, err := ledger.Read(ctx, "budget.a-1"); raw != nil || revision != 0 || err != nil {
 		t.Errorf("Read before any: got %q, %d, %v, want nothing", raw, revision, err)
 	}

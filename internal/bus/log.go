@@ -20,7 +20,7 @@ import (
 // it, the zero value for a new log. ErrFenced means that it is not the end: nothing was written.
 // After any other error the entry may have been written; appending the same entry again with the
 // same position is safe and finds out.
-func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
+func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
 	raw, err := seal(entry, after)
 	if err != nil {
 		return Position{}, fmt.Errorf("append to log of %s: %w", rolloutID, err)
@@ -46,7 +46,7 @@ func (b *Bus) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 // Reopen appends an entry that opens a log anew behind one that cannot be read, which ended at the
 // given position. If not even its newest entry can be read, the position is the zero value and what
 // is left of the log is removed first. Errors are those of Append.
-func (b *Bus) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
+func (b Logs) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
 	if end.Sequence == 0 {
 		stream := logStream(b.shardOf(rolloutID))
 		if err := b.purge(ctx, stream, logSubject(b.shardOf(rolloutID), rolloutID)); err != nil {
@@ -71,7 +71,7 @@ type Log struct {
 // its entries is missing or not what was stored; the log then holds the entries behind that one, if
 // any. Each entry says which one it was appended to, so that it is read from its end: to look for
 // the next entry the server would walk over those of other rollouts in between.
-func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
+func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	log := &Log{}
 	stream, subject := logStream(b.shardOf(rolloutID)), logSubject(b.shardOf(rolloutID), rolloutID)
 	msg, err := b.last(ctx, stream, subject)
@@ -109,7 +109,7 @@ func (b *Bus) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 }
 
 // link decodes the entry before those that were read, which are in reverse order.
-func (b *Bus) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject string) (*busv1.LogEntry, error) {
+func (b Logs) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject string) (*busv1.LogEntry, error) {
 	if msg.Subject != subject {
 		return nil, fmt.Errorf("an entry of %s stands there", msg.Subject)
 	}
@@ -129,7 +129,7 @@ func (b *Bus) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject str
 
 // newest returns the last message of a subject that seemed to have none: nil if that is so,
 // ErrDamaged if it has messages and the newest cannot be read.
-func (b *Bus) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
+func (b Logs) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
 	info, err := b.info(ctx, stream, subject)
 	if err != nil || info.State.Subjects[subject] == 0 {
 		return nil, err
@@ -144,7 +144,7 @@ func (b *Bus) newest(ctx context.Context, stream, subject, rolloutID string) (*j
 
 // PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing
 // the same one again is harmless.
-func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
+func (b Snapshots) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
 	raw, err := proto.Marshal(snapshot)
 	if err != nil {
 		return fmt.Errorf("publish snapshot of %s: %w", snapshot.GetSessionId(), err)
@@ -158,7 +158,7 @@ func (b *Bus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) err
 // ReadSnapshots returns all snapshots of a session that can be read, oldest first; the same one may
 // occur more than once. What is missing is told by comparing them with the versions that the log
 // names.
-func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
+func (b Snapshots) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
 	var snapshots []*busv1.Snapshot
 	shard := b.shardOf(sessionID)
 	subject := snapshotSubject(shard, sessionID)
@@ -175,8 +175,10 @@ func (b *Bus) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Sna
 }
 
 // LogStream returns the name of the stream that holds a rollout's log, for messages to people.
-func (b *Bus) LogStream(rolloutID string) string { return logStream(b.shardOf(rolloutID)) }
+func (b Logs) LogStream(rolloutID string) string { return logStream(b.shardOf(rolloutID)) }
 
 // SnapshotStream returns the name of the stream that holds a session's snapshots, for messages to
 // people.
-func (b *Bus) SnapshotStream(sessionID string) string { return snapshotStream(b.shardOf(sessionID)) }
+func (b Snapshots) SnapshotStream(sessionID string) string {
+	return snapshotStream(b.shardOf(sessionID))
+}

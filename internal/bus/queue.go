@@ -39,11 +39,11 @@ type Queue struct {
 	consumer jetstream.Consumer
 }
 
-// Jobs opens the job queue of a sweep. A job that is neither done nor extended within lease is
+// OpenQueue opens the job queue of a sweep. A job that is neither done nor extended within lease is
 // delivered again. Jobs stay queued while nobody has their queue open; after idleLeases leases of
 // that, deliveries are counted from 1 again. The consumer of earlier versions goes: its processes
 // get no more jobs, and those that they hold are delivered again.
-func (b *Bus) Jobs(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
+func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
 	queue = &Queue{}
 	open := func(ctx context.Context) (err error) {
 		queue.consumer, err = b.streams[jobStream].CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
@@ -78,7 +78,7 @@ func excluded(err error) bool {
 // ResetJobs has the server hand out the jobs of the sweep anew if it takes those that are stored
 // for done: none is with anybody, and none is to come. So it is after the stream, but not the
 // server's record of what was done, has lost its tail.
-func (b *Bus) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
+func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
 	name := jobConsumer + sweepID
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, name)
@@ -104,7 +104,7 @@ func (b *Bus) ResetJobs(ctx context.Context, sweepID string) (reset bool, err er
 }
 
 // HasJobs says whether a sweep has jobs, delivered or not.
-func (b *Bus) HasJobs(ctx context.Context, sweepID string) (bool, error) {
+func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 	_, err := b.next(ctx, jobStream, sweepJobSubject(sweepID), 1)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
@@ -119,7 +119,7 @@ func (b *Bus) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 // beginning and then once every so often, and of one when some of its jobs were queued, until ctx
 // is done (then it returns nil). It calls trouble with an error of a look at all of them; the next
 // look may succeed.
-func (b *Bus) FollowQueues(ctx context.Context, every time.Duration, handle func(sweepID string), trouble func(error)) error {
+func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func(sweepID string), trouble func(error)) error {
 	news, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
 	if err != nil {
 		return fmt.Errorf("follow job queues: %w", err)
@@ -162,7 +162,7 @@ func hear(ctx context.Context, news *nats.Subscription, long time.Duration, hand
 }
 
 // announce tells who follows the queues of stored jobs.
-func (b *Bus) announce(jobs []*busv1.Job) error {
+func (b Jobs) announce(jobs []*busv1.Job) error {
 	told := make(map[string]bool)
 	for _, job := range jobs {
 		sweepID, _, _ := strings.Cut(job.GetRollout().GetId(), ".")
@@ -179,7 +179,7 @@ func (b *Bus) announce(jobs []*busv1.Job) error {
 
 // queuedSweeps returns the ids of the sweeps that have jobs. Consumers know how many jobs their
 // sweeps have; the list of all jobs, which may be long, is read only if there are more.
-func (b *Bus) queuedSweeps(ctx context.Context) (map[string]bool, error) {
+func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	sweeps, counted := b.countedSweeps(ctx)
 	var stored uint64
 	err := attempt(ctx, jobStream, func(ctx context.Context) error {
@@ -204,7 +204,7 @@ func (b *Bus) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 
 // countedSweeps returns the ids of the sweeps whose consumers know of jobs, and how many jobs these
 // are in all. It may miss some: a consumer may be on a server that is away.
-func (b *Bus) countedSweeps(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
+func (b Jobs) countedSweeps(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
 	ctx, done := context.WithTimeout(ctx, attemptTimeout)
 	defer done()
 	sweeps = make(map[string]bool)

@@ -35,7 +35,7 @@ func TestQueuesOfSweeps(t *testing.T) {
 	const lease = 100 * time.Millisecond
 	fetch := func(sweepID string, n, want int) []*bus.Delivery {
 		t.Helper()
-		queue, err := b.Jobs(ctx, sweepID, lease)
+		queue, err := b.OpenQueue(ctx, sweepID, lease)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestFollowQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sweepID := range []string{"known", "done"} { // of both there is a consumer
-		queue, err := b.Jobs(ctx, sweepID, time.Minute)
+		queue, err := b.OpenQueue(ctx, sweepID, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 // RecordTurn stores a turn of a player, whose first message has the index, in place of the record
 // with a revision, which is 0 if there is none. ErrExists if another one is stored; after a lost
 // acknowledgement that may be this one.
-func (b *Bus) RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
+func (b Recordings) RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
 	if err := b.replace(ctx, recordingStream, turnSubject(rolloutID, index), raw, revision); err != nil {
 		return fmt.Errorf("record turn %d of %s: %w", index, rolloutID, err)
 	}
@@ -37,7 +37,7 @@ func (b *Bus) RecordTurn(ctx context.Context, rolloutID string, index int32, raw
 }
 
 // Turn returns a recorded turn with its revision, ErrNotFound if there is none.
-func (b *Bus) Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
+func (b Recordings) Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
 	msg, err := b.last(ctx, recordingStream, turnSubject(rolloutID, index))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read turn: %w", err)
@@ -47,16 +47,16 @@ func (b *Bus) Turn(ctx context.Context, rolloutID string, index int32) (raw []by
 
 // PutTurn stores a turn that a rollout is to replay. ErrExists if something else is stored; storing
 // the same again succeeds.
-func (b *Bus) PutTurn(ctx context.Context, rolloutID string, index int32, raw []byte) error {
+func (b Recordings) PutTurn(ctx context.Context, rolloutID string, index int32, raw []byte) error {
 	return b.put(ctx, recordingStream, turnSubject(rolloutID, index), raw)
 }
 
 // PutAnswer stores the n-th answer of a hosted service as PutTurn does a turn.
-func (b *Bus) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []byte) error {
+func (b Recordings) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []byte) error {
 	return b.put(ctx, recordingStream, answerSubject(rolloutID, n), raw)
 }
 
-func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error {
+func (b Recordings) put(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw)
 	if err == nil && existing != nil && !bytes.Equal(existing, raw) {
 		err = ErrExists
@@ -71,19 +71,19 @@ func (b *Bus) put(ctx context.Context, stream, subject string, raw []byte) error
 type Visit func(index int32, raw []byte) error
 
 // Turns visits every recorded turn of a rollout in the order of its messages.
-func (b *Bus) Turns(ctx context.Context, rolloutID string, visit Visit) error {
+func (b Recordings) Turns(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "turn."+rolloutID, visit)
 }
 
 // Answers visits every answer that a rollout is to replay in the order of their numbers.
-func (b *Bus) Answers(ctx context.Context, rolloutID string, visit Visit) error {
+func (b Recordings) Answers(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "answer."+rolloutID, visit)
 }
 
 // visit visits every message one token below a subject, in the order of the indices that these
 // tokens are. The server knows a stream's subjects, and where each one's message is; asked for one
 // message after the other it would search all that lies between them.
-func (b *Bus) visit(ctx context.Context, stream, subject string, visit Visit) error {
+func (b Recordings) visit(ctx context.Context, stream, subject string, visit Visit) error {
 	info, err := b.info(ctx, stream, subject+".*")
 	if err != nil {
 		return fmt.Errorf("read %s: %w", subject, err)

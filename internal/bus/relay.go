@@ -27,7 +27,7 @@ var ErrTooLarge = errors.New("more than fits into one message of NATS")
 // Ask sends a request to one of the processes that answer to a name, and waits for the answer until
 // ctx is done. Nothing is stored: a request whose asker or answerer dies is lost. The name is one
 // token of a subject. Errors: ErrNotFound (nobody answers to the name), ErrTooLarge.
-func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
+func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
 	if deadline, ok := ctx.Deadline(); ok {
@@ -50,7 +50,7 @@ func (b *Bus) Ask(ctx context.Context, name string, request []byte) ([]byte, err
 // asker's deadline, if it has one, until stop is called. Of several processes that answer to the
 // name each request reaches one. stop ends the contexts of all and waits for the goroutines;
 // requests that have arrived by then are still answered.
-func (b *Bus) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
+func (b Relay) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	free := make(chan struct{}, maxRelayed)

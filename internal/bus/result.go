@@ -13,7 +13,7 @@ import (
 
 // PublishResult stores the result of a rollout's round unless that has one already; created tells
 // which. Safe to repeat.
-func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
+func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
 	id := result.GetRollout().GetId()
 	raw, err := proto.Marshal(result)
 	if err != nil {
@@ -28,9 +28,9 @@ func (b *Bus) PublishResult(ctx context.Context, result *busv1.Result) (created 
 
 // Result returns the result of a rollout's last round, ErrNotFound if there is none: then an
 // earlier round's does not count any more.
-func (b *Bus) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
+func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
 	sweepID, _, _ := strings.Cut(rolloutID, ".")
-	rounds, err := b.Rounds(ctx, sweepID)
+	rounds, err := Controls{b.store}.Rounds(ctx, sweepID)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (b *Bus) Result(ctx context.Context, rolloutID string) (*busv1.Result, erro
 }
 
 // RoundResult returns the result of a rollout in a round, ErrNotFound if there is none.
-func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
+func (b Results) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
 	msg, err := b.last(ctx, resultStream, resultSubject(rolloutID, round))
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
@@ -48,7 +48,7 @@ func (b *Bus) RoundResult(ctx context.Context, rolloutID string, round int32) (*
 
 // PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing
 // the same again succeeds.
-func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
+func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(sweep)
 	if err != nil {
 		return fmt.Errorf("store sweep %s: %w", sweep.GetId(), err)
@@ -64,7 +64,7 @@ func (b *Bus) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 }
 
 // Sweep returns the plan of a sweep, ErrNotFound if there is none.
-func (b *Bus) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
+func (b Sweeps) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
 	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, fmt.Errorf("read sweep: %w", err)

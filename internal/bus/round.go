@@ -70,7 +70,7 @@ func (r Rounds) Begun(number int32) bool {
 }
 
 // Rounds returns the rounds of a sweep.
-func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
+func (b Controls) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 	control, err := b.Control(ctx, sweepID)
 	return control.GetRounds(), err
 }
@@ -78,7 +78,7 @@ func (b *Bus) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 // BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1
 // on that is not among rounds. ErrFenced means that one has begun since they were read, which may
 // be this one: read them again.
-func (b *Bus) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
+func (b Controls) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
 	begins := &busv1.SweepRound{Number: number}
 	if len(rollouts) > 0 {
 		begins.Rollouts = make([]byte, slices.Max(rollouts)/8+1)

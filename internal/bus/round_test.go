@@ -109,7 +109,7 @@ func TestRoundResults(t *testing.T) {
 	if err := b.ResultIDs(ctx, "s", func(id string, round int32) { ids[fmt.Sprint(id, " ", round)] = true }); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Results(ctx, "s", func(r *busv1.Result) { all[fmt.Sprint(r.GetRollout().GetId(), " ", r.GetRound())] = true }); err != nil {
+	if err := b.VisitResults(ctx, "s", func(r *busv1.Result) { all[fmt.Sprint(r.GetRollout().GetId(), " ", r.GetRound())] = true }); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]bool{"s.1 0": true, "s.1 1": true, "s.2 0": true}
@@ -119,7 +119,7 @@ func TestRoundResults(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	if err := b.Results(ctx, "none", func(*busv1.Result) { t.Error("a result of no sweep") }); err != nil {
+	if err := b.VisitResults(ctx, "none", func(*busv1.Result) { t.Error("a result of no sweep") }); err != nil {
 		t.Errorf("results of no sweep: got %v, want nil", err)
 	}
 }

@@ -19,7 +19,7 @@ const scoreBacklog = 1024
 
 // RequestScore asks an evaluator to read a rollout that has ended from the bus and to store its
 // result, should it have missed it. The request may be lost: repeat it while there is no result.
-func (b *Bus) RequestScore(rollout *busv1.Rollout, round int32) error {
+func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
 	raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Round: round})
 	if err == nil {
 		err = b.js.Conn().Publish(scoreSubject, raw)
@@ -32,7 +32,7 @@ func (b *Bus) RequestScore(rollout *busv1.Rollout, round int32) error {
 
 // FollowScoreRequests calls handle with each requested rollout and round until ctx is done (then it
 // returns nil) or handle fails. One of the processes that follow gets each request.
-func (b *Bus) FollowScoreRequests(ctx context.Context, handle func(rollout *busv1.Rollout, round int32) error) error {
+func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(rollout *busv1.Rollout, round int32) error) error {
 	requests, err := b.js.Conn().QueueSubscribeSync(scoreSubject, "evaluator")
 	if err != nil {
 		return fmt.Errorf("follow score requests: %w", err)

@@ -181,7 +181,7 @@ func unsure(err error) bool {
 
 // publish sends a message and waits for its acknowledgement. repeated tells whether more than one
 // attempt was made, that is, whether an earlier one may be what is stored.
-func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
+func (b *store) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) error {
 		attempts++
@@ -197,7 +197,7 @@ func (b *Bus) publish(ctx context.Context, subject string, raw []byte, opts ...j
 // create publishes to a subject that must have no message yet, and returns nil. If it has one,
 // create returns that; after a lost acknowledgement that may be this call's own. A message that
 // cannot be read is lost: it is removed and the new one takes its place.
-func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
+func (b *store) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
 		if !isWrongSequence(err) {
@@ -219,7 +219,7 @@ func (b *Bus) create(ctx context.Context, stream, subject string, raw []byte) (e
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
 // be read. It removes those before. ErrExists if another message is the newest; after a lost
 // acknowledgement that may be this one.
-func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) error {
+func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) error {
 	for {
 		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
 		if err == nil && before > 0 {
@@ -239,21 +239,21 @@ func (b *Bus) replace(ctx context.Context, stream, subject string, raw []byte, b
 }
 
 // purge removes all messages of a subject.
-func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+func (b *store) purge(ctx context.Context, stream, subject string) error {
 	return attempt(ctx, stream, func(ctx context.Context) error {
 		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject))
 	})
 }
 
 // purgeOlder removes all messages of a subject but the newest.
-func (b *Bus) purgeOlder(ctx context.Context, stream, subject string) error {
+func (b *store) purgeOlder(ctx context.Context, stream, subject string) error {
 	return attempt(ctx, stream, func(ctx context.Context) error {
 		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeKeep(1))
 	})
 }
 
 // last returns the last message of a subject, ErrNotFound if there is none.
-func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
+func (b *store) last(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetLastMsgForSubject(ctx, subject)
 		return err
@@ -265,7 +265,7 @@ func (b *Bus) last(ctx context.Context, stream, subject string) (msg *jetstream.
 }
 
 // at returns the message with a sequence, ErrNotFound if there is none any more.
-func (b *Bus) at(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
+func (b *store) at(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, sequence)
 		return err
@@ -277,7 +277,7 @@ func (b *Bus) at(ctx context.Context, stream string, sequence uint64) (msg *jets
 }
 
 // all visits every message of a subject in stream order.
-func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
+func (b *store) all(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
 	for from := uint64(1); ; {
 		msg, err := b.next(ctx, stream, subject, from)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -293,7 +293,7 @@ func (b *Bus) all(ctx context.Context, stream, subject string, visit func(msg *j
 	}
 }
 
-func (b *Bus) next(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
+func (b *store) next(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 		return err

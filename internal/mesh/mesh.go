@@ -77,6 +77,19 @@ type Mesh struct {
 	closers   []func() error
 }
 
+// Network is what a service sees of a mesh: its peers and how it is served itself, but not the bus,
+// of which it gets the stores that it may use.
+type Network interface {
+	Conn(s Service) grpc.ClientConnInterface
+	Shard(s Service, key string) grpc.ClientConnInterface
+	Owns(s Service, key string) bool
+	ShardIndex(s Service) int
+	ShardCount(s Service) int
+	Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error
+	Telemetry() *telemetry.Telemetry
+	Logger(s Service) *slog.Logger
+}
+
 // Parts are what a mesh is given beside its configuration.
 type Parts struct {
 	// Logger receives what services log.

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -19,12 +21,12 @@ import (
 // Run serves the gateway on the mesh until ctx is done, and then returns nil. Turns that cannot
 // be computed again are kept on the mesh's bus, and so are the budgets of model providers, which
 // all replicas share.
-func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
+func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
-	budget, err := openBudget(cfg, prices, m)
+	budget, err := openBudget(cfg, prices, stores.Ledger, m.Logger(mesh.AgentGateway))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
@@ -33,7 +35,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	case budget != nil:
 		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	server, err := newServer(cfg, prices, budget, m.Bus(), m.Bus())
+	server, err := newServer(cfg, prices, budget, stores, stores)
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
@@ -48,7 +50,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}()
 	go func() {
 		defer cancel()
-		followed <- m.Bus().WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
+		followed <- stores.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
 			if control.CancelledRound != nil {
 				server.ended.tell(sweepID, control.GetCancelledRound())
 			}
@@ -64,9 +66,9 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at
 // once.
-func openBudget(cfg Config, prices *pricing.Table, m *mesh.Mesh) (*governor.Governor, error) {
+func openBudget(cfg Config, prices *pricing.Table, ledger bus.Ledger, logger *slog.Logger) (*governor.Governor, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}
-	return governor.New(cfg.Budget, prices, m.Bus().Ledger(), m.Logger(mesh.AgentGateway))
+	return governor.New(cfg.Budget, prices, ledger, logger)
 }

@@ -36,7 +36,7 @@ func governed(t *testing.T, b *bus.Bus, change func(c *governor.Config)) *Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	budget, err := governor.New(cfg.Budget, prices, b.Ledger(), slog.New(slog.DiscardHandler))
+	budget, err := governor.New(cfg.Budget, prices, b.Ledger, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

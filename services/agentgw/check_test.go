@@ -33,7 +33,7 @@ func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClie
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
-	go func() { ran <- agentgw.Run(ctx, cfg, m) }()
+	go func() { ran <- agentgw.Run(ctx, cfg, m, m.Bus().AgentGateway()) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ran; err != nil {

@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
-	go func() { ran <- agentgw.Run(ctx, agentgw.DefaultConfig(), m) }()
+	go func() { ran <- agentgw.Run(ctx, agentgw.DefaultConfig(), m, m.Bus().AgentGateway()) }()
 	client := agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway))
 	callCtx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Errorf("Run: got %v, want no error", err)
 	}
-	if err := agentgw.Run(t.Context(), agentgw.Config{}, m); err == nil {
+	if err := agentgw.Run(t.Context(), agentgw.Config{}, m, m.Bus().AgentGateway()); err == nil {
 		t.Error("Run without bounds: got no error, want one")
 	}
 }

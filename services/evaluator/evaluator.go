@@ -24,20 +24,20 @@ const queueLength = 256
 // Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the
 // bus: after a restart it reads the streams again and goes on with the rollouts that have no
 // result.
-func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
+func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Evaluator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
 	logger := m.Logger(mesh.Evaluator)
-	judge := newJudge(m.Bus(), logger)
-	assembler, err := resume(ctx, m.Bus())
+	judge := newJudge(stores, logger)
+	assembler, err := resume(ctx, stores)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
-	service := &server{bus: m.Bus(), judge: judge, assembler: assembler, done: ctx.Done()}
+	service := &server{bus: stores, judge: judge, assembler: assembler, done: ctx.Done()}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	tasks := []func(context.Context) error{
@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 				evaluatorv1.RegisterEvaluatorServiceServer(registrar, service)
 			})
 		},
-		func(ctx context.Context) error { return follow(ctx, cfg, m.Bus(), judge, assembler) },
+		func(ctx context.Context) error { return follow(ctx, cfg, stores, judge, assembler) },
 	}
 	errs := make([]error, len(tasks))
 	var group sync.WaitGroup
@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 }
 
 // resume returns an assembler that leaves out the rollouts that have results.
-func resume(ctx context.Context, b *bus.Bus) (*assemble.Assembler, error) {
+func resume(ctx context.Context, b bus.Evaluator) (*assemble.Assembler, error) {
 	done := make(map[string]int32)
 	if err := b.ResultIDs(ctx, "", func(id string, round int32) { done[id] = max(done[id], round) }); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func resume(ctx context.Context, b *bus.Bus) (*assemble.Assembler, error) {
 }
 
 // follow reads all shards and scores what becomes complete.
-func follow(ctx context.Context, cfg Config, b *bus.Bus, judge *judge, assembler *assemble.Assembler) error {
+func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *judge, assembler *assemble.Assembler) error {
 	complete := make(chan *assemble.Trajectory, queueLength)
 	submit := func(trajectory *assemble.Trajectory) {
 		if trajectory == nil {
@@ -148,7 +148,7 @@ func (j *judge) take(ctx context.Context, assembler *assemble.Assembler, id stri
 
 // restore reads a rollout that is played again from the bus: what is known of it may have been
 // forgotten when it ended.
-func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
+func restore(ctx context.Context, b bus.Evaluator, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
 	log, snapshots, err := read(ctx, b, id)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func restore(ctx context.Context, b *bus.Bus, assembler *assemble.Assembler, id 
 }
 
 // read returns what the bus holds of a rollout.
-func read(ctx context.Context, b *bus.Bus, id string) (*bus.Log, []*busv1.Snapshot, error) {
+func read(ctx context.Context, b bus.Evaluator, id string) (*bus.Log, []*busv1.Snapshot, error) {
 	log, err := b.ReadLog(ctx, id)
 	if err != nil {
 		return nil, nil, err

@@ -175,7 +175,7 @@ func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
-	go func() { ran <- Run(ctx, DefaultConfig(), m) }()
+	go func() { ran <- Run(ctx, DefaultConfig(), m, m.Bus().Evaluator()) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ran; err != nil {
@@ -314,7 +314,7 @@ func TestConfigValidate(t *testing.T) {
 		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "--evaluator-scorers: ") {
 			t.Errorf("Validate of %d scorers: got %v, want an error about --evaluator-scorers", scorers, err)
 		}
-		if err := Run(t.Context(), cfg, nil); err == nil {
+		if err := Run(t.Context(), cfg, nil, bus.Evaluator{}); err == nil {
 			t.Errorf("Run with %d scorers: got nil, want an error", scorers)
 		}
 	}

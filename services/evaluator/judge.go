@@ -31,12 +31,12 @@ var errInput = errors.New("cannot be scored")
 
 // judge scores trajectories. Safe for concurrent use.
 type judge struct {
-	bus      *bus.Bus
+	bus      bus.Evaluator
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
 }
 
-func newJudge(b *bus.Bus, logger *slog.Logger) *judge {
+func newJudge(b bus.Evaluator, logger *slog.Logger) *judge {
 	compiled, err := lru.New[string, *translate.Evaluation](compiledCacheSize)
 	if err != nil {
 		panic(err) // only for a size below 1

@@ -17,7 +17,7 @@ import (
 // server implements EvaluatorService.
 type server struct {
 	evaluatorv1.UnimplementedEvaluatorServiceServer
-	bus       *bus.Bus
+	bus       bus.Evaluator
 	judge     *judge
 	assembler *assemble.Assembler
 	done      <-chan struct{} // closed when the process stops

@@ -169,13 +169,13 @@ func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 func (s *stage) run(tb testing.TB) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
-	assembler, err := resume(ctx, s.Bus)
+	assembler, err := resume(ctx, s.Bus.Evaluator())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- follow(ctx, DefaultConfig(), s.Bus, newJudge(s.Bus, slog.New(slog.DiscardHandler)), assembler)
+		ended <- follow(ctx, DefaultConfig(), s.Bus.Evaluator(), newJudge(s.Bus.Evaluator(), slog.New(slog.DiscardHandler)), assembler)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -20,7 +21,7 @@ import (
 // Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts
 // that are under way then are given back to the queue; whoever takes them goes on at the next
 // message.
-func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
+func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Orchestrator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
@@ -37,14 +38,14 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) error {
 		Attempts:       cfg.Attempts,
 		ResultTimeout:  cfg.ResultTimeout,
 	}, worker.Peers{
-		Bus:      m.Bus(),
+		Bus:      stores,
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
 		ToolHost: sessions,
 		Trace:    m.Telemetry().Rollout,
 		Logger:   m.Logger(mesh.Orchestrator),
 	})
 	service := &server{
-		bus:   m.Bus(),
+		bus:   stores,
 		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
 		done:  ctx.Done(),
 

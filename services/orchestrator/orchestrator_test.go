@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	"google.golang.org/grpc"
@@ -45,7 +46,7 @@ func TestRun(t *testing.T) {
 	i := install(t)
 	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, talker{}) })
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, DefaultConfig(), i.Mesh); err != nil {
+		if err := Run(i.ctx, DefaultConfig(), i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
@@ -101,7 +102,7 @@ func TestParallelTakesEffect(t *testing.T) {
 	gateway := silent{asked: make(chan string, 5)}
 	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, gateway) })
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, DefaultConfig(), i.Mesh); err != nil {
+		if err := Run(i.ctx, DefaultConfig(), i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
@@ -132,14 +133,14 @@ func TestRunServesOnly(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Parallel = 0
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, cfg, i.Mesh); err != nil {
+		if err := Run(i.ctx, cfg, i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
 	if created := i.create(t, "s", spec("one")); created.GetTotal() != 1 || created.GetDone() != 0 {
 		t.Errorf("CreateSweep: got %v, want 1 rollout of which none is done", created)
 	}
-	queue, err := i.Bus().Jobs(within(t), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(within(t), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestConfigValidate(t *testing.T) {
 		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), test.flag+": ") {
 			t.Errorf("Validate(%+v): got %v, want an error about %s", cfg, err, test.flag)
 		}
-		if err := Run(t.Context(), cfg, nil); err == nil {
+		if err := Run(t.Context(), cfg, nil, bus.Orchestrator{}); err == nil {
 			t.Errorf("Run(%+v): got nil, want an error", cfg)
 		}
 	}

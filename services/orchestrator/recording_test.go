@@ -76,7 +76,7 @@ func installRecorder(t *testing.T) *installation {
 	t.Helper()
 	i := install(t)
 	host := toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost))
-	service := &server{bus: i.Bus(), tools: host, done: i.ctx.Done()}
+	service := &server{bus: i.Bus().Orchestrator(), tools: host, done: i.ctx.Done()}
 	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }

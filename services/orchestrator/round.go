@@ -52,7 +52,7 @@ func (s *server) begin(
 ) error {
 	rounds := bus.Rounds(control.GetRounds())
 	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
-	err := s.bus.Results(ctx, sweepID, func(result *busv1.Result) {
+	err := s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) {
 		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
 			scored[id], scoredFrom[id] = !unscored(result.GetEnd().GetReason()), result.GetLogDigest()
 		}

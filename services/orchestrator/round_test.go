@@ -39,7 +39,7 @@ func (i *installation) end(t *testing.T, id string, round int32, reason busv1.En
 // jobs takes all jobs out of the queue and returns them with their rounds, in order.
 func (i *installation) jobs(t *testing.T) string {
 	t.Helper()
-	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ var errUnknownTool = errors.New("unknown tool")
 // server implements OrchestratorService.
 type server struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
-	bus   *bus.Bus
+	bus   bus.Orchestrator
 	tools toolhostv1.ToolHostServiceClient
 	done  <-chan struct{} // closed when the process stops
 	// silence is how long a watch gets no result before it is told what is still to come, and how

@@ -104,7 +104,7 @@ func installServer(t *testing.T) *installation {
 func installSilent(t *testing.T, after time.Duration) *installation {
 	t.Helper()
 	i := install(t)
-	service := &server{bus: i.Bus(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost)), done: i.ctx.Done(), silence: after}
+	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost)), done: i.ctx.Done(), silence: after}
 	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
@@ -155,7 +155,7 @@ func (i *installation) finish(t *testing.T, id string, reason busv1.EndReason) {
 // queued takes all jobs out of the queue and returns their rollouts in order.
 func (i *installation) queued(t *testing.T, want int) []string {
 	t.Helper()
-	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestCreateSweepIsIdempotentAndGoesOn(t *testing.T) {
 // queued from then on has it, and workers hear of it.
 func TestParallelMayChange(t *testing.T) {
 	i := installServer(t)
-	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (w *watch) look(ctx context.Context) error {
 	}
 	if !w.complete() {
 		var stored []*busv1.Result
-		err := w.server.bus.Results(ctx, w.sweepID, func(result *busv1.Result) {
+		err := w.server.bus.VisitResults(ctx, w.sweepID, func(result *busv1.Result) {
 			if result.GetRound() == w.rounds.OfID(result.GetRollout().GetId()) {
 				stored = append(stored, result)
 			}

@@ -36,7 +36,7 @@ func TestWatchIsToldWhatIsToCome(t *testing.T) {
 	}
 	told(&orchestratorv1.SweepProgress{Total: 3})
 	told(&orchestratorv1.SweepProgress{Total: 3, Queued: 3, Counted: true})
-	queue, err := i.Bus().Jobs(t.Context(), "s", time.Minute)
+	queue, err := i.Bus().OpenQueue(t.Context(), "s", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestWatchOutlivesLostResults(t *testing.T) {
 	}
 	to := &sink{}
 	w := &watch{
-		server: &server{bus: i.Bus(), silence: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
+		server: &server{bus: i.Bus().Orchestrator(), silence: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
 		progress: &orchestratorv1.SweepProgress{Total: 3}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
 	if err := w.relay(within(t), happenings{results: followed}); err != nil {

@@ -52,7 +52,7 @@ func runProcess() int {
 	process := launch.NewProcess(mesh.ToolHost, func(flags *pflag.FlagSet) launch.Run {
 		cfg := DefaultConfig()
 		cfg.RegisterFlags(flags)
-		return func(ctx context.Context, m *mesh.Mesh) error { return Run(ctx, cfg, m) }
+		return func(ctx context.Context, m *mesh.Mesh) error { return Run(ctx, cfg, m, m.Bus().ToolHost()) }
 	}, flags)
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
@@ -159,7 +159,7 @@ func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.To
 	}
 	ctx, stop := context.WithCancel(tb.Context())
 	result := make(chan error, 1)
-	go func() { result <- Run(ctx, cfg, m) }()
+	go func() { result <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
 	return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, "")), stop, func() error {
 		err := <-result
 		stop()

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -30,7 +31,7 @@ const lockTimeout = 5 * time.Second
 
 // Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit
 // fails: the process must then exit, reopen the file and go on with what was acknowledged.
-func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
+func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.ToolHost) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -48,7 +49,7 @@ func Run(ctx context.Context, cfg Config, m *mesh.Mesh) (err error) {
 	}
 	defer services.Close()
 	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, m.Bus(), catalogue, services)
+	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}

@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- Run(ctx, cfg, m) }()
+		go func() { ended <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
 		client := toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, "s"))
 		create(t, client, "s", smallSetup("small"))
 		run(t, client, "s", 3, addContact(2, "Bob"))

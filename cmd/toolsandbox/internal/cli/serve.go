@@ -41,22 +41,22 @@ interrupt or a request to terminate.`,
 		newService(mesh.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) launch.Run {
 			cfg := orchestrator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return orchestrator.Run(ctx, cfg, m) }
+			return func(ctx context.Context, m *mesh.Mesh) error { return orchestrator.Run(ctx, cfg, m, m.Bus().Orchestrator()) }
 		}),
 		newService(mesh.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) launch.Run {
 			cfg := toolhost.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return toolhost.Run(ctx, cfg, m) }
+			return func(ctx context.Context, m *mesh.Mesh) error { return toolhost.Run(ctx, cfg, m, m.Bus().ToolHost()) }
 		}),
 		newService(mesh.AgentGateway, "Ask models and plug-in agents for their turns", func(flags *pflag.FlagSet) launch.Run {
 			cfg := agentgw.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return agentgw.Run(ctx, cfg, m) }
+			return func(ctx context.Context, m *mesh.Mesh) error { return agentgw.Run(ctx, cfg, m, m.Bus().AgentGateway()) }
 		}),
 		newService(mesh.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) launch.Run {
 			cfg := evaluator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return evaluator.Run(ctx, cfg, m) }
+			return func(ctx context.Context, m *mesh.Mesh) error { return evaluator.Run(ctx, cfg, m, m.Bus().Evaluator()) }
 		}),
 		newNATS(),
 	)

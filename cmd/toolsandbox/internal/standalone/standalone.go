@@ -74,10 +74,10 @@ func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 		name mesh.Service
 		run  func(context.Context) error
 	}{
-		{mesh.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m) }},
-		{mesh.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m) }},
-		{mesh.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m) }},
-		{mesh.Orchestrator, func(ctx context.Context) error { return orchestrator.Run(ctx, cfg.Orchestrator, m) }},
+		{mesh.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m, m.Bus().ToolHost()) }},
+		{mesh.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m, m.Bus().AgentGateway()) }},
+		{mesh.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m, m.Bus().Evaluator()) }},
+		{mesh.Orchestrator, func(ctx context.Context) error { return orchestrator.Run(ctx, cfg.Orchestrator, m, m.Bus().Orchestrator()) }},
 	}
 	var components []launch.Component
 	for _, service := range services {

@@ -22,7 +22,7 @@ func TestReplicasShareOverNATS(t *testing.T) {
 	d := demand("s")
 	d.Limit = Spend{Tokens: spend * 1000}
 	for n := range 3 {
-		var store Store = b.Ledger()
+		var store Store = b.Ledger
 		if n == 2 {
 			store = severed{store, cut}
 		}
@@ -81,7 +81,7 @@ func BenchmarkAcquire(b *testing.B) {
 		limit Limit
 	}{{"unlimited", Limit{}}, {"limited", Limit{Requests: 1 << 40, Tokens: 1 << 50, Concurrency: 5000}}} {
 		b.Run(test.name, func(b *testing.B) {
-			g := replica(b, natstest.Start(b).Ledger(), "r0", limited(test.limit))
+			g := replica(b, natstest.Start(b).Ledger, "r0", limited(test.limit))
 			begin(b, g, demand("s")).Done(Outcome{})
 			b.ResetTimer()
 			var times []time.Duration
@@ -97,7 +97,7 @@ func BenchmarkAcquire(b *testing.B) {
 
 // BenchmarkCrowd lets 5,000 requests wait for one budget and end at once.
 func BenchmarkCrowd(b *testing.B) {
-	g := replica(b, natstest.Start(b).Ledger(), "r0", limited(Limit{Concurrency: 5000}))
+	g := replica(b, natstest.Start(b).Ledger, "r0", limited(Limit{Concurrency: 5000}))
 	for b.Loop() {
 		var group sync.WaitGroup
 		for n := range 5000 {

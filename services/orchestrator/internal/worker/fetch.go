@@ -43,7 +43,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 // false if the sweep has no job, here or elsewhere.
 func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (left bool, err error) {
 	if *queue == nil {
-		if *queue, err = w.peers.Bus.Jobs(ctx, sweepID, w.cfg.Lease); err != nil {
+		if *queue, err = w.peers.Bus.OpenQueue(ctx, sweepID, w.cfg.Lease); err != nil {
 			return true, err
 		}
 	}

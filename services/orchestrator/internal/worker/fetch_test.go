@@ -75,7 +75,7 @@ func TestWorkerWithSeveralSweepsDies(t *testing.T) {
 				stop()
 			} else {
 				for _, sweepID := range []string{"a", "b", "c"} {
-					queue, err := s.Jobs(t.Context(), sweepID, time.Second)
+					queue, err := s.OpenQueue(t.Context(), sweepID, time.Second)
 					if err != nil {
 						t.Fatal(err)
 					}

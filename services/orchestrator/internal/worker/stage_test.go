@@ -123,7 +123,7 @@ func (s *stage) worker(t *testing.T, change func(*Config), between intercept) *W
 	})
 	host := toolhostv1.NewToolHostServiceClient(conn)
 	w := New(cfg, Peers{
-		Bus:      s.Bus,
+		Bus:      s.Orchestrator(),
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(conn),
 		ToolHost: func(string) toolhostv1.ToolHostServiceClient { return host },
 		Trace:    func(ctx context.Context, _ string) context.Context { return ctx },
@@ -176,7 +176,7 @@ func (s *stage) enqueue(t *testing.T, parallel int, ids ...string) {
 func (s *stage) fetch(t *testing.T, id string, lease time.Duration) *bus.Delivery {
 	t.Helper()
 	sweep, _, _ := strings.Cut(id, ".")
-	queue, err := s.Jobs(t.Context(), sweep, lease)
+	queue, err := s.OpenQueue(t.Context(), sweep, lease)
 	if err != nil {
 		t.Fatal(err)
 	}

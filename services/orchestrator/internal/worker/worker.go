@@ -46,7 +46,7 @@ type Config struct {
 // Peers are the services that a worker needs.
 type Peers struct {
 	// Bus holds queue, logs and results.
-	Bus *bus.Bus
+	Bus bus.Orchestrator
 	// Agents plays the agent and the user.
 	Agents agentgwv1.AgentGatewayServiceClient
 	// ToolHost returns the tool host that owns a session.
