@@ -345,9 +345,6 @@ func provoke(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 			return gateway.Respond(ctx, &agentgwv1.RespondRequest{})
 		},
 		func(ctx context.Context) (proto.Message, error) {
-			return gateway.ListAgents(ctx, &agentgwv1.ListAgentsRequest{})
-		},
-		func(ctx context.Context) (proto.Message, error) {
 			return host.ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		},
 		func(ctx context.Context) (proto.Message, error) {

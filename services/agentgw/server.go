@@ -125,11 +125,6 @@ func (s *Server) Close() error {
 	return s.plugins.Close()
 }
 
-// ListAgents implements AgentGatewayService.
-func (s *Server) ListAgents(context.Context, *agentgwv1.ListAgentsRequest) (*agentgwv1.ListAgentsResponse, error) {
-	return &agentgwv1.ListAgentsResponse{Agents: player.List()}, nil
-}
-
 // Respond implements AgentGatewayService.
 func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	ctx, span := s.start(ctx, req)

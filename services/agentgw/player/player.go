@@ -59,11 +59,20 @@ func forms() []form {
 	return list
 }
 
+// Info describes what can be written.
+type Info struct {
+	// Name is fixed text, then the part that the user chooses in capitals.
+	Name        string
+	Description string
+	// Roles are those that such a player can play.
+	Roles []worldv1.Role
+}
+
 // List returns what can be written, sorted by name.
-func List() []*agentgwv1.AgentInfo {
-	var list []*agentgwv1.AgentInfo
+func List() []Info {
+	var list []Info
 	for _, f := range forms() {
-		list = append(list, &agentgwv1.AgentInfo{Name: f.name, Description: f.description, Roles: f.roles})
+		list = append(list, Info{Name: f.name, Description: f.description, Roles: f.roles})
 	}
 	return list
 }

@@ -1,8 +1,10 @@
 package player
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +98,25 @@ func TestParseFile(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+func TestList(t *testing.T) {
+	list := List()
+	if !slices.IsSortedFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("got %v, want them sorted", list)
+	}
+	var got []string
+	for _, info := range list {
+		got = append(got, fmt.Sprint(info.Name, info.Roles))
+	}
+	for _, want := range []string{
+		"GPT_4_o_2024_05_13[ROLE_USER ROLE_AGENT]", "anthropic:MODEL[ROLE_USER ROLE_AGENT]", "attached:NAME[ROLE_AGENT]",
+		"grpc://HOST:PORT[ROLE_AGENT]", "oracle[ROLE_AGENT]", "random:SEED[ROLE_AGENT]", "scripted[ROLE_USER]",
+		"scripted:FILE[ROLE_USER ROLE_AGENT]", "unhelpful[ROLE_AGENT]",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("got %v, want %s among them", got, want)
+		}
 	}
 }

@@ -29,8 +29,8 @@ func newAgents() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var lines []agentLine
 			for _, info := range player.List() {
-				line := agentLine{Name: info.GetName(), Description: info.GetDescription()}
-				for _, role := range info.GetRoles() {
+				line := agentLine{Name: info.Name, Description: info.Description}
+				for _, role := range info.Roles {
 					line.Roles = append(line.Roles, strings.ToLower(world.RoleText(role)))
 				}
 				lines = append(lines, line)

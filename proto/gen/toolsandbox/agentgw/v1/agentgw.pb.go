@@ -604,153 +604,6 @@ func (x *RespondResponse) GetHold() *Hold {
 	return nil
 }
 
-// ListAgentsRequest has no fields.
-type ListAgentsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListAgentsRequest) Reset() {
-	*x = ListAgentsRequest{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListAgentsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListAgentsRequest) ProtoMessage() {}
-
-func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
-func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{6}
-}
-
-// AgentInfo describes one player.
-type AgentInfo struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name for --agent and --user.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// One sentence.
-	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// The roles it can play.
-	Roles         []v1.Role `protobuf:"varint,3,rep,packed,name=roles,proto3,enum=toolsandbox.world.v1.Role" json:"roles,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AgentInfo) Reset() {
-	*x = AgentInfo{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AgentInfo) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AgentInfo) ProtoMessage() {}
-
-func (x *AgentInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AgentInfo.ProtoReflect.Descriptor instead.
-func (*AgentInfo) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *AgentInfo) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *AgentInfo) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
-func (x *AgentInfo) GetRoles() []v1.Role {
-	if x != nil {
-		return x.Roles
-	}
-	return nil
-}
-
-// ListAgentsResponse lists the players by name.
-type ListAgentsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sorted by name.
-	Agents        []*AgentInfo `protobuf:"bytes,1,rep,name=agents,proto3" json:"agents,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListAgentsResponse) Reset() {
-	*x = ListAgentsResponse{}
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListAgentsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListAgentsResponse) ProtoMessage() {}
-
-func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
-func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *ListAgentsResponse) GetAgents() []*AgentInfo {
-	if x != nil {
-		return x.Agents
-	}
-	return nil
-}
-
 var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
@@ -801,25 +654,16 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x120\n" +
-	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold\"\x13\n" +
-	"\x11ListAgentsRequest\"s\n" +
-	"\tAgentInfo\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x120\n" +
-	"\x05roles\x18\x03 \x03(\x0e2\x1a.toolsandbox.world.v1.RoleR\x05roles\"O\n" +
-	"\x12ListAgentsResponse\x129\n" +
-	"\x06agents\x18\x01 \x03(\v2!.toolsandbox.agentgw.v1.AgentInfoR\x06agents*\xb1\x01\n" +
+	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold*\xb1\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +
 	"\x16FAILURE_CLASS_PROVIDER\x10\x02\x12\x1a\n" +
 	"\x16FAILURE_CLASS_INTERNAL\x10\x03\x12\x16\n" +
 	"\x12FAILURE_CLASS_USER\x10\x04\x12\x19\n" +
-	"\x15FAILURE_CLASS_NETWORK\x10\x052\xd6\x01\n" +
+	"\x15FAILURE_CLASS_NETWORK\x10\x052q\n" +
 	"\x13AgentGatewayService\x12Z\n" +
-	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponse\x12c\n" +
-	"\n" +
-	"ListAgents\x12).toolsandbox.agentgw.v1.ListAgentsRequest\x1a*.toolsandbox.agentgw.v1.ListAgentsResponseB\xf3\x01\n" +
+	"\aRespond\x12&.toolsandbox.agentgw.v1.RespondRequest\x1a'.toolsandbox.agentgw.v1.RespondResponseB\xf3\x01\n" +
 	"\x1acom.toolsandbox.agentgw.v1B\fAgentgwProtoP\x01ZMgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1;agentgwv1\xa2\x02\x03TAX\xaa\x02\x16Toolsandbox.Agentgw.V1\xca\x02\x16Toolsandbox\\Agentgw\\V1\xe2\x02\"Toolsandbox\\Agentgw\\V1\\GPBMetadata\xea\x02\x18Toolsandbox::Agentgw::V1b\x06proto3"
 
 var (
@@ -835,47 +679,40 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_agentgw_v1_agentgw_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
-	(FailureClass)(0),          // 0: toolsandbox.agentgw.v1.FailureClass
-	(*RespondRequest)(nil),     // 1: toolsandbox.agentgw.v1.RespondRequest
-	(*SpendLimit)(nil),         // 2: toolsandbox.agentgw.v1.SpendLimit
-	(*Hold)(nil),               // 3: toolsandbox.agentgw.v1.Hold
-	(*Failure)(nil),            // 4: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),              // 5: toolsandbox.agentgw.v1.Usage
-	(*RespondResponse)(nil),    // 6: toolsandbox.agentgw.v1.RespondResponse
-	(*ListAgentsRequest)(nil),  // 7: toolsandbox.agentgw.v1.ListAgentsRequest
-	(*AgentInfo)(nil),          // 8: toolsandbox.agentgw.v1.AgentInfo
-	(*ListAgentsResponse)(nil), // 9: toolsandbox.agentgw.v1.ListAgentsResponse
-	(v1.Role)(0),               // 10: toolsandbox.world.v1.Role
-	(*Player)(nil),             // 11: toolsandbox.agentgw.v1.Player
-	(*v1.Message)(nil),         // 12: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),            // 13: toolsandbox.world.v1.Turn
-	(*v1.Tool)(nil),            // 14: toolsandbox.world.v1.Tool
+	(FailureClass)(0),       // 0: toolsandbox.agentgw.v1.FailureClass
+	(*RespondRequest)(nil),  // 1: toolsandbox.agentgw.v1.RespondRequest
+	(*SpendLimit)(nil),      // 2: toolsandbox.agentgw.v1.SpendLimit
+	(*Hold)(nil),            // 3: toolsandbox.agentgw.v1.Hold
+	(*Failure)(nil),         // 4: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),           // 5: toolsandbox.agentgw.v1.Usage
+	(*RespondResponse)(nil), // 6: toolsandbox.agentgw.v1.RespondResponse
+	(v1.Role)(0),            // 7: toolsandbox.world.v1.Role
+	(*Player)(nil),          // 8: toolsandbox.agentgw.v1.Player
+	(*v1.Message)(nil),      // 9: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),         // 10: toolsandbox.world.v1.Turn
+	(*v1.Tool)(nil),         // 11: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
-	10, // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
-	11, // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
-	12, // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	13, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
-	14, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
+	7,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
+	8,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
+	9,  // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
+	10, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
+	11, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
 	2,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	0,  // 6: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	12, // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
+	9,  // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
 	4,  // 8: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
 	5,  // 9: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	3,  // 10: toolsandbox.agentgw.v1.RespondResponse.hold:type_name -> toolsandbox.agentgw.v1.Hold
-	10, // 11: toolsandbox.agentgw.v1.AgentInfo.roles:type_name -> toolsandbox.world.v1.Role
-	8,  // 12: toolsandbox.agentgw.v1.ListAgentsResponse.agents:type_name -> toolsandbox.agentgw.v1.AgentInfo
-	1,  // 13: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
-	7,  // 14: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:input_type -> toolsandbox.agentgw.v1.ListAgentsRequest
-	6,  // 15: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
-	9,  // 16: toolsandbox.agentgw.v1.AgentGatewayService.ListAgents:output_type -> toolsandbox.agentgw.v1.ListAgentsResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	1,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
+	6,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
+	12, // [12:13] is the sub-list for method output_type
+	11, // [11:12] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_agentgw_proto_init() }
@@ -891,7 +728,7 @@ func file_toolsandbox_agentgw_v1_agentgw_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc), len(file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

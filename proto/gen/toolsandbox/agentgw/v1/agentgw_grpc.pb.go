@@ -21,8 +21,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AgentGatewayService_Respond_FullMethodName    = "/toolsandbox.agentgw.v1.AgentGatewayService/Respond"
-	AgentGatewayService_ListAgents_FullMethodName = "/toolsandbox.agentgw.v1.AgentGatewayService/ListAgents"
+	AgentGatewayService_Respond_FullMethodName = "/toolsandbox.agentgw.v1.AgentGatewayService/Respond"
 )
 
 // AgentGatewayServiceClient is the client API for AgentGatewayService service.
@@ -38,8 +37,6 @@ type AgentGatewayServiceClient interface {
 	// allows, or a plug-in that was reached could not answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
 	// failure, that it has done so for too long.
 	Respond(ctx context.Context, in *RespondRequest, opts ...grpc.CallOption) (*RespondResponse, error)
-	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.
-	ListAgents(ctx context.Context, in *ListAgentsRequest, opts ...grpc.CallOption) (*ListAgentsResponse, error)
 }
 
 type agentGatewayServiceClient struct {
@@ -60,16 +57,6 @@ func (c *agentGatewayServiceClient) Respond(ctx context.Context, in *RespondRequ
 	return out, nil
 }
 
-func (c *agentGatewayServiceClient) ListAgents(ctx context.Context, in *ListAgentsRequest, opts ...grpc.CallOption) (*ListAgentsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListAgentsResponse)
-	err := c.cc.Invoke(ctx, AgentGatewayService_ListAgents_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // AgentGatewayServiceServer is the server API for AgentGatewayService service.
 // All implementations must embed UnimplementedAgentGatewayServiceServer
 // for forward compatibility.
@@ -83,8 +70,6 @@ type AgentGatewayServiceServer interface {
 	// allows, or a plug-in that was reached could not answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn up is an answer too (hold), and so is, as a
 	// failure, that it has done so for too long.
 	Respond(context.Context, *RespondRequest) (*RespondResponse, error)
-	// ListAgents names the players this gateway knows. Read only, safe to retry. No errors of its own.
-	ListAgents(context.Context, *ListAgentsRequest) (*ListAgentsResponse, error)
 	mustEmbedUnimplementedAgentGatewayServiceServer()
 }
 
@@ -97,9 +82,6 @@ type UnimplementedAgentGatewayServiceServer struct{}
 
 func (UnimplementedAgentGatewayServiceServer) Respond(context.Context, *RespondRequest) (*RespondResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Respond not implemented")
-}
-func (UnimplementedAgentGatewayServiceServer) ListAgents(context.Context, *ListAgentsRequest) (*ListAgentsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListAgents not implemented")
 }
 func (UnimplementedAgentGatewayServiceServer) mustEmbedUnimplementedAgentGatewayServiceServer() {}
 func (UnimplementedAgentGatewayServiceServer) testEmbeddedByValue()                             {}
@@ -140,24 +122,6 @@ func _AgentGatewayService_Respond_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
-func _AgentGatewayService_ListAgents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListAgentsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AgentGatewayServiceServer).ListAgents(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AgentGatewayService_ListAgents_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AgentGatewayServiceServer).ListAgents(ctx, req.(*ListAgentsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // AgentGatewayService_ServiceDesc is the grpc.ServiceDesc for AgentGatewayService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -168,10 +132,6 @@ var AgentGatewayService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Respond",
 			Handler:    _AgentGatewayService_Respond_Handler,
-		},
-		{
-			MethodName: "ListAgents",
-			Handler:    _AgentGatewayService_ListAgents_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
