@@ -50,24 +50,24 @@ func DefaultConfig() Config {
 
 // Engine is an installation that can be talked to. Close it.
 type Engine struct {
-	lock  *lock
-	mesh  *mesh.Mesh
-	group *launch.Group
+	release func() error // of the directory
+	mesh    *mesh.Mesh
+	group   *launch.Group
 }
 
 // Start connects and starts what has to run here. A directory that another process uses is
 // ErrInUse.
 func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
-	var locked *lock
+	release := func() error { return nil }
 	if !cfg.Network.Remote {
 		var err error
-		if locked, err = lockDirectory(cfg.Dir); err != nil {
+		if release, err = lockDirectory(cfg.Dir); err != nil {
 			return nil, err
 		}
 	}
 	m, err := mesh.Open(ctx, cfg.Network, cfg.Dir, parts)
 	if err != nil {
-		return nil, errors.Join(err, locked.release())
+		return nil, errors.Join(err, release())
 	}
 	cfg.ToolHost.Dir = filepath.Join(cfg.Dir, "toolhost")
 	services := []struct {
@@ -77,7 +77,9 @@ func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 		{mesh.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m, m.Bus().ToolHost()) }},
 		{mesh.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m, m.Bus().AgentGateway()) }},
 		{mesh.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m, m.Bus().Evaluator()) }},
-		{mesh.Orchestrator, func(ctx context.Context) error { return orchestrator.Run(ctx, cfg.Orchestrator, m, m.Bus().Orchestrator()) }},
+		{mesh.Orchestrator, func(ctx context.Context) error {
+			return orchestrator.Run(ctx, cfg.Orchestrator, m, m.Bus().Orchestrator())
+		}},
 	}
 	var components []launch.Component
 	for _, service := range services {
@@ -85,7 +87,7 @@ func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 			components = append(components, launch.Component{Name: string(service.name), Run: service.run})
 		}
 	}
-	return &Engine{lock: locked, mesh: m, group: launch.Start(ctx, components...)}, nil
+	return &Engine{release: release, mesh: m, group: launch.Start(ctx, components...)}, nil
 }
 
 // Mesh returns the connections to the services.
@@ -96,5 +98,5 @@ func (e *Engine) Failed() <-chan error { return e.group.Failed() }
 
 // Close stops the services in reverse order, closes the connections and lets go of the directory.
 func (e *Engine) Close() error {
-	return errors.Join(e.group.Stop(stopLimit), e.mesh.Close(), e.lock.release())
+	return errors.Join(e.group.Stop(stopLimit), e.mesh.Close(), e.release())
 }
