@@ -30,7 +30,7 @@ func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (creat
 // earlier round's does not count any more.
 func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
 	sweepID, _, _ := strings.Cut(rolloutID, ".")
-	rounds, err := Controls{b.store}.Rounds(ctx, sweepID)
+	rounds, err := Controls(b).Rounds(ctx, sweepID)
 	if err != nil {
 		return nil, err
 	}

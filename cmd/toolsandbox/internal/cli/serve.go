@@ -41,7 +41,9 @@ interrupt or a request to terminate.`,
 		newService(mesh.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) launch.Run {
 			cfg := orchestrator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return orchestrator.Run(ctx, cfg, m, m.Bus().Orchestrator()) }
+			return func(ctx context.Context, m *mesh.Mesh) error {
+				return orchestrator.Run(ctx, cfg, m, m.Bus().Orchestrator())
+			}
 		}),
 		newService(mesh.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) launch.Run {
 			cfg := toolhost.DefaultConfig()
