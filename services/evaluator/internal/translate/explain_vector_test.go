@@ -1,4 +1,4 @@
-package vector
+package translate_test
 
 import (
 	"fmt"
@@ -144,30 +144,28 @@ func (s *sums) cell(place string, cell *score.CellExplanation) {
 }
 
 // explain explains all cases and compares each with its score.
-func explain(t *testing.T, cases []*Case) {
+func explain(t *testing.T, cases []recorded) {
 	t.Helper()
-	for number, c := range cases {
-		milestones, minefields := compiled(t, c)
-		want := score.Score(c.Trajectory, milestones, minefields)
-		got := score.Explain(c.Trajectory, milestones, minefields)
+	for _, c := range cases {
+		want := score.Score(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
+		got := score.Explain(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
 		if diff := cmp.Diff(want, got.Result); diff != "" {
-			t.Errorf("case %d %s: result (-scored +explained):\n%s", number, c.Name, diff)
+			t.Errorf("%s: result (-scored +explained):\n%s", c.name, diff)
 		}
 		var s sums
 		s.graph("milestones", got.Milestones, &want.Milestones)
 		s.graph("minefields", got.Minefields, &want.Minefields)
 		for _, difference := range s.differences {
-			t.Errorf("case %d %s: %s", number, c.Name, difference)
+			t.Errorf("%s: %s", c.name, difference)
 		}
 	}
-	t.Logf("%d cases explained", len(cases))
 }
 
 func TestExplainEvaluations(t *testing.T) { explain(t, evaluations(t)) }
 
 func TestExplainTrajectories(t *testing.T) {
-	s := scenarios(t)
+	imported, _ := scenarios(t)
 	for _, label := range labels {
-		t.Run(label, func(t *testing.T) { explain(t, trajectories(t, s, label)) })
+		t.Run(label, func(t *testing.T) { explain(t, trajectories(t, imported, label)) })
 	}
 }
