@@ -97,7 +97,7 @@ func elsewhere() []kind {
 		{"geodesic.jsonl", toolhost + "geodesic", []string{"latitude_0", "longitude_0"}},
 		{"holidays.jsonl", toolhost + "holiday", []string{"holiday_name", "year"}},
 		{"nonprintable.jsonl", "internal/python", []string{"first", "last"}},
-		{"phone.jsonl", toolhost + "phone", []string{"phone_number", "exception"}},
+		{"phone.jsonl", "internal/phone", []string{"phone_number", "exception"}},
 		{"rouge_l.jsonl", evaluator + "rouge", []string{"target", "prediction"}},
 		{"stem.jsonl", evaluator + "rouge", []string{"token", "stem"}},
 		{"unit_conversion.jsonl", toolhost + "units", []string{"arguments", "content", "exception"}},
