@@ -16,7 +16,7 @@ import (
 
 // MaxDepth is how deep lists and dicts may nest in parsed text. Python's own limit depends on the
 // stack in use and lies a little below 1000.
-const MaxDepth = 900
+const MaxDepth = 950
 
 // maxIntDigits is the longest decimal integer that Python 3.9 converts from text.
 const maxIntDigits = 4300
