@@ -1,0 +1,302 @@
+// Package euroeval scores single-turn tool calling as the EuroEval benchmark does, on records in
+// the format of the Berkeley Function Calling Leaderboard (BFCL).
+//
+// Everything here is a pure function of its input and safe for concurrent use.
+package euroeval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// Check names the test that decided a verdict.
+type Check string
+
+// The checks in the order in which a grader makes them.
+const (
+	CheckNone      Check = ""            // every check passed
+	CheckJSON      Check = "json"        // the whole prediction is JSON
+	CheckToolCalls Check = "tool_calls"  // it is an object that holds tool_calls
+	CheckCount     Check = "count"       // there are as many calls as expected
+	CheckCallShape Check = "call_shape"  // a call is an object with function and arguments
+	CheckFunction  Check = "function"    // the call names the expected function
+	CheckMissing   Check = "missing_arg" // a compared argument is present
+	CheckValue     Check = "value"       // a compared argument has an accepted value
+)
+
+// Verdict is a grader's judgement of one prediction. Check and Detail say why a wrong prediction is
+// wrong; both are empty for a correct one.
+type Verdict struct {
+	Correct bool
+	Check   Check
+	Detail  string
+}
+
+func wrong(check Check, format string, args ...any) Verdict {
+	return Verdict{Check: check, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Grade judges a prediction as EuroEval's metric does. functions is the list of function
+// descriptions, answers the list of expected calls, both as their JSON text reads. Call i is
+// compared with answer i by the required arguments of description i, whatever its name. The error
+// is a *python.Exception where EuroEval's metric raises one; it voids a whole iteration there.
+func Grade(functions, answers python.Value, prediction string) (Verdict, error) {
+	reply, err := python.ParseJSON(prediction)
+	var notJSON *python.DecodeError
+	if errors.As(err, &notJSON) {
+		return wrong(CheckJSON, "%v", notJSON), nil
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	object, ok := reply.AsDict()
+	if !ok {
+		return wrong(CheckToolCalls, "the prediction is of type %s, want an object", reply.TypeName()), nil
+	}
+	calls, ok := object.Get("tool_calls")
+	if !ok {
+		return wrong(CheckToolCalls, "the object has no key tool_calls"), nil
+	}
+	return gradeCalls(functions, answers, calls)
+}
+
+func gradeCalls(functions, answers, calls python.Value) (Verdict, error) {
+	got, err := elements(calls)
+	if err != nil {
+		return Verdict{}, err
+	}
+	want, err := elements(answers)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if len(got) != len(want) {
+		return wrong(CheckCount, "%d calls, want %d", len(got), len(want)), nil
+	}
+	described, err := elements(functions)
+	if err != nil {
+		return Verdict{}, err
+	}
+	for i := range min(len(got), len(described)) {
+		verdict, err := gradeCall(described[i], want[i], got[i])
+		if err != nil {
+			return Verdict{}, err
+		}
+		if verdict.Check != CheckNone {
+			verdict.Detail = fmt.Sprintf("call %d: %s", i+1, verdict.Detail)
+			return verdict, nil
+		}
+	}
+	return Verdict{Correct: true}, nil
+}
+
+// elements returns what Python's iteration over a value gives: items, keys or characters.
+func elements(v python.Value) ([]python.Value, error) {
+	switch v.Kind() {
+	case python.KindList:
+		items, _ := v.AsList()
+		return items, nil
+	case python.KindDict:
+		d, _ := v.AsDict()
+		keys := make([]python.Value, 0, d.Len())
+		for _, item := range d.Items() {
+			keys = append(keys, python.Str(item.Key))
+		}
+		return keys, nil
+	case python.KindStr:
+		s, _ := v.AsStr()
+		var chars []python.Value
+		for _, r := range s {
+			chars = append(chars, python.Str(string(r)))
+		}
+		return chars, nil
+	default:
+		return nil, &python.Exception{
+			Type: "TypeError", Text: fmt.Sprintf("object of type '%s' has no len()", v.TypeName()),
+		}
+	}
+}
+
+func gradeCall(description, answer, call python.Value) (Verdict, error) {
+	object, ok := call.AsDict()
+	if !ok {
+		return wrong(CheckCallShape, "it is of type %s, want an object", call.TypeName()), nil
+	}
+	name, hasName := object.Get("function")
+	given, hasArguments := object.Get("arguments")
+	if !hasName || !hasArguments {
+		return wrong(CheckCallShape, "it lacks function or arguments"), nil
+	}
+	arguments, ok := given.AsDict()
+	if !ok {
+		return wrong(CheckCallShape, "arguments is of type %s, want an object", given.TypeName()), nil
+	}
+	expected, err := expectedCall(answer)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if !name.Equal(python.Str(expected.Key)) {
+		return wrong(CheckFunction, "function %s, want %s", python.JSON(name), expected.Key), nil
+	}
+	return gradeArguments(description, expected.Value, arguments)
+}
+
+// expectedCall returns the function name and the accepted values of an answer: its first item.
+func expectedCall(answer python.Value) (python.Item, error) {
+	d, ok := answer.AsDict()
+	if !ok {
+		return python.Item{}, noAttribute(answer, "keys")
+	}
+	if d.Len() == 0 {
+		return python.Item{}, &python.Exception{Type: "IndexError", Text: "list index out of range"}
+	}
+	return d.Items()[0], nil
+}
+
+func gradeArguments(description, accepted python.Value, arguments *python.Dict) (Verdict, error) {
+	required, err := requiredNames(description)
+	if err != nil {
+		return Verdict{}, err
+	}
+	options, ok := accepted.AsDict()
+	if !ok {
+		return Verdict{}, noAttribute(accepted, "items")
+	}
+	for _, option := range options.Items() {
+		if truthy(required) {
+			compared, err := contains(required, python.Str(option.Key))
+			if err != nil {
+				return Verdict{}, err
+			}
+			if !compared {
+				continue
+			}
+		}
+		value, ok := arguments.Get(option.Key)
+		if !ok {
+			return wrong(CheckMissing, "argument %s is missing", option.Key), nil
+		}
+		equal, err := contains(option.Value, value)
+		if err != nil {
+			return Verdict{}, err
+		}
+		if !equal {
+			return wrong(CheckValue, "argument %s is %s, want one of %s",
+				option.Key, python.JSON(value), python.JSON(option.Value)), nil
+		}
+	}
+	return Verdict{Correct: true}, nil
+}
+
+// requiredNames returns parameters.required of a description. None means that every argument of the
+// answer is compared.
+func requiredNames(description python.Value) (python.Value, error) {
+	d, ok := description.AsDict()
+	if !ok {
+		return python.None(), noAttribute(description, "get")
+	}
+	parameters, _ := d.Get("parameters")
+	fields, _ := parameters.AsDict()
+	required, _ := fields.Get("required")
+	return required, nil
+}
+
+// truthy says whether Python's if takes a value.
+func truthy(v python.Value) bool {
+	switch v.Kind() {
+	case python.KindStr:
+		s, _ := v.AsStr()
+		return s != ""
+	case python.KindList:
+		items, _ := v.AsList()
+		return len(items) > 0
+	case python.KindDict:
+		d, _ := v.AsDict()
+		return d.Len() > 0
+	default:
+		return !v.IsNone() && !v.Equal(python.Int(0))
+	}
+}
+
+// contains is Python's in: membership of a list, a key of a dict, a part of a text.
+func contains(container, v python.Value) (bool, error) {
+	text, isText := v.AsStr()
+	switch container.Kind() {
+	case python.KindList:
+		items, _ := container.AsList()
+		for _, item := range items {
+			if matches(item, v) {
+				return true, nil
+			}
+		}
+		return false, nil
+	case python.KindDict:
+		if v.Kind() == python.KindList || v.Kind() == python.KindDict {
+			return false, &python.Exception{
+				Type: "TypeError", Text: fmt.Sprintf("unhashable type: '%s'", v.TypeName()),
+			}
+		}
+		d, _ := container.AsDict()
+		_, found := d.Get(text)
+		return isText && found, nil
+	case python.KindStr:
+		if !isText {
+			return false, &python.Exception{
+				Type: "TypeError",
+				Text: fmt.Sprintf("'in <string>' requires string as left operand, not %s", v.TypeName()),
+			}
+		}
+		whole, _ := container.AsStr()
+		return strings.Contains(whole, text), nil
+	default:
+		return false, &python.Exception{
+			Type: "TypeError", Text: fmt.Sprintf("argument of type '%s' is not iterable", container.TypeName()),
+		}
+	}
+}
+
+// matches compares a member of a list as Python's in does: by identity, then by ==. Only NaN, also
+// inside lists and objects, equals itself by identity alone: json.loads returns one NaN object.
+func matches(v, w python.Value) bool {
+	switch {
+	case v.Kind() != w.Kind():
+		return v.Equal(w)
+	case v.Kind() == python.KindFloat:
+		a, _ := v.AsFloat()
+		b, _ := w.AsFloat()
+		return a == b || math.IsNaN(a) && math.IsNaN(b)
+	case v.Kind() == python.KindList:
+		a, _ := v.AsList()
+		b, _ := w.AsList()
+		return slices.EqualFunc(a, b, matches)
+	case v.Kind() == python.KindDict:
+		return dictsMatch(v, w)
+	default:
+		return v.Equal(w)
+	}
+}
+
+func dictsMatch(v, w python.Value) bool {
+	a, _ := v.AsDict()
+	b, _ := w.AsDict()
+	if a.Len() != b.Len() {
+		return false
+	}
+	for _, item := range a.Items() {
+		other, ok := b.Get(item.Key)
+		if !ok || !matches(item.Value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func noAttribute(v python.Value, name string) error {
+	return &python.Exception{
+		Type: "AttributeError", Text: fmt.Sprintf("'%s' object has no attribute '%s'", v.TypeName(), name),
+	}
+}
