@@ -29,6 +29,27 @@ func TestGradeVectors(t *testing.T) {
 	}
 }
 
+func TestExtractVectors(t *testing.T) {
+	t.Parallel()
+	vectortest.Lines(t, vectortest.Dir(t, "euroeval/extraction.jsonl"), func(line int, raw []byte) {
+		record, _ := parse(t, string(raw)).AsDict()
+		kind := field(t, record, "response")
+		content, _ := record.Get("content")
+		text, _ := content.AsStr() // null is empty
+		got, err := Extract(Reply{Choices: kind != "no_choices", Completion: kind == "text", Content: text})
+		if wanted, _ := record.Get("error"); !wanted.IsNone() {
+			exception, raised := errors.AsType[*python.Exception](err)
+			if !raised || exception.Type != python.Text(wanted) {
+				t.Errorf("line %d: got %q and %v, want %s", line, got, err, python.Text(wanted))
+			}
+			return
+		}
+		if want := field(t, record, "prediction"); got != want || err != nil {
+			t.Errorf("line %d: got %q and %v, want %q", line, got, err, want)
+		}
+	})
+}
+
 // outcome is "true", "false" or the type of the Python exception.
 func outcome(verdict Verdict, err error) string {
 	var exception *python.Exception
