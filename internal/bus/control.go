@@ -38,7 +38,8 @@ func (b Controls) control(ctx context.Context, sweepID string) (control *busv1.S
 
 // UpdateControl changes the control state of a sweep. change gets what is stored; if it says that
 // it changed that, the change is stored, unless somebody else has stored something meanwhile: then
-// change is called again. So it may be after a lost acknowledgement, with its own change.
+// change is called again. So it may be after a lost acknowledgement, with its own change. A state
+// that cannot be read is lost: it is removed, and change gets an empty one.
 func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
 	for {
 		control, revision, err := b.control(ctx, sweepID)
@@ -53,7 +54,9 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
 		}
 		if isWrongSequence(err) {
-			continue
+			if err = b.removeUnreadable(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("store control of sweep %s: %w", sweepID, err)

@@ -238,6 +238,14 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 	}
 }
 
+// removeUnreadable removes the messages of a subject if the newest cannot be read.
+func (b *store) removeUnreadable(ctx context.Context, stream, subject string) error {
+	if _, err := b.last(ctx, stream, subject); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return b.purge(ctx, stream, subject)
+}
+
 // purge removes all messages of a subject.
 func (b *store) purge(ctx context.Context, stream, subject string) error {
 	return attempt(ctx, stream, func(ctx context.Context) error {
