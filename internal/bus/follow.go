@@ -71,8 +71,8 @@ func resultFilter(sweepID string) string {
 	return sweepResultSubject(sweepID)
 }
 
-// VisitResults calls visit with every readable result of a sweep, or of all sweeps if sweepID is empty,
-// that is stored at the time of the call, oldest first. It may visit one more than once.
+// VisitResults calls visit with every readable result of a sweep, or of all sweeps if sweepID is
+// empty, that is stored at the time of the call, oldest first. It may visit one more than once.
 func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
 		if result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data())); err == nil {
