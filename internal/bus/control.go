@@ -54,7 +54,7 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
 		}
 		if isWrongSequence(err) {
-			if err = b.removeUnreadable(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {
+			if _, err = b.conflicting(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {
 				continue
 			}
 		}

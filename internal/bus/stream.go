@@ -32,6 +32,8 @@ const (
 	// patience bounds all attempts of one request together, where the caller's context has no
 	// earlier deadline. It covers the restart of a server.
 	patience = 30 * time.Second
+	// replicaLag is how long a replica of a stream may be behind the one that took a message.
+	replicaLag = 100 * time.Millisecond
 	// retryDelay is the pause between two attempts.
 	retryDelay = 50 * time.Millisecond
 )
@@ -203,15 +205,12 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte) 
 		if !isWrongSequence(err) {
 			return nil, err
 		}
-		stored, err := b.last(ctx, stream, subject)
-		if err == nil {
+		stored, err := b.conflicting(ctx, stream, subject)
+		if err != nil {
+			return nil, err
+		}
+		if stored != nil {
 			return stored.Data, nil
-		}
-		if !errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
-		if err := b.purge(ctx, stream, subject); err != nil {
-			return nil, err
 		}
 	}
 }
@@ -228,22 +227,33 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 		if !isWrongSequence(err) {
 			return err
 		}
-		if _, err := b.last(ctx, stream, subject); !errors.Is(err, ErrNotFound) {
+		if stored, err := b.conflicting(ctx, stream, subject); stored != nil || err != nil {
 			return errors.Join(ErrExists, err)
-		}
-		if err := b.purge(ctx, stream, subject); err != nil {
-			return err
 		}
 		before = 0
 	}
 }
 
-// removeUnreadable removes the messages of a subject if the newest cannot be read.
-func (b *store) removeUnreadable(ctx context.Context, stream, subject string) error {
-	if _, err := b.last(ctx, stream, subject); !errors.Is(err, ErrNotFound) {
-		return err
+// conflicting returns the newest message of a subject, for which a publication was refused. If it
+// cannot be read the subject's messages are removed, and conflicting returns nil. It looks for a
+// while first: the replica that is asked may be behind the one that refused.
+func (b *store) conflicting(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
+	for begun := time.Now(); ; {
+		stored, err := b.last(ctx, stream, subject)
+		if !errors.Is(err, ErrNotFound) {
+			return stored, err
+		}
+		if time.Since(begun) > replicaLag {
+			return nil, b.purge(ctx, stream, subject)
+		}
+		timer := time.NewTimer(retryDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
 	}
-	return b.purge(ctx, stream, subject)
 }
 
 // purge removes all messages of a subject.
