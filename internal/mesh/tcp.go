@@ -25,8 +25,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// resolveSooner lets names be looked up again earlier than gRPC does by itself. That is a setting of
-// the process, to be made before its first call.
+// resolveSooner lets names be looked up again earlier than gRPC does by itself. That is a setting
+// of the process, to be made before its first call.
 var resolveSooner = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
 
 // tcp reaches peers over the network.

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestFlippedSequence flips a high bit of a stored message's sequence: a server starts again and has
-// the messages before it.
+// TestFlippedSequence flips a high bit of a stored message's sequence: a server starts again and
+// has the messages before it.
 func TestFlippedSequence(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a] *") // which is no pattern
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -59,8 +59,8 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	return serviceAnswers(state, send)
 }
 
-// replies returns what models and plug-ins answered, as a replay is to have it, by the index of each
-// turn's first message.
+// replies returns what models and plug-ins answered, as a replay is to have it, by the index of
+// each turn's first message.
 func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	turns := make(map[int32]*agentgwv1.RecordedTurn)
 	players := map[worldv1.Role]*agentgwv1.Player{

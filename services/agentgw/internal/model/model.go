@@ -108,9 +108,9 @@ func NoReplyNeeded(view []*worldv1.Message) bool {
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
 // in the reply. earlier is what was said about this turn before, nil if nothing was; what is said
-// now stands behind it, and is returned beside an error too. An answer that came is composed even if
-// nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed, that
-// of history or of ctx.
+// now stands behind it, and is returned beside an error too. An answer that came is composed even
+// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed,
+// that of history or of ctx.
 func (p *Player) Respond(
 	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.Exchange,
 ) (*agentgwv1.RecordedTurn, error) {

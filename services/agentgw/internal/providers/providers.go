@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/responses"
 )
 
-// All returns all providers, in a fixed order, with the dialects of dialect.Load; nil serves whoever
-// asks no model.
+// All returns all providers, in a fixed order, with the dialects of dialect.Load; nil serves
+// whoever asks no model.
 func All(dialects map[string]dialect.Codec) []provider.Spec {
 	return slices.Concat([]provider.Spec{
 		anthropic.Spec(),

@@ -34,8 +34,8 @@ type recorded struct {
 	want       result
 }
 
-// result is the printed score. A rollout with an exception is not scored. Mappings are from nodes to
-// message and similarity.
+// result is the printed score. A rollout with an exception is not scored. Mappings are from nodes
+// to message and similarity.
 type result struct {
 	ExceptionType string                `json:"exception_type"`
 	Milestone     float64               `json:"milestone_similarity"`

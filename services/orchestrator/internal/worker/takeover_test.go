@@ -93,9 +93,9 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// TestLostLogIsNotFresh takes entries out of the log of a rollout that has ended and plays it on, in
-// the same round or in a later one: whatever its players had been asked for, none is asked as if
-// nobody could have.
+// TestLostLogIsNotFresh takes entries out of the log of a rollout that has ended and plays it on,
+// in the same round or in a later one: whatever its players had been asked for, none is asked as
+// if nobody could have.
 func TestLostLogIsNotFresh(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, last uint64 // of the entries that are lost; the log has four

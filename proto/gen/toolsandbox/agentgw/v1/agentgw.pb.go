@@ -109,7 +109,8 @@ type RespondRequest struct {
 	Scripted *v1.Turn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
 	// Names the role's tools: a ToolSet that is stored on the bus. Empty if tools are given.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
-	// The role's tools, in order, instead of tool_set_digest. Without either, every name counts as a tool's.
+	// The role's tools, in order, instead of tool_set_digest. Without either, every name counts as a
+	// tool's.
 	Tools []*v1.Tool `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	// The rollout's seed.
 	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`

@@ -437,7 +437,8 @@ func (x *Plugin) GetAttached() string {
 // Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are read from its environment.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's name as it stands before the model's with --agent, e.g. openai: whose wire format and which key is used.
+	// The provider's name as it stands before the model's with --agent, e.g. openai: whose wire
+	// format and which key is used.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's name as the provider knows it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`

@@ -159,8 +159,8 @@ func (x *Reply) GetNative() []byte {
 	return nil
 }
 
-// RecordedTurn is one turn that cannot be computed again. Subject turn.<rollout>.<index>, stream RECORDING; the last one counts, and each names
-// the one before it.
+// RecordedTurn is one turn that cannot be computed again. Subject turn.<rollout>.<index>, stream
+// RECORDING; the last one counts, and each names the one before it.
 type RecordedTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the player answered; unset as long as all tries have failed.

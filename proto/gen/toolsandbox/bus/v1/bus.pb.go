@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/bus/v1/bus.proto
 
-// What travels over NATS JetStream. Stored formats: fields are only ever added. A message of 16 KiB or more is compressed with S2 and has
-// the header Content-Encoding: s2.
+// What travels over NATS JetStream. Stored formats: fields are only ever added. A message of 16
+// KiB or more is compressed with S2 and has the header Content-Encoding: s2.
 
 package busv1
 
@@ -219,8 +219,8 @@ func (x *Sweep) GetMaxBytes() int64 {
 	return 0
 }
 
-// SweepControl is what may change of a sweep while it exists. Subject sweep.<id>.control, stream SWEEP; the last one counts, and each names the
-// one before it.
+// SweepControl is what may change of a sweep while it exists. Subject sweep.<id>.control, stream
+// SWEEP; the last one counts, and each names the one before it.
 type SweepControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Rollouts that one worker process may run at once; 0 means no limit but the process's own.
@@ -229,12 +229,13 @@ type SweepControl struct {
 	ParallelRound int32 `protobuf:"varint,2,opt,name=parallel_round,json=parallelRound,proto3" json:"parallel_round,omitempty"`
 	// What the sweep may spend. Unset is no limit.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Why nothing of the sweep begins any more, since that is spent, for people; empty while something may.
+	// Why nothing of the sweep begins any more, since that is spent, for people; empty while
+	// something may.
 	Exhausted string `protobuf:"bytes,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
 	// The last round that is cancelled, with all before it; unset if none is.
 	CancelledRound *int32 `protobuf:"varint,5,opt,name=cancelled_round,json=cancelledRound,proto3,oneof" json:"cancelled_round,omitempty"`
-	// The rounds that have begun beside round 0, in which everything is played for the first time, by number. A rollout is in the last one that
-	// names it.
+	// The rounds that have begun beside round 0, in which everything is played for the first time,
+	// by number. A rollout is in the last one that names it.
 	Rounds        []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

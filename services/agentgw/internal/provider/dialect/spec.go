@@ -12,9 +12,9 @@ const (
 	agent = worldv1.Role_ROLE_AGENT
 )
 
-// Specs returns the dialects as providers: each is a server of one's own, at --base-url, since there
-// is no address for models of this kind that everybody uses. codecs are those of Load; nil serves
-// whoever wants names only.
+// Specs returns the dialects as providers: each is a server of one's own, at --base-url, since
+// there is no address for models of this kind that everybody uses. codecs are those of Load; nil
+// serves whoever wants names only.
 func Specs(codecs map[string]Codec) []provider.Spec {
 	both := []worldv1.Role{user, agent}
 	const prompted = ", prompted in its own form at --base-url or OPENAI_BASE_URL."
