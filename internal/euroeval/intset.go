@@ -1,0 +1,127 @@
+package euroeval
+
+import "slices"
+
+// intSet holds small integers in the order in which CPython's set iterates over them. It follows
+// CPython 3.11, Objects/setobject.c: open addressing with linear probes, the hash of an integer is
+// the integer.
+type intSet struct {
+	table []int // free slots are -1; the length is a power of two
+	used  int
+}
+
+const (
+	freeSlot     = -1
+	minTable     = 8
+	linearProbes = 9
+	perturbShift = 5
+	// largeSet is the number of members from which a table grows to twice instead of four times.
+	largeSet = 50000
+)
+
+// newIntSet returns an empty set whose table has the first size above least.
+func newIntSet(least int) *intSet {
+	size := minTable
+	for size <= least {
+		size *= 2
+	}
+	return &intSet{table: slices.Repeat([]int{freeSlot}, size)}
+}
+
+// add adds a number of 0 or more that is not a member.
+func (s *intSet) add(number int) {
+	s.insert(number)
+	if 5*s.used >= 3*(len(s.table)-1) {
+		factor := 4
+		if s.used > largeSet {
+			factor = 2
+		}
+		grown := newIntSet(factor * s.used)
+		for _, member := range s.members() {
+			grown.insert(member)
+		}
+		*s = *grown
+	}
+}
+
+// insert puts a number into its slot.
+func (s *intSet) insert(number int) {
+	mask := len(s.table) - 1
+	slot, perturb := number&mask, number
+	for {
+		last := slot
+		if slot+linearProbes <= mask {
+			last += linearProbes
+		}
+		for i := slot; i <= last; i++ {
+			if s.table[i] == freeSlot {
+				s.table[i] = number
+				s.used++
+				return
+			}
+		}
+		perturb >>= perturbShift
+		slot = (5*slot + 1 + perturb) & mask
+	}
+}
+
+// members returns the numbers in the order of the table.
+func (s *intSet) members() []int {
+	members := make([]int, 0, s.used)
+	for _, number := range s.table {
+		if number != freeSlot {
+			members = append(members, number)
+		}
+	}
+	return members
+}
+
+// clone copies a set as CPython does: into a table that fits, which need not be the same.
+func (s *intSet) clone() *intSet {
+	least := 0
+	if 5*s.used >= 3*(minTable-1) {
+		least = 2 * s.used
+	}
+	clone := newIntSet(least)
+	if len(clone.table) == len(s.table) {
+		copy(clone.table, s.table)
+		clone.used = s.used
+		return clone
+	}
+	for _, member := range s.members() {
+		clone.insert(member)
+	}
+	return clone
+}
+
+// minus returns the members that are not removed, which are members too, in the order of CPython's
+// difference.
+func (s *intSet) minus(removed []int) []int {
+	gone := make(map[int]bool, len(removed))
+	for _, number := range removed {
+		gone[number] = true
+	}
+	if s.used/4 > len(removed) { // CPython copies the set and removes from the copy
+		return slices.DeleteFunc(s.clone().members(), func(number int) bool { return gone[number] })
+	}
+	rest := newIntSet(0)
+	for _, number := range s.members() {
+		if !gone[number] {
+			rest.add(number)
+		}
+	}
+	return rest.members()
+}
+
+// cacheOrder returns the order in which EuroEval lists the answers of n rows: those of new, which
+// ascends, and then the others.
+func cacheOrder(n int, fresh []int) []int {
+	added, all := newIntSet(0), newIntSet(0)
+	for _, row := range fresh {
+		added.add(row)
+	}
+	for row := range n {
+		all.add(row)
+	}
+	return slices.Concat(added.members(), all.minus(fresh))
+}

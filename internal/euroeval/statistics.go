@@ -1,0 +1,71 @@
+package euroeval
+
+import (
+	"math"
+	"strconv"
+)
+
+// Summary is a score as EuroEval reports it, in 0 to 1. Both are NaN without any iteration; Radius
+// is NaN for a single one.
+type Summary struct {
+	Mean float64
+	// Radius is half the width of the 95 % interval: 1.96 standard errors of the mean. EuroEval's
+	// results call it the standard error.
+	Radius float64
+}
+
+// Summarise returns the summary of the scores of iterations, to the bit as NumPy computes it.
+func Summarise(scores []float64) Summary {
+	const width = 1.96
+	n := float64(len(scores))
+	if n == 0 {
+		return Summary{Mean: math.NaN(), Radius: math.NaN()}
+	}
+	mean := sum(scores) / n
+	if n == 1 {
+		return Summary{Mean: mean, Radius: math.NaN()}
+	}
+	squares := make([]float64, len(scores))
+	for i, score := range scores {
+		squares[i] = float64((score - mean) * (score - mean))
+	}
+	deviation := math.Sqrt(sum(squares) / (n - 1))
+	return Summary{Mean: mean, Radius: width * (deviation / math.Sqrt(n))}
+}
+
+// Percent returns a number of a summary as EuroEval prints it.
+func Percent(number float64) string {
+	if math.IsNaN(number) {
+		return "nan%"
+	}
+	return strconv.FormatFloat(100*number, 'f', 2, 64) + "%"
+}
+
+// sum adds numbers in the order of NumPy's pairwise summation: eight partial sums over at most 128
+// numbers, halves of longer lists apart.
+func sum(numbers []float64) (total float64) {
+	const (
+		lanes = 8
+		block = 128
+	)
+	if len(numbers) > block {
+		half := len(numbers) / 2
+		half -= half % lanes
+		return sum(numbers[:half]) + sum(numbers[half:])
+	}
+	if len(numbers) >= lanes {
+		lane := [lanes]float64(numbers)
+		at := lanes
+		for ; at+lanes <= len(numbers); at += lanes {
+			for i := range lane {
+				lane[i] += numbers[at+i]
+			}
+		}
+		total = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]))
+		numbers = numbers[at:]
+	}
+	for _, number := range numbers {
+		total += number
+	}
+	return total
+}
