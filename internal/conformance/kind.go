@@ -75,7 +75,7 @@ func kinds() []kind {
 		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scored: true, open: openEvaluation},
 		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
 		{name: "literal", file: "dict_literal.jsonl", fields: []string{"arguments"}, open: openLiteral},
-	}, roles(), elsewhere())
+	}, roles(), euroevalKinds(), elsewhere())
 }
 
 // elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of
@@ -94,13 +94,10 @@ func elsewhere() []kind {
 		{"default_process.jsonl", toolhost + "fuzzy", []string{"first", "last", "kind"}},
 		{"distraction.jsonl", toolhost + "tool", []string{"tools"}},
 		{"extract.jsonl", toolhost + "fuzzy", []string{"query", "choices", "cutoff"}},
-		{"extraction.jsonl", "internal/euroeval", []string{"response", "content", "prediction"}},
 		{"geodesic.jsonl", toolhost + "geodesic", []string{"latitude_0", "longitude_0"}},
 		{"holidays.jsonl", toolhost + "holiday", []string{"holiday_name", "year"}},
-		{"metric.jsonl", "internal/euroeval", []string{"functions", "target_text", "prediction", "correct"}},
 		{"nonprintable.jsonl", "internal/python", []string{"first", "last"}},
 		{"phone.jsonl", "internal/phone", []string{"phone_number", "exception"}},
-		{"quirks.jsonl", "internal/euroeval", []string{"functions", "target_text", "prediction", "quirk"}},
 		{"rouge_l.jsonl", evaluator + "rouge", []string{"target", "prediction"}},
 		{"stem.jsonl", evaluator + "rouge", []string{"token", "stem"}},
 		{"unit_conversion.jsonl", toolhost + "units", []string{"arguments", "content", "exception"}},

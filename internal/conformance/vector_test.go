@@ -84,13 +84,15 @@ func TestRecogniseVectors(t *testing.T) {
 // TestPureVectors runs the kinds that need no service.
 func TestPureVectors(t *testing.T) {
 	runner := New(Services{}, Config{Parallel: 2, First: 3})
-	for _, name := range []string{"tools/repr.jsonl", "tools/dict_literal.jsonl"} {
-		report, err := runner.File(t.Context(), vectortest.Dir(t, name))
+	files := append(vectors(t, "euroeval/*.jsonl"), vectors(t, "tools/repr.jsonl")...)
+	for _, name := range append(files, vectors(t, "tools/dict_literal.jsonl")...) {
+		report, err := runner.File(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if report.Differ > 0 || report.Cases == 0 {
 			t.Errorf("%s: got %d of %d cases that differ, want none: %+v", name, report.Differ, report.Cases, report.Differences)
 		}
+		t.Logf("%s: %d cases", filepath.Base(name), report.Cases)
 	}
 }

@@ -1,0 +1,179 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// euroevalKinds lists EuroEval's vectors. They need no service.
+func euroevalKinds() []kind {
+	const split, prompt, aggregate = "euroeval split", "euroeval prompt", "euroeval aggregate"
+	const extraction, quirk, metric = "euroeval extraction", "euroeval quirk", "euroeval metric"
+	return []kind{
+		{name: split, fields: []string{"n", "train", "val", "test"}, open: openRecord(playSplit)},
+		{name: prompt, fields: []string{"source_input", "source_answer", "record", "messages"}, open: openRecord(playPrompt)},
+		{name: aggregate, fields: []string{"records", "outputs", "bootstrap_indices"}, open: openRecord(playAggregate)},
+		{name: aggregate, fields: []string{"per_example", "bootstrap_indices"}, open: openRecord(playAggregate)},
+		{name: aggregate, fields: []string{"iteration_scores", "mean", "ci_radius"}, open: openRecord(playAggregate)},
+		{name: aggregate, fields: []string{"predictions", "target_texts", "functions"}, open: openRecord(playAggregate)},
+		{name: extraction, fields: []string{"response", "content", "prediction"}, open: openRecord(playExtraction)},
+		{name: quirk, fields: []string{"functions", "target_text", "prediction", "strict_bfcl"}, open: openRecord(playQuirk)},
+		{name: metric, fields: []string{"functions", "target_text", "prediction", "correct"}, open: openRecord(playMetric)},
+	}
+}
+
+// record is a vector as Python reads it, with exact numbers and lone surrogates. What it returns for
+// a missing field is null, an empty text or an empty list.
+type record struct{ *python.Dict }
+
+func (r record) value(name string) python.Value { v, _ := r.Get(name); return v }
+
+func (r record) text(name string) string { s, _ := r.value(name).AsStr(); return s }
+
+func (r record) list(name string) []python.Value { items, _ := r.value(name).AsList(); return items }
+
+func (r record) number(name string) int { n, _ := r.value(name).AsInt(); return int(n) }
+
+func (r record) object(name string) record { d, _ := r.value(name).AsDict(); return record{d} }
+
+// parsed returns the value of a field that holds JSON as a text.
+func (r record) parsed(name string) (python.Value, error) { return parseText(name, r.value(name)) }
+
+func parseText(name string, v python.Value) (python.Value, error) {
+	text, ok := v.AsStr()
+	if !ok {
+		return python.None(), fmt.Errorf("decode %s: want JSON in a text, got %s", name, python.JSON(v))
+	}
+	parsed, err := python.ParseJSON(text)
+	if err != nil {
+		return python.None(), fmt.Errorf("decode %s: %w", name, err)
+	}
+	return parsed, nil
+}
+
+// openRecord prepares a file of records that play compares one by one.
+func openRecord(play func(c *comparison, r record) error) func(context.Context, *Runner, string) (player, error) {
+	return func(_ context.Context, r *Runner, _ string) (player, error) {
+		return r.one(func(_ context.Context, l line) outcome {
+			value, err := python.ParseJSON(l.raw)
+			if err != nil {
+				return outcome{differences: failure(fmt.Errorf("decode case: %w", err))}
+			}
+			object, ok := value.AsDict()
+			if !ok {
+				return outcome{differences: failure(errors.New("decode case: it is no object"))}
+			}
+			var c comparison
+			if err := play(&c, record{object}); err != nil {
+				return outcome{differences: failure(err)}
+			}
+			return outcome{differences: c.differences}
+		}), nil
+	}
+}
+
+// json compares a value with the one recorded, as both print.
+func (c *comparison) json(field string, want, got python.Value) {
+	c.text(field, python.JSON(want), python.JSON(got))
+}
+
+func integers(numbers []int) python.Value {
+	items := make([]python.Value, len(numbers))
+	for i, number := range numbers {
+		items[i] = python.Int(int64(number))
+	}
+	return python.List(items...)
+}
+
+func playSplit(c *comparison, r record) error {
+	got := euroeval.NewSplit(r.number("n"), euroeval.SplitSeed)
+	c.json("train", r.value("train"), integers(got.Train))
+	c.json("val", r.value("val"), integers(got.Val))
+	c.json("test", r.value("test"), integers(got.Test))
+	return nil
+}
+
+func playPrompt(c *comparison, r record) error {
+	want := r.object("record")
+	if !r.value("source_input").IsNone() {
+		got, err := euroeval.Join(r.object("source_input").Dict, r.object("source_answer").Dict)
+		if err != nil {
+			return err
+		}
+		c.text("record.id", want.text("id"), got.ID)
+		c.text("record.question", want.text("question"), got.Question)
+		c.text("record.function", want.text("function"), got.Function)
+		c.text("record.text", want.text("text"), got.Text)
+		c.text("record.target_text", want.text("target_text"), got.TargetText)
+	}
+	message := python.DictOf(
+		python.Item{Key: "role", Value: python.Str("user")},
+		python.Item{Key: "content", Value: python.Str(euroeval.Prompt(want.text("text")))})
+	c.json("messages", r.value("messages"), python.List(message))
+	c.text("json_schema", python.JSON(r.value("json_schema")), euroeval.Schema)
+	format := null
+	if r.text("generative_type") != "reasoning" {
+		format = euroeval.ResponseFormat
+	}
+	c.text("response_format", python.JSON(r.value("response_format")), format)
+	return nil
+}
+
+func playExtraction(c *comparison, r record) error {
+	response := r.text("response")
+	got, err := euroeval.Extract(euroeval.Reply{
+		Choices: response != "no_choices", Completion: response == "text", Content: r.text("content"),
+	})
+	raised, err := exceptionOf(err)
+	if err != nil {
+		return err
+	}
+	c.json("error", r.value("error"), raised)
+	if raised.IsNone() {
+		c.text("prediction", r.text("prediction"), got)
+	}
+	return nil
+}
+
+func playMetric(c *comparison, r record) error {
+	functions, err := r.parsed("functions")
+	if err != nil {
+		return err
+	}
+	answers, err := r.parsed("target_text")
+	if err != nil {
+		return err
+	}
+	verdict, err := euroeval.Grade(functions, answers, r.text("prediction"))
+	raised, err := exceptionOf(err)
+	if err != nil {
+		return err
+	}
+	got := python.None()
+	if raised.IsNone() {
+		got = python.Bool(verdict.Correct)
+	}
+	c.json("correct", r.value("correct"), got)
+	c.json("error", r.value("error"), raised)
+	return nil
+}
+
+// exceptionOf returns the type of a Python exception, None for no error. Any other error is its own.
+func exceptionOf(err error) (python.Value, error) {
+	if err == nil {
+		return python.None(), nil
+	}
+	exception, ok := errors.AsType[*python.Exception](err)
+	if !ok {
+		return python.None(), err
+	}
+	return python.Str(exception.Type), nil
+}
+
+func playQuirk(c *comparison, r record) error {
+	return playMetric(c, r)
+}
