@@ -174,6 +174,20 @@ func exceptionOf(err error) (python.Value, error) {
 	return python.Str(exception.Type), nil
 }
 
+// playQuirk compares the strict verdict too, which is null where no checker gives one.
 func playQuirk(c *comparison, r record) error {
-	return playMetric(c, r)
+	if err := playMetric(c, r); err != nil || r.value("strict_bfcl").IsNone() {
+		return err
+	}
+	functions, err := r.parsed("functions")
+	if err != nil {
+		return err
+	}
+	answers, err := r.parsed("target_text")
+	if err != nil {
+		return err
+	}
+	verdict := euroeval.GradeStrict(functions, answers, r.text("prediction"))
+	c.json("strict_bfcl", r.value("strict_bfcl"), python.Bool(verdict.Correct))
+	return nil
 }

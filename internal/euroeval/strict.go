@@ -1,0 +1,190 @@
+package euroeval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// The checks that only the strict grader makes.
+const (
+	CheckUnexpected Check = "unexpected_arg" // the function and the answer know the argument
+	CheckType       Check = "type"           // an argument has the declared type
+)
+
+// GradeStrict judges a prediction by the rules of BFCL's AST checker: each call by its own
+// function's description, in any order, with every argument checked for name, type and value. What
+// no parser reads is wrong. Where several calls fit several answers it finds the assignment that
+// fits them all, whereas BFCL takes the first that fits.
+func GradeStrict(functions, answers python.Value, prediction string) Verdict {
+	reply, err := python.ParseJSON(prediction)
+	if err != nil {
+		return wrong(CheckJSON, "%v", err)
+	}
+	object, ok := reply.AsDict()
+	if !ok {
+		return wrong(CheckToolCalls, "the prediction is of type %s, want an object", reply.TypeName())
+	}
+	listed, _ := object.Get("tool_calls")
+	got, ok := listed.AsList()
+	if !ok {
+		return wrong(CheckToolCalls, "tool_calls is of type %s, want a list", listed.TypeName())
+	}
+	want, _ := answers.AsList()
+	if len(got) != len(want) {
+		return wrong(CheckCount, "%d calls, want %d", len(got), len(want))
+	}
+	return matchCalls(functions, want, got)
+}
+
+// matchCalls assigns a call to each answer. The verdict for an answer that no call fits is that of
+// the call in its place.
+func matchCalls(functions python.Value, want, got []python.Value) Verdict {
+	fits := make([][]bool, len(want))
+	verdicts := make([]Verdict, len(want))
+	for i, answer := range want {
+		expected, err := expectedCall(answer)
+		if err != nil {
+			return wrong(CheckFunction, "answer %d: %v", i+1, err)
+		}
+		description := descriptionOf(functions, expected.Key)
+		fits[i] = make([]bool, len(got))
+		for j, call := range got {
+			verdict := strictCall(description, expected, call)
+			fits[i][j] = verdict.Correct
+			if i == j {
+				verdicts[i] = verdict
+			}
+		}
+	}
+	answerOf := slices.Repeat([]int{-1}, len(got))
+	for i := range want {
+		if !assign(fits, answerOf, make([]bool, len(got)), i) {
+			verdict := verdicts[i]
+			if verdict.Correct {
+				verdict = wrong(CheckValue, "another answer needs it")
+			}
+			verdict.Detail = fmt.Sprintf("call %d: %s", i+1, verdict.Detail)
+			return verdict
+		}
+	}
+	return Verdict{Correct: true}
+}
+
+// assign finds an augmenting path of a bipartite matching from an answer.
+func assign(fits [][]bool, answerOf []int, visited []bool, answer int) bool {
+	for call, fit := range fits[answer] {
+		if !fit || visited[call] {
+			continue
+		}
+		visited[call] = true
+		if answerOf[call] < 0 || assign(fits, answerOf, visited, answerOf[call]) {
+			answerOf[call] = answer
+			return true
+		}
+	}
+	return false
+}
+
+// descriptionOf returns the description of a function, nil without one.
+func descriptionOf(functions python.Value, name string) *python.Dict {
+	list, _ := functions.AsList()
+	for _, item := range list {
+		description, _ := item.AsDict()
+		if listed, _ := description.Get("name"); listed.Equal(python.Str(name)) {
+			return description
+		}
+	}
+	return nil
+}
+
+func strictCall(description *python.Dict, expected python.Item, call python.Value) Verdict {
+	object, ok := call.AsDict()
+	if !ok {
+		return wrong(CheckCallShape, "it is of type %s, want an object", call.TypeName())
+	}
+	name, _ := object.Get("function")
+	if !name.Equal(python.Str(expected.Key)) {
+		return wrong(CheckFunction, "function %s, want %s", python.JSON(name), expected.Key)
+	}
+	if description == nil {
+		return wrong(CheckFunction, "function %s has no description", expected.Key)
+	}
+	given, _ := object.Get("arguments")
+	arguments, ok := given.AsDict()
+	if !ok {
+		return wrong(CheckCallShape, "arguments is of type %s, want an object", given.TypeName())
+	}
+	accepted, ok := expected.Value.AsDict()
+	if !ok {
+		return wrong(CheckValue, "the answer's arguments are of type %s, want an object", expected.Value.TypeName())
+	}
+	return strictArguments(description, accepted, arguments)
+}
+
+func strictArguments(description, accepted, arguments *python.Dict) Verdict {
+	parameters := dictAt(description, "parameters")
+	required, _ := parameters.Get("required")
+	names, _ := required.AsList()
+	for _, name := range names {
+		text, _ := name.AsStr()
+		if _, ok := arguments.Get(text); !ok {
+			return wrong(CheckMissing, "argument %s is missing and required", text)
+		}
+	}
+	properties := dictAt(parameters, "properties")
+	for _, argument := range arguments.Items() {
+		_, declared := properties.Get(argument.Key)
+		options, known := accepted.Get(argument.Key)
+		if !declared || !known {
+			return wrong(CheckUnexpected, "argument %s is not expected", argument.Key)
+		}
+		verdict := strictValue(argument.Key, dictAt(properties, argument.Key), options, argument.Value)
+		if verdict.Check != CheckNone {
+			return verdict
+		}
+	}
+	for _, option := range accepted.Items() {
+		if _, ok := arguments.Get(option.Key); !ok && !optional(option.Value) {
+			return wrong(CheckMissing, "argument %s is missing", option.Key)
+		}
+	}
+	return Verdict{Correct: true}
+}
+
+// dictAt returns the dict that a field holds; it reads as empty where it holds none.
+func dictAt(d *python.Dict, field string) *python.Dict {
+	value, _ := d.Get(field)
+	inner, _ := value.AsDict()
+	return inner
+}
+
+// optional says whether an argument may be left out: the empty text is among its accepted values.
+func optional(options python.Value) bool {
+	list, _ := options.AsList()
+	return slices.ContainsFunc(list, func(option python.Value) bool { return option.Equal(python.Str("")) })
+}
+
+func strictValue(name string, schema *python.Dict, options, value python.Value) Verdict {
+	list, _ := options.AsList()
+	declared, known := kindOf(schema)
+	usual, hasUsual := usualKind(list)
+	switch {
+	case known && fitsKind(declared, value):
+		if !itemsFit(schema, list, value) {
+			return wrong(CheckType, "argument %s has an element of another type than declared", name)
+		}
+	case hasUsual && value.Kind() == usual:
+	default:
+		return wrong(CheckType, "argument %s is of type %s, want %s", name, value.TypeName(), typeName(schema))
+	}
+	same := acceptedValue
+	if known && hasUsual && !fitsKind(declared, list[usualPlace(list)]) { // the answer names a variable
+		same = strictlyEqual
+	}
+	if !slices.ContainsFunc(list, func(option python.Value) bool { return same(option, value) }) {
+		return wrong(CheckValue, "argument %s is %s, want one of %s", name, python.JSON(value), python.JSON(options))
+	}
+	return Verdict{Correct: true}
+}
