@@ -1,0 +1,210 @@
+package euroeval
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// maxErrors bounds the errors that one reading reports.
+const maxErrors = 20
+
+// LineError is a FieldError with its place. Line counts from 1.
+type LineError struct {
+	File string
+	Line int
+	*FieldError
+}
+
+// Error returns the whole sentence: file, line, field, what was expected, a suggestion.
+func (e *LineError) Error() string {
+	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.FieldError.Error()
+}
+
+// Unwrap returns the error without its place.
+func (e *LineError) Unwrap() error { return e.FieldError }
+
+// File is a file of JSON lines.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// ReadBFCL reads the records of a BFCL v4 single-turn file in its order. answers is the file of
+// possible answers with the same ids; nil for a category of irrelevance, where no call is expected.
+// The error joins the first *LineError of each faulty line, at most 20.
+func ReadBFCL(questions File, answers *File) ([]Record, error) {
+	var faults faults
+	possible := make(map[string]located)
+	if answers != nil {
+		faults.each(*answers, func(line int, answer *python.Dict) error {
+			if err := checkAnswer(answer, "ground_truth"); err != nil {
+				return err
+			}
+			return remember(possible, located{line: line, object: answer})
+		})
+	}
+	var records []Record
+	seen := make(map[string]located)
+	faults.each(questions, func(line int, question *python.Dict) error {
+		if err := remember(seen, located{line: line, object: question}); err != nil {
+			return err
+		}
+		if err := checkFunctions(question, "function"); err != nil {
+			return err
+		}
+		id, _ := question.Get("id")
+		answer := possible[python.Text(id)].object
+		if answers == nil {
+			answer, _ = python.DictOf(python.Item{Key: "ground_truth", Value: python.List()}).AsDict()
+		}
+		if answer == nil {
+			return mismatch("id", "the id of a line of "+answers.Name, id, "add a possible answer or remove the question")
+		}
+		record, err := Join(question, answer)
+		if err == nil {
+			records = append(records, record)
+		}
+		return err
+	})
+	byLine := func(a, b string) int { return possible[a].line - possible[b].line }
+	for _, id := range slices.SortedFunc(maps.Keys(possible), byLine) {
+		if _, ok := seen[id]; !ok {
+			faults.add(answers.Name, possible[id].line, &FieldError{
+				Field: "id", Want: "the id of a line of " + questions.Name, Got: strconv.Quote(id),
+				Suggestion: "add the question or remove the answer",
+			})
+		}
+	}
+	if err := faults.err(); err != nil {
+		return nil, fmt.Errorf("read BFCL records: %w", err)
+	}
+	return records, nil
+}
+
+// ReadPrepared reads records as EuroEval prepares them: the columns text, function and target_text,
+// the latter two JSON in a text; id and question are optional. The errors are those of ReadBFCL.
+func ReadPrepared(file File) ([]Record, error) {
+	var faults faults
+	var records []Record
+	faults.each(file, func(line int, columns *python.Dict) error {
+		record := Record{ID: strconv.Itoa(line)}
+		for _, column := range []struct {
+			name     string
+			to       *string
+			required bool
+		}{
+			{"id", &record.ID, false},
+			{"question", &record.Question, false},
+			{"function", &record.Function, true},
+			{"text", &record.Text, true},
+			{"target_text", &record.TargetText, true},
+		} {
+			value, given := columns.Get(column.name)
+			if !given && !column.required {
+				continue
+			}
+			text, ok := value.AsStr()
+			if !ok {
+				return mismatch(column.name, "a text", value, "prepared records hold JSON as text; BFCL's own files have other fields")
+			}
+			*column.to = text
+		}
+		if err := checkColumns(record); err != nil {
+			return err
+		}
+		records = append(records, record)
+		return nil
+	})
+	if err := faults.err(); err != nil {
+		return nil, fmt.Errorf("read prepared records: %w", err)
+	}
+	return records, nil
+}
+
+// checkColumns checks the JSON in the columns of a prepared record.
+func checkColumns(record Record) error {
+	for _, column := range []struct {
+		name, text string
+		check      func(*python.Dict, string) error
+	}{{"function", record.Function, checkFunctions}, {"target_text", record.TargetText, checkAnswer}} {
+		value, err := python.ParseJSON(column.text)
+		if err != nil {
+			return &FieldError{Field: column.name, Want: "JSON", Got: err.Error(), Suggestion: "write it as json.dumps does"}
+		}
+		holder, _ := python.DictOf(python.Item{Key: column.name, Value: value}).AsDict()
+		if err := column.check(holder, column.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// located is an object and where it stands.
+type located struct {
+	line   int
+	object *python.Dict
+}
+
+// remember stores an object by its id, which must be new.
+func remember(known map[string]located, at located) error {
+	value, _ := at.object.Get("id")
+	id, ok := value.AsStr()
+	if !ok || id == "" {
+		return mismatch("id", "a text", value, "give each record an id of its own")
+	}
+	if first, ok := known[id]; ok {
+		return mismatch("id", "an id of its own", value, fmt.Sprintf("line %d has it already", first.line))
+	}
+	known[id] = at
+	return nil
+}
+
+// faults collects errors up to a bound.
+type faults struct{ list []error }
+
+func (f *faults) add(file string, line int, fault error) {
+	field, ok := errors.AsType[*FieldError](fault)
+	if !ok {
+		field = &FieldError{Field: "line", Want: "a record", Got: fault.Error()}
+	}
+	if len(f.list) < maxErrors {
+		f.list = append(f.list, &LineError{File: file, Line: line, FieldError: field})
+	}
+}
+
+func (f *faults) err() error { return errors.Join(f.list...) }
+
+// each reads the objects of a file; an error of visit belongs to its line.
+func (f *faults) each(file File, visit func(line int, object *python.Dict) error) {
+	number := 0
+	for raw := range bytes.Lines(file.Data) {
+		number++
+		if len(bytes.TrimSpace(raw)) == 0 {
+			continue
+		}
+		value, err := python.ParseJSON(raw)
+		if err != nil {
+			f.add(file.Name, number, &FieldError{
+				Field: "line", Want: "one JSON object", Got: err.Error(), Suggestion: "the format is JSON Lines: each record on one line",
+			})
+			continue
+		}
+		object, ok := value.AsDict()
+		if !ok {
+			f.add(file.Name, number, mismatch("line", "one JSON object", value, "the format is JSON Lines: each record on one line"))
+			continue
+		}
+		if err := visit(number, object); err != nil {
+			f.add(file.Name, number, err)
+		}
+	}
+	if number == 0 {
+		f.add(file.Name, 1, &FieldError{Field: "line", Want: "one JSON object", Got: "an empty file", Suggestion: "check the file's name"})
+	}
+}
