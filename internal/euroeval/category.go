@@ -1,0 +1,35 @@
+package euroeval
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Category is a kind of task in BFCL.
+type Category string
+
+// The categories of single-turn tasks.
+const (
+	CategorySimple           Category = "simple"            // one function, one call
+	CategoryMultiple         Category = "multiple"          // several functions, one call
+	CategoryParallel         Category = "parallel"          // one function, several calls
+	CategoryParallelMultiple Category = "parallel_multiple" // several functions, several calls
+	CategoryIrrelevance      Category = "irrelevance"       // no function fits, no call
+)
+
+// CategoryOf returns the category that the id of a record or the name of a file begins with, as BFCL
+// names them: live_parallel_multiple_3-1-0 or BFCL_v4_simple_python.json. The error lists the
+// categories.
+func CategoryOf(name string) (Category, error) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(name, "BFCL_v4_"), "live_")
+	for _, category := range []Category{
+		CategorySimple, CategoryMultiple, CategoryParallelMultiple, CategoryParallel, CategoryIrrelevance,
+	} {
+		after, found := strings.CutPrefix(rest, string(category))
+		if found && (after == "" || after[0] == '_' || after[0] == '.') {
+			return category, nil
+		}
+	}
+	return "", fmt.Errorf("category of %q: want a name that begins with simple, multiple, parallel, "+
+		"parallel_multiple or irrelevance", name)
+}
