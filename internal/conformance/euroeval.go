@@ -26,8 +26,8 @@ func euroevalKinds() []kind {
 	}
 }
 
-// record is a vector as Python reads it, with exact numbers and lone surrogates. What it returns for
-// a missing field is null, an empty text or an empty list.
+// record is a vector as Python reads it, with exact numbers and lone surrogates. A missing field
+// reads as null, an empty text or an empty list.
 type record struct{ *python.Dict }
 
 func (r record) value(name string) python.Value { v, _ := r.Get(name); return v }
@@ -162,7 +162,7 @@ func playMetric(c *comparison, r record) error {
 	return nil
 }
 
-// exceptionOf returns the type of a Python exception, None for no error. Any other error is its own.
+// exceptionOf returns the type of a Python exception, None for no error. It returns any other error.
 func exceptionOf(err error) (python.Value, error) {
 	if err == nil {
 		return python.None(), nil

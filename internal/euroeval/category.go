@@ -17,9 +17,8 @@ const (
 	CategoryIrrelevance      Category = "irrelevance"       // no function fits, no call
 )
 
-// CategoryOf returns the category that the id of a record or the name of a file begins with, as BFCL
-// names them: live_parallel_multiple_3-1-0 or BFCL_v4_simple_python.json. The error lists the
-// categories.
+// CategoryOf returns the category that the id of a record or the name of a file begins with, e.g.
+// live_parallel_multiple_3-1-0 or BFCL_v4_simple_python.json. The error lists the categories.
 func CategoryOf(name string) (Category, error) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, "BFCL_v4_"), "live_")
 	for _, category := range []Category{

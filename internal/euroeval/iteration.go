@@ -141,8 +141,7 @@ func (e *evaluation) grade(p pair) (bool, error) {
 	return known.correct, known.err
 }
 
-// Call scores one call of EuroEval's metric over the shortest of three lists: descriptions, expected
-// calls and predictions.
+// Call scores one call of EuroEval's metric over the shortest of its three lists.
 func Call(functions, answers []python.Value, predictions []string) Score {
 	return share(min(len(functions), len(answers), len(predictions)), func(row int) (bool, error) {
 		verdict, err := Grade(functions[row], answers[row], predictions[row])

@@ -37,7 +37,7 @@ const (
 
 var blankLines = regexp.MustCompile(`\n{2,}`)
 
-// Prompt returns the one message, from the user, that asks for the answer to a record with the given
+// Prompt returns the one message, from the user, that asks for the answer to a record with this
 // text. The schema stands in it without its dollar signs.
 func Prompt(text string) string {
 	text = strip(blankLines.ReplaceAllString(text, "\n"))
