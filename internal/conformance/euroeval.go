@@ -162,7 +162,7 @@ func playMetric(c *comparison, r record) error {
 	return nil
 }
 
-// exceptionOf returns the type of a Python exception, None for no error. It returns any other error.
+// exceptionOf returns the type of a Python exception, None for no error. Other errors it returns.
 func exceptionOf(err error) (python.Value, error) {
 	if err == nil {
 		return python.None(), nil
