@@ -113,7 +113,7 @@ func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 		f := all[name]
 		fits := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			fits = fits && f.has(f.now(node.Content[i].Value))
+			fits = fits && (f.has(f.now(node.Content[i].Value)) || f.takes(node, i))
 		}
 		if fits {
 			return all[name]
@@ -122,23 +122,30 @@ func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 	return form{}
 }
 
+// takes says whether an entry of a mapping can be a tool with its arguments.
+func (f form) takes(node *yaml.Node, i int) bool {
+	return len(f.instead) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.instead, func(name string) bool { return entry(node, name) != nil })
+}
+
 // arrange puts the fields of a mapping, and of the mappings in it, into the order of their forms.
 func arrange(node *yaml.Node, f form, all map[string]form) {
 	if len(f.fields) == 0 {
 		return
 	}
-	type entry struct {
+	type placed struct {
 		at         int
 		key, value *yaml.Node
 	}
 	names := f.names()
-	var entries []entry
+	var entries []placed
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		at := slices.Index(names, f.now(node.Content[i].Value))
-		entries = append(entries, entry{at, node.Content[i], node.Content[i+1]})
-		arrangeField(node.Content[i+1], f.fields[at].holds, all)
+		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
+		if at >= 0 {
+			arrangeField(node.Content[i+1], f.fields[at].holds, all)
+		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return a.at - b.at })
+	slices.SortStableFunc(entries, func(a, b placed) int { return a.at - b.at })
 	node.Content = node.Content[:0]
 	for _, e := range entries {
 		node.Content = append(node.Content, e.key, e.value)

@@ -17,6 +17,9 @@ type form struct {
 	beside []string
 	// former holds what fields were called before, with their names now.
 	former map[string]string
+	// instead are the fields in place of which a tool may stand, with its arguments. Empty if the
+	// mapping is no call.
+	instead []string
 }
 
 // formField is one field of a mapping.
@@ -148,9 +151,9 @@ var demonstrationForm = sync.OnceValue(func() form {
 
 // shownCallForm is a call of a demonstration.
 var shownCallForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
-		{"tool", "text", "The tool's real name, one of user.tools.", true},
-		{"arguments", "object", "The arguments as a model would write them.", false},
+	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
+		{toolKey, "text", "The tool's real name, one of user.tools, unless it stands before its arguments.", true},
+		{argumentsKey, "object", "The arguments as a model would write them.", false},
 		{"answer", "text", "What the environment prints, e.g. None or True.", true},
 		{"failed", "yes", "The answer is an error.", false},
 	}}
@@ -166,9 +169,9 @@ var messageForm = sync.OnceValue(func() form {
 })
 
 var turnForm = sync.OnceValue(func() form {
-	return form{one: true, fields: []formField{
+	return form{one: true, instead: []string{"say", callsKey, "end"}, fields: []formField{
 		{"say", "text", "A text for the other side.", false},
-		{"calls", "[call]", "Calls; more than one are one parallel batch.", false},
+		{callsKey, "[anyCall]", "Calls; more than one are one parallel batch.", false},
 		{"end", "yes", "The user ends the conversation.", false},
 	}}
 })
@@ -176,14 +179,14 @@ var turnForm = sync.OnceValue(func() form {
 // oracleTurnForm is a turn of the solution.
 var oracleTurnForm = sync.OnceValue(func() form {
 	milestone := formField{"milestone", "text", "Name of the milestone that this text, or this one call, is by itself.", false}
-	return form{one: true, beside: []string{milestone.name}, fields: append(slices.Clone(turnForm().fields), milestone)}
+	return form{one: true, instead: turnForm().instead, beside: []string{milestone.name}, fields: append(slices.Clone(turnForm().fields), milestone)}
 })
 
 var callForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
+	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
 		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
-		{"tool", "text", "The tool's real name.", true},
-		{"arguments", "object", "The arguments as a model would write them.", false},
+		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
+		{argumentsKey, "object", "The arguments as a model would write them.", false},
 	}}
 })
 
@@ -229,7 +232,7 @@ var minefieldForm = sync.OnceValue(func() form {
 var constraintForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"says", "text", "The agent tells the user something like it.", false},
-		{"call", "wantedCall|[wantedCall]", "A call that succeeded, or any of several.", false},
+		{"call", "wantedCall|toolName|[anyWantedCall]", "A call that succeeded, or any of several.", false},
 		{"table", "table", "The table that is compared.", false},
 		{"measure", "measure", "How it is compared; snapshot if left out.", false},
 		{"reference", "text", "Name of one that comes before, or start.", false},
@@ -248,9 +251,9 @@ var expressionForm = sync.OnceValue(func() form {
 })
 
 var wantedCallForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
-		{"tool", "text", "The tool's real name.", true},
-		{"arguments", "object", "Arguments that the call has at least.", false},
+	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
+		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
+		{argumentsKey, "object", "Arguments that the call has at least.", false},
 		{"tolerances", "tolerances", "Largest accepted difference, by argument.", false},
 	}}
 })

@@ -265,11 +265,8 @@ func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
 
 // callTarget reads a successful call, or a list of calls of which one is wanted.
 func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
-	if !g.want(v, shapeMapping, shapeList) {
-		return nil
-	}
 	var trace string
-	if v.shape == shapeMapping {
+	if v.shape != shapeList {
 		trace = g.trace(v, c)
 	} else {
 		var traces []string

@@ -47,6 +47,9 @@ func (v *value) colonText() (text string, ok bool) {
 // object checks that a value is a mapping with the fields of a form and no others. It returns nil
 // for anything but a mapping.
 func (r *reader) object(v *value, f form) *value {
+	if v != nil && len(f.instead) > 0 {
+		v.writeOut(f)
+	}
 	if !r.want(v, shapeMapping) {
 		return nil
 	}
@@ -54,7 +57,7 @@ func (r *reader) object(v *value, f form) *value {
 		if now, renamed := f.former[v.fields[i].key]; renamed {
 			r.renamed(v.fields[i].place, v.fields[i].key, now)
 		} else if !r.full() && !f.has(v.fields[i].key) {
-			r.fail(v.fields[i].place, "unknown field%s", hint(v.fields[i].key, f.names()))
+			r.fail(v.fields[i].place, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
 		}
 	}
 	for i := range f.fields {
@@ -64,6 +67,14 @@ func (r *reader) object(v *value, f form) *value {
 	}
 	r.one(v, f)
 	return v
+}
+
+// orTool says what an unknown field may have been meant as, in a mapping that can be a call.
+func (f form) orTool(v *value) string {
+	if len(f.instead) == 0 || slices.ContainsFunc(f.instead, func(name string) bool { return v.get(name) != nil }) {
+		return ""
+	}
+	return ", or one tool with its arguments, as in search_contacts: {name: Ada}"
 }
 
 // one checks that a mapping has one field of those of which it must have exactly one.

@@ -48,7 +48,10 @@ func JSONSchema(schema *world.Schema) ([]byte, error) {
 
 // unions are names for items of a list that have several forms.
 func unions() map[string][]string {
-	return map[string][]string{"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"}}
+	return map[string][]string{
+		"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"},
+		"anyCall": {"call", "toolName"}, "anyWantedCall": {"wantedCall", "toolName"},
+	}
 }
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
@@ -84,16 +87,24 @@ func (f form) schema() object {
 		}
 	}
 	out := object{"type": "object", "properties": properties, "additionalProperties": false}
+	choices := f.choices()
+	if len(f.instead) > 0 {
+		choices = slices.DeleteFunc(choices, func(name string) bool { return name == argumentsKey || !slices.Contains(f.instead, name) })
+		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.instead, name) })
+		out["additionalProperties"] = object{"type": "object"}
+	}
 	if len(required) > 0 {
 		out["required"] = required
 	}
 	switch {
-	case f.one && len(f.beside) > 0:
-		var choices []object
-		for _, name := range f.choices() {
-			choices = append(choices, object{"required": []string{name}})
+	case len(f.instead) > 0:
+		// A field that is none of the form is a tool with its arguments.
+		alternatives := []object{{"not": object{"propertyNames": object{"enum": f.names()}}}}
+		for _, name := range choices {
+			alternatives = append(alternatives, object{"required": []string{name}})
 		}
-		out["oneOf"] = choices
+		out["oneOf"] = alternatives
+		out["maxProperties"] = len(f.fields) - len(choices) + 1
 	case f.one:
 		out["minProperties"], out["maxProperties"] = 1, 1
 	}
@@ -114,7 +125,7 @@ func primitives(schema *world.Schema) map[string]object {
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
-		"text": {"type": "string"}, "name": {"type": "string", "pattern": namePattern},
+		"text": {"type": "string"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern},
 		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": maxTurns},
 		"amount": amount, "similarity": {"type": "number", "minimum": 0, "maximum": 1},
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},

@@ -30,7 +30,7 @@ user:
 # A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone; others, like changes of the
 # world, stand in a list called milestones.
 oracle:
-  - calls: [{tool: search_contacts, arguments: {relationship: plumber}}]
+  - search_contacts: {relationship: plumber}
     milestone: searched
   - say: Your plumber Ada Quist has the number +493023125099.
     milestone: told

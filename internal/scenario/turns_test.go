@@ -58,7 +58,7 @@ func TestTurnErrors(t *testing.T) {
 		{"", "s.yaml:1:1: document: expected one list of turns"},
 		{"say: x", "s.yaml:1:1: document: is a mapping, expected a list"},
 		{"- hello", "s.yaml:1:3: [0]: is a text, expected a mapping"},
-		{"- say: x\n- sya: y", "s.yaml:2:3: [1].sya: unknown field; expected one of say, calls, end"},
+		{"- say: x\n- sya: y", "s.yaml:2:3: [1].sya: unknown field; expected one of say, calls, end, or one tool with its arguments, as in search_contacts: {name: Ada}"},
 		{"- say: x\n  calls: [{tool: a}]", "s.yaml:1:3: [0]: has 2 fields, expected one of say, calls, end"},
 		{"- {}", "s.yaml:1:3: [0]: has 0 fields, expected one of say, calls, end"},
 		{"- say: 5", "s.yaml:1:8: [0].say: is a number, expected a text (quote it)"},

@@ -26,12 +26,14 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 	u := upgrade{forms: forms(world.Builtin())}
 	for _, node := range nodes {
 		u.value(node.Content[0], "pack|world|scenario")
+		longCalls(node.Content[0])
 		plainTimes(node.Content[0])
 		turnMilestones(node.Content[0])
 		ownCategories(node.Content[0])
 		if user := entry(node.Content[0], "user"); user != nil {
 			unknownItems(user)
 		}
+		shortCalls(node.Content[0])
 	}
 	if data, err = encodeNodes(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)

@@ -59,10 +59,10 @@ categories: [COREFERENCE]
 tools: [get_wifi_status]
 user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], says: Look at wifi.}
 oracle:
-  - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}]
+  - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
   - say: It is on.
     milestone: first
-  - calls: [{id: x, tool: get_wifi_status}]
+  - calls: [{get_wifi_status: {}, id: x}]
   - say: Bye.
   - {say: "No, bye.", milestone: told}
 recordings:
@@ -72,9 +72,9 @@ milestones:
   - first
   - {name: second, says: It is on.}
   - name: status # a call
-    call: {tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}
+    call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}
   - name: asked
-    call: {tool: get_wifi_status, arguments: {timestamp: now, at: {cel: now}}}
+    call: {get_wifi_status: {timestamp: now, at: {cel: now}}}
   - table: sandbox
     measure: derived
     reference: asked
@@ -152,6 +152,8 @@ func TestCatalogueIsUpgraded(t *testing.T) {
 
 func FuzzUpgrade(f *testing.F) {
 	f.Add(formerScenario)
+	f.Add(todaysScenario)
+	f.Add("oracle: [{a: {b: 1}, milestone: x}, {calls: [a, {b: {}, id: c}, {tool: id}]}]\nminefields: [{call: [a, {b: {c: 1}}]}]\n")
 	f.Add("tables: {CONTACT: {change: [{where: {name: A}, set: {name: B}}]}}\nextends: x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := Upgrade("fuzz.yaml", []byte(text))
