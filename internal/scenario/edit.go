@@ -22,6 +22,9 @@ type tableEdit struct {
 	rows []*worldv1.Row
 	// own are the rows that this edit has made and may change.
 	own map[*worldv1.Row]bool
+	// added are the rows that are new, written the same as they stand in the file.
+	added   []*worldv1.Row
+	written []*value
 	// index holds the positions of rows by the content of a column, for the columns that have been
 	// searched.
 	index map[int]map[cellKey][]int
@@ -221,6 +224,7 @@ func (e *tableEdit) add(v *value) {
 			row.Cells[i] = world.Null()
 		}
 		e.rows, e.own[row] = append(e.rows, row), true
+		e.added, e.written = append(e.added, row), append(e.written, item)
 		e.set(len(e.rows)-1, item)
 		if item.get(e.schema.Columns[0].Name) == nil {
 			row.Cells[0] = world.Text(rowID(e.schema, row))

@@ -76,7 +76,11 @@ func givenRow(schema world.Table, row *value) namedRow {
 		return ""
 	}
 	about := text(aboutColumn(schema))
-	if id := text(schema.Columns[0].Name); id != "" {
+	id := text(schema.Columns[0].Name)
+	if name, named := strings.CutPrefix(id, rowMark); named {
+		return namedRow{name, contentID(name)}
+	}
+	if id != "" {
 		return namedRow{rowName(about), id}
 	}
 	return namedRow{rowName(about), contentID(about)}
@@ -135,11 +139,15 @@ func (n *rowNames) resolve(v *value) {
 	}
 }
 
-// resolveName turns a name into the id of the row that it means: the one with this name, or the
-// only one whose name begins with it.
+// resolveName turns a name into the id of the row that it means: the one that is given this name,
+// the one about this, or the only one whose name begins with it.
 func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	rows := n.search(v, schema)
-	ids := idsOf(rows, func(row namedRow) bool { return row.name == name })
+	own := contentID(name) // of a row that is given this name in place of an id
+	ids := idsOf(rows, func(row namedRow) bool { return row.id == own })
+	if len(ids) == 0 {
+		ids = idsOf(rows, func(row namedRow) bool { return row.name == name })
+	}
 	if begin := name + "_"; len(ids) == 0 && name != "" {
 		ids = idsOf(rows, func(row namedRow) bool { return strings.HasPrefix(row.name, begin) })
 	}
@@ -150,7 +158,7 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 		v.text = ids[0]
 		return
 	case len(ids) > 1:
-		n.fail(v, "%d rows of %s are called so; write more of the name, or the id, e.g. %s", len(ids), table, ids[0])
+		n.fail(v, "%d rows of %s are called so; write more of the name, or give one a name of its own, %s: $…", len(ids), table, schema.Columns[0].Name)
 	default:
 		names := make([]string, len(rows))
 		for i, row := range rows {

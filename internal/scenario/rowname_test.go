@@ -73,7 +73,7 @@ func TestRowNameErrors(t *testing.T) {
 		}
 	}
 	_, err := Load(files(strings.Replace(nameScenario, "$emil_sand}", "$emil}", 1), namedWorld), Options{})
-	const want = "a.yaml:5:127: tables.contact.remove[0].person_id: 2 rows of contact are called so; write more of the name, or the id, e.g. e1"
+	const want = "a.yaml:5:127: tables.contact.remove[0].person_id: 2 rows of contact are called so; write more of the name, or give one a name of its own, person_id: $…"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("ambiguous: got %v, want %s", err, want)
 	}

@@ -269,6 +269,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(testScenario, testWorld)
 	f.Add(strings.Replace(relativeScenario, "world: later", "world: base", 1), earlyWorld)
 	f.Add(nameScenario, namedWorld)
+	f.Add(nameScenario, ownNames)
 	f.Add(todaysScenario, testWorld)
 	f.Add(strings.Replace(turnScenario, "ORACLE", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [told]\n", 1), testWorld)
 	for _, seed := range []string{"a: [", "- - - -", "? {a: b}\n: c", "name: &a [*a]", "a: |\n  b\n---\n...", "<<: {a: b}", "\t", "x: !!map"} {

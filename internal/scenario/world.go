@@ -175,6 +175,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	}
 	r.resolve(v, into.clock)
 	r.names(u, into, v).resolve(v)
+	var edits []*tableEdit
 	for i := range v.fields {
 		name := r.tableName(v.fields[i].place, v.fields[i].key)
 		schema, ok := r.world().Table(name)
@@ -189,5 +190,10 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 			reader: r, usage: u, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
 		}
 		into.put(name, edit.apply(v.fields[i].value))
+		edits = append(edits, edit)
+	}
+	references := &rowReferences{reader: r, world: into, rows: map[string]map[string]*worldv1.Row{}}
+	for _, edit := range edits {
+		references.fill(edit.schema, edit.added, edit.written)
 	}
 }
