@@ -70,7 +70,7 @@ func forms(schema *world.Schema) map[string]form {
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
 		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
-		"expression": expressionForm(),
+		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
 		name := world.AuthorText(table.Name)
@@ -233,6 +233,10 @@ var constraintForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"says", "text", "The agent tells the user something like it.", false},
 		{"call", "wantedCall|toolName|[anyWantedCall]", "A call that succeeded, or any of several.", false},
+		{"snapshot", "wantedTable", "The rows of a table as it is.", false},
+		{"addition", "wantedTable", "Rows that a table has got since the reference, or the start.", false},
+		{"update", "wantedTable", "Rows that have changed since the reference, or the start, as they are now.", false},
+		{"removal", "wantedTable", "Rows that have gone since the reference, or the start.", false},
 		{"table", "table", "The table that is compared.", false},
 		{"measure", "measure", "How it is compared; snapshot if left out.", false},
 		{"reference", "text", "Name of one that comes before, or start.", false},

@@ -156,6 +156,7 @@ func (g *graphBuilder) nodeNumber(v *value) int {
 // a table.
 func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constraint {
 	g.mark(path, v)
+	g.writeOutChange(v)
 	c := &evaluationv1.Constraint{Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT}
 	call, says := v.get("call"), v.get("says")
 	if call != nil || says != nil {

@@ -34,6 +34,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 			unknownItems(user)
 		}
 		shortCalls(node.Content[0])
+		wantedTables(node.Content[0])
 	}
 	if data, err = encodeNodes(nodes); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)

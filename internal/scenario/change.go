@@ -1,0 +1,56 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
+
+// changeMeasures are the measures that may stand in a constraint with the table and rows they
+// compare. All but the first compare with what was there before.
+var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
+
+// wantedTableForm is a table with the rows that a constraint wants of it.
+func wantedTableForm(schema *world.Schema) form {
+	f := form{one: true, former: formerValues("table")}
+	for _, table := range schema.Stored() {
+		name := world.AuthorText(table.Name)
+		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
+	}
+	return f
+}
+
+// writeOutChange writes a constraint out that has a measure as a key: update: {contact: row} stands
+// for table, measure, expect and, unless it is given, the start as the reference.
+func (r *reader) writeOutChange(v *value) {
+	at := slices.IndexFunc(v.fields, func(f field) bool { return slices.Contains(changeMeasures, f.key) })
+	if at < 0 {
+		return
+	}
+	written := v.fields[at]
+	for _, f := range v.fields {
+		if f.key != written.key && slices.Contains(append([]string{"call", "says", "table", "measure", "expect"}, changeMeasures...), f.key) {
+			r.fail(f.place, "cannot stand beside %s; write two constraints", written.key)
+			return
+		}
+	}
+	if r.object(written.value, wantedTableForm(r.world())) == nil || len(written.value.fields) != 1 {
+		return
+	}
+	table, measure := written.value.fields[0], *written.place
+	measure.shape, measure.text = shapeText, written.key
+	name := *table.place
+	name.shape, name.text = shapeText, table.key
+	v.fields = slices.Concat(v.fields[:at:at], v.fields[at+1:], []field{
+		{key: "table", place: table.place, value: &name}, {key: "expect", place: table.place, value: table.value},
+	})
+	if written.key == changeMeasures[0] {
+		return
+	}
+	v.fields = append(v.fields, field{key: "measure", place: written.place, value: &measure})
+	if v.get("reference") == nil {
+		start := *written.place
+		start.shape, start.text = shapeText, startReference
+		v.fields = append(v.fields, field{key: "reference", place: written.place, value: &start})
+	}
+}
