@@ -32,6 +32,8 @@ type builder struct {
 	recorded    map[string][]*setupv1.RecordedAnswer
 	base        []*worldv1.Table // the world before the scenario's own changes
 	worldBroken bool             // the world could not be had; its mistakes are reported elsewhere
+	// unlisted is how many of the agent's first tools are not listed but called by the oracle.
+	unlisted int
 	// places maps paths of the canonical form, as Validate writes them, to values.
 	places map[string]*value
 }
@@ -60,13 +62,21 @@ func (b *builder) report(problems []Problem, doc *value, known Errors) {
 	for _, problem := range problems {
 		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
 		at := b.placeOf(problem.Path, doc)
-		follows := b.worldBroken && aboutWorld || slices.ContainsFunc(known, func(e *Error) bool {
+		follows := b.worldBroken && aboutWorld || b.aboutUnlisted(problem.Path) || slices.ContainsFunc(known, func(e *Error) bool {
 			return within(e.Field, at.path) || e.Field != "" && within(at.path, e.Field)
 		})
 		if !follows {
 			b.fail(at, "%s", problem.Reason)
 		}
 	}
+}
+
+// aboutUnlisted says whether a path is that of a tool that is not listed. What is wrong with it is
+// reported where the oracle calls it.
+func (b *builder) aboutUnlisted(path string) bool {
+	number, found := strings.CutPrefix(path, "setup.tools.allow[")
+	at, err := strconv.Atoi(strings.TrimSuffix(number, "]"))
+	return found && err == nil && at < b.unlisted
 }
 
 // within says whether a field path is another one or a part of it.
@@ -85,13 +95,14 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	b.unknown(v.get("user"))
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
+	oracle := b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script")
 	setup := &setupv1.Setup{
 		Name:         b.text(v.get("name")),
 		Categories:   b.texts(v.get("categories")),
 		MaxMessages:  defaultMaxMessages,
-		Tools:        b.tools(v),
+		Tools:        b.tools(v, oracle),
 		Messages:     b.messages(v),
-		OracleScript: b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script"),
+		OracleScript: oracle,
 		Recordings:   b.recordings(v.get("recordings")),
 	}
 	if limit := v.get("max_messages"); limit != nil {
@@ -174,12 +185,18 @@ func (b *builder) start(v *value) *startWorld {
 	return start
 }
 
-// tools reads which tools the agent gets, and the user of its own. The tool that ends the
-// conversation always belongs to them.
-func (b *builder) tools(v *value) *setupv1.ToolSelection {
-	selection := &setupv1.ToolSelection{Allow: b.texts(v.get("tools")), Deny: b.texts(v.get("without_tools"))}
-	for i := range selection.GetAllow() {
-		b.mark("setup.tools.allow["+strconv.Itoa(i)+"]", v.get("tools").list[i])
+// tools reads which tools the agent gets, beside those that the oracle calls, and the user of its
+// own. The tool that ends the conversation always belongs to them.
+func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection {
+	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
+	if listed := b.texts(v.get("tools")); v.get("tools") != nil {
+		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
+			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
+		})
+		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
+		for i := range listed {
+			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", v.get("tools").list[i])
+		}
 	}
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
 		selection.User = b.texts(user.get("tools"))
@@ -209,6 +226,19 @@ func (b *builder) tools(v *value) *setupv1.ToolSelection {
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
 	}
 	return selection
+}
+
+// calledTools returns the tools that a script calls, in the order in which it first does.
+func calledTools(script []*worldv1.Turn) []string {
+	var tools []string
+	for _, turn := range script {
+		for _, call := range turn.GetCalls() {
+			if tool := call.GetTool(); tool != endTool && tool != "" && !slices.Contains(tools, tool) {
+				tools = append(tools, tool)
+			}
+		}
+	}
+	return tools
 }
 
 // recordings reads answers of external services.

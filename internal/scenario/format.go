@@ -95,7 +95,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
 		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
 		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
-		{"tools", "[text]", "Real names of the tools that the agent gets; none listed means all.", false},
+		{"tools", "[text]", "Real names of the tools that the agent gets, beside those that the oracle calls; all if left out.", false},
 		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},
 		{"augmentations", "[augmentation]", "How tools are shown, for a scenario that has no variants.", false},
 		{"system", "text", "What the agent is told first, instead of the default.", false},

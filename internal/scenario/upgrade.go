@@ -33,6 +33,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 		if user := entry(node.Content[0], "user"); user != nil {
 			unknownItems(user)
 		}
+		otherTools(node.Content[0])
 		shortCalls(node.Content[0])
 		wantedTables(node.Content[0])
 	}

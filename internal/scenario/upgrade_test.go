@@ -56,7 +56,7 @@ max_idle_score: 0.5 # generous
 tables:
   contact: {add: [{name: SETTING}]}
 categories: [COREFERENCE]
-tools: [get_wifi_status]
+tools: []
 user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], says: Look at wifi.}
 oracle:
   - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
@@ -147,6 +147,47 @@ func TestCatalogueIsUpgraded(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestUpgradeTools(t *testing.T) {
+	t.Parallel()
+	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n  - end_conversation: {}\n"
+	for _, c := range []struct{ before, after string }{
+		{"tools: [b, a, c]\n", "tools: [c]\n"},
+		{"tools:\n  - b\n  - a\n", "tools: []\n"},
+		{"tools: [a, b, c]\n", "tools: [a, b, c]\n"}, // the order would change
+		{"tools: [c]\n", "tools: [c]\n"},
+		{"tools: [b, a]\nwithout_tools: [a]\n", "tools: [b, a]\nwithout_tools: [a]\n"},
+		{"", ""},
+	} {
+		got, err := Upgrade("one.yaml", []byte("name: one\n"+c.before+oracle))
+		if want := "name: one\n" + c.after; err != nil || !strings.HasPrefix(string(got), want+"oracle:") {
+			t.Errorf("Upgrade with %q: got %s, %v, want it to begin with %s", c.before, got, err, want)
+		}
+	}
+}
+
+// TestOracleTools checks that the agent gets the tools that the oracle calls and those listed.
+func TestOracleTools(t *testing.T) {
+	t.Parallel()
+	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n"
+	for _, c := range []struct {
+		tools string
+		want  []string
+	}{
+		{"", nil},
+		{"tools: []\n", []string{"b", "a", endTool}},
+		{"tools: [c]\n", []string{"b", "a", "c", endTool}},
+		{"tools: [c, b]\n", []string{"a", "c", "b", endTool}},
+	} {
+		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.tools+oracle, 1), testWorld), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, loaded[0].Scenario.GetSetup().GetTools().GetAllow()); diff != "" {
+			t.Errorf("tools with %q (-want +got):\n%s", c.tools, diff)
+		}
 	}
 }
 

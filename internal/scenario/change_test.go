@@ -1,0 +1,58 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+)
+
+// TestWantedTables compares constraints that have a measure as a key with the same ones written
+// out.
+func TestWantedTables(t *testing.T) {
+	t.Parallel()
+	const oracle = "oracle:\n  - set_wifi_status: {on: false}\n    milestone: off\n  - say: Done.\nmilestones:\n  - off\n"
+	const long = `  - {name: state, table: setting, expect: {wifi: false}}
+  - {name: new, table: contact, measure: addition, reference: start, expect: {name: A}, overrides: {name: one}}
+  - name: both
+    constraints:
+      - {table: contact, measure: update, reference: off, expect: [{name: A}, {name: B}]}
+      - {table: reminder, measure: removal, reference: start, expect: {content: C, reminder_timestamp: 2025-01-02}}
+`
+	const short = `  - {name: state, snapshot: {setting: {wifi: false}}}
+  - {name: new, addition: {contact: {name: A}}, overrides: {name: one}}
+  - name: both
+    constraints:
+      - {update: {contact: [{name: A}, {name: B}]}, reference: off}
+      - {removal: {reminder: {content: C, reminder_timestamp: 2025-01-02}}}
+`
+	if diff := cmp.Diff(turnEvaluation(t, oracle+long), turnEvaluation(t, oracle+short), protocmp.Transform()); diff != "" {
+		t.Errorf("milestones (-long +short):\n%s", diff)
+	}
+	former := strings.Replace(turnScenario, "ORACLE", oracle+long, 1)
+	upgraded, err := Upgrade("one.yaml", []byte(former))
+	if err != nil || !strings.HasSuffix(string(upgraded), short) {
+		t.Errorf("Upgrade: got %s, %v, want it to end in %s", upgraded, err, short)
+	}
+}
+
+func TestWantedTableErrors(t *testing.T) {
+	t.Parallel()
+	const oracle = "oracle: [{say: Done.}]\nmilestones:\n  - "
+	for _, c := range []struct{ name, milestone, want string }{
+		{"two tables", "{update: {contact: {name: A}, setting: {wifi: true}}}",
+			"a.yaml:7:14: milestones[0].update: has 2 fields, expected one of setting, contact, messaging, reminder"},
+		{"unknown table", "{update: {contacts: {name: A}}}",
+			`a.yaml:7:15: milestones[0].update.contacts: unknown field; did you mean "contact"?`},
+		{"former table", "{update: {CONTACT: {name: A}}}", "milestones[0].update.CONTACT: CONTACT is now called contact;"},
+		{"unknown column", "{update: {contact: {nam: A}}}", `a.yaml:7:25: milestones[0].update.contact.nam: `},
+		{"beside another", "{update: {contact: {name: A}}, says: Done.}", "a.yaml:7:36: milestones[0].says: cannot stand beside update; write two constraints"},
+		{"no table", "{update: contact}", "a.yaml:7:14: milestones[0].update: is a text, expected a mapping"},
+	} {
+		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", oracle+c.milestone+"\n", 1), testWorld), Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}

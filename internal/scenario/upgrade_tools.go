@@ -1,0 +1,42 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// otherTools leaves out the tools that the agent gets because the oracle calls them, where that
+// keeps their order. It takes calls that are written out.
+func otherTools(scenario *yaml.Node) {
+	list, denied := entry(scenario, "tools"), elements(entry(scenario, "without_tools"))
+	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 || commented(list) {
+		return
+	}
+	var called []string
+	for _, turn := range elements(entry(scenario, "oracle")) {
+		for _, call := range elements(entry(turn, callsKey)) {
+			if tool := entry(call, toolKey); tool != nil && tool.Value != endTool && !slices.Contains(called, tool.Value) {
+				called = append(called, tool.Value)
+			}
+		}
+	}
+	names := make([]string, len(list.Content))
+	for i, item := range list.Content {
+		names[i] = item.Value
+	}
+	for _, item := range denied {
+		if slices.Contains(called, item.Value) {
+			return
+		}
+	}
+	count := len(called)
+	if count > len(names) || !slices.Equal(called, names[:count]) {
+		return
+	}
+	list.Content = list.Content[count:]
+	if columns := len("tools: [") + len(strings.Join(names[count:], ", ")); columns < lineWidth {
+		list.Style |= yaml.FlowStyle
+	}
+}
