@@ -1,7 +1,10 @@
 package scenario
 
+import "slices"
+
 // milestones returns the list of milestones with those of the oracle's turns: where the list has
-// their names, the others behind it in the order of the turns. Nil if there are none.
+// their names, alone or with what they come after, the others behind it in the order of the turns.
+// Nil if there are none.
 func (b *builder) milestones(v *value) *value {
 	list := v.get("milestones")
 	turns := b.turnMilestones(v.get("oracle"))
@@ -17,6 +20,10 @@ func (b *builder) milestones(v *value) *value {
 		for _, item := range list.list {
 			if item.shape == shapeText {
 				item, turns = b.takeTurn(item, turns)
+			} else if at := carriedBy(item, turns); at >= 0 {
+				// The first field of a turn's milestone is its name, the second what it wants.
+				item.fields = append(item.fields, turns[at].node.fields[1])
+				turns = slices.Delete(slices.Clone(turns), at, at+1)
 			}
 			if item != nil {
 				whole.list = append(whole.list, item)
@@ -28,6 +35,21 @@ func (b *builder) milestones(v *value) *value {
 	}
 	return whole
 }
+
+// carriedBy returns which turn carries a milestone that says only when it comes and what guards it,
+// -1 if none does.
+func carriedBy(item *value, turns []turnMilestone) int {
+	for _, f := range item.fields {
+		if !slices.Contains(orderFields, f.key) {
+			return -1
+		}
+	}
+	name := item.get("name")
+	return slices.IndexFunc(turns, func(turn turnMilestone) bool { return name != nil && turn.name == name.text })
+}
+
+// orderFields are the fields of a milestone that do not say what it wants.
+var orderFields = []string{"name", "after", "guardrails"}
 
 // turnMilestone is the milestone of a turn: its name and the same as if it were written in the
 // list.

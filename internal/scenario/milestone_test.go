@@ -44,6 +44,8 @@ func TestTurnMilestones(t *testing.T) {
 		{"alone", "", off + told + looked},
 		{"behind the list", "milestones:\n  - {says: Hm.}\n", "  - {says: Hm.}\n" + off + told + looked},
 		{"in the list", "milestones:\n  - off\n" + state, off + state + told + looked},
+		{"with what they come after", "milestones:\n  - {name: looked, after: []}\n  - {name: told, after: [looked], guardrails: {only: [setting]}}\n",
+			"  - {name: looked, after: [], call: {tool: get_wifi_status}}\n  - {name: told, after: [looked], guardrails: {only: [setting]}, says: Done.}\n" + off},
 		{"in another order", "milestones:\n  - looked\n  - off\n" + state + "  - told\n", looked + off + state + told},
 	} {
 		got, want := turnEvaluation(t, marked+c.list), turnEvaluation(t, turns+"milestones:\n"+c.written)
@@ -61,6 +63,8 @@ func TestTurnMilestoneErrors(t *testing.T) {
 		{"only a milestone", "oracle:\n  - milestone: both\n", "a.yaml:6:5: oracle[0]: has 0 fields, expected one of say, calls, end"},
 		{"unknown", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [tolld]\n",
 			`a.yaml:7:14: milestones[0]: no turn of the oracle has the milestone "tolld", or it stands here twice; did you mean "told"?`},
+		{"unknown with its order", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [{name: tolld, after: []}]\n",
+			`a.yaml:7:14: milestones[0]: has no "table", which is required`},
 		{"twice in the list", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [told, told]\n",
 			`a.yaml:7:20: milestones[1]: no turn of the oracle has the milestone "told", or it stands here twice`},
 		{"twice in the oracle", "oracle:\n  - {say: Done., milestone: told}\n  - {say: Bye., milestone: told}\n",

@@ -18,10 +18,21 @@ func turnMilestones(scenario *yaml.Node) {
 	turns := make([]int, len(list.Content))
 	for i, item := range list.Content {
 		turns[i] = carrier(oracle.Content, item)
-		if turns[i] >= 0 && item.Kind == yaml.MappingNode {
+		if turns[i] < 0 || item.Kind != yaml.MappingNode {
+			continue
+		}
+		turn, name := oracle.Content[turns[i]], *entry(item, "name")
+		turn.Content = append(turn.Content, scalar("milestone"), &name)
+		if len(item.Content) == 4 {
 			list.Content[i] = entry(item, "name")
-			turn := oracle.Content[turns[i]]
-			turn.Content = append(turn.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "milestone"}, entry(item, "name"))
+			continue
+		}
+		turns[i] = -1 // it stays, to say what it comes after
+		for at := 0; at < len(item.Content); at += 2 {
+			if !slices.Contains(orderFields, item.Content[at].Value) {
+				item.Content = slices.Delete(item.Content, at, at+2)
+				break
+			}
 		}
 	}
 	// What stands at the end of the list in the order of the turns need not be named.
@@ -46,8 +57,13 @@ func carrier(turns []*yaml.Node, item *yaml.Node) int {
 			return name != nil && name.Value == item.Value
 		})
 	}
-	name := entry(item, "name")
-	if len(item.Content) != 4 || name == nil || commented(item) {
+	wants := 0
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		if !slices.Contains(orderFields, item.Content[i].Value) {
+			wants++
+		}
+	}
+	if wants != 1 || entry(item, "name") == nil || commented(item) {
 		return -1
 	}
 	last := len(turns) - 1 // of several that are alike, the one that has succeeded

@@ -45,7 +45,7 @@ milestones:
     fill_to: content
     extractor: days_extractor
     expect: {content: "{days} fill_to"}
-  - {name: told, says: "No, bye."}
+  - {name: told, after: [asked], says: "No, bye."}
 minefields:
   - says: trip
     trip: [{say: trip}]
@@ -81,6 +81,7 @@ milestones:
     expect: {content: "{days} fill_to"}
     into: content
     extractor: days_extractor
+  - {name: told, after: [asked]}
 minefields:
   - says: trip
     triggered_by: [{say: trip}]
