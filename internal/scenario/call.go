@@ -6,9 +6,11 @@ import (
 )
 
 const (
-	toolKey      = "tool"
-	argumentsKey = "arguments"
-	callsKey     = "calls"
+	toolKey       = "tool"
+	argumentsKey  = "arguments"
+	callsKey      = "calls"
+	milestoneKey  = "milestone"
+	tolerancesKey = "tolerances"
 )
 
 // toolName is what a text must look like to be the name of a tool that is called without arguments.

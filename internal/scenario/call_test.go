@@ -50,11 +50,11 @@ func TestShortCallErrors(t *testing.T) {
 	const orTool = ", or one tool with its arguments, as in search_contacts: {name: Ada}"
 	for _, c := range []struct{ name, oracle, want string }{
 		{"two tools", "oracle:\n  - {a: {}, b: {}}\n",
-			"a.yaml:6:6: oracle[0].a: unknown field; expected one of say, calls, end, milestone" + orTool},
+			"a.yaml:6:6: oracle[0].a: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
 		{"no arguments", "oracle:\n  - get_wifi_status:\n",
-			"a.yaml:6:5: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, milestone" + orTool},
+			"a.yaml:6:5: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
 		{"beside a text", "oracle:\n  - {say: Hi., get_wifi_status: {}}\n",
-			"a.yaml:6:16: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, milestone"},
+			"a.yaml:6:16: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone"},
 		{"alone as a turn", "oracle:\n  - get_wifi_status\n", "a.yaml:6:5: oracle[0]: is a text, expected a mapping"},
 		{"a text as a call", "oracle:\n  - calls: [Look at wifi]\n", "a.yaml:6:13: oracle[0].calls[0]: is a text, expected a mapping"},
 		{"arguments twice", "oracle:\n  - calls: [{a: {}, arguments: {}}]\n", "a.yaml:6:14: oracle[0].calls[0].a: unknown field"},

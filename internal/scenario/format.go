@@ -66,7 +66,7 @@ func (f form) choices() []string {
 func forms(schema *world.Schema) map[string]form {
 	all := map[string]form{
 		"scenario": scenarioForm(), "world": worldForm(), "clock": clockForm(), "user": userForm(),
-		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "call": callForm(),
+		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
 		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
@@ -178,9 +178,28 @@ var turnForm = sync.OnceValue(func() form {
 
 // oracleTurnForm is a turn of the solution.
 var oracleTurnForm = sync.OnceValue(func() form {
-	milestone := formField{"milestone", "text", "Name of the milestone that this text, or this one call, is by itself.", false}
-	return form{one: true, instead: turnForm().instead, beside: []string{milestone.name}, fields: append(slices.Clone(turnForm().fields), milestone)}
+	turn := form{one: true, instead: turnForm().instead, beside: []string{milestoneKey, tolerancesKey}}
+	turn.fields = append(slices.Clone(turnForm().fields), carriedFields()...)
+	for i := range turn.fields {
+		if turn.fields[i].name == callsKey {
+			turn.fields[i].holds = "[anyOracleCall]"
+		}
+	}
+	return turn
 })
+
+// oracleCallForm is a call of the solution that is made beside others.
+var oracleCallForm = sync.OnceValue(func() form {
+	return form{instead: callForm().instead, fields: append(slices.Clone(callForm().fields), carriedFields()...)}
+})
+
+// carriedFields say that a text or a call is a milestone by itself.
+func carriedFields() []formField {
+	return []formField{
+		{tolerancesKey, "tolerances", "Largest difference that the call's milestone accepts, by argument.", false},
+		{milestoneKey, "text", "Name of the milestone that this text, or this one call, is by itself.", false},
+	}
+}
 
 var callForm = sync.OnceValue(func() form {
 	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
@@ -258,14 +277,14 @@ var wantedCallForm = sync.OnceValue(func() form {
 	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
 		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
 		{argumentsKey, "object", "Arguments that the call has at least.", false},
-		{"tolerances", "tolerances", "Largest accepted difference, by argument.", false},
+		{tolerancesKey, "tolerances", "Largest accepted difference, by argument.", false},
 	}}
 })
 
 var overrideForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"measure", "columnMeasure", "How the column is compared.", true},
-		{"tolerances", "tolerances", "Largest accepted difference, by column or argument.", false},
+		{tolerancesKey, "tolerances", "Largest accepted difference, by column or argument.", false},
 	}}
 })
 

@@ -72,46 +72,76 @@ func (b *builder) takeTurn(v *value, turns []turnMilestone) (*value, []turnMiles
 	return nil, turns
 }
 
-// turnMilestones returns the milestones of the oracle's turns.
+// turnMilestones returns the milestones of the oracle's turns and of the calls in them.
 func (b *builder) turnMilestones(oracle *value) []turnMilestone {
 	var found []turnMilestone
 	if oracle == nil || oracle.shape != shapeList {
 		return nil // the script has recorded what is wrong
 	}
 	for _, turn := range oracle.list {
-		name := turn.get("milestone")
-		if turn.shape != shapeMapping || !b.want(name, shapeText) {
+		if turn.shape != shapeMapping {
 			continue
 		}
-		if constraint, ok := b.turnConstraint(turn, name); ok {
-			node := &value{
-				shape: shapeMapping, path: turn.path, line: turn.line, column: turn.column,
-				fields: []field{{key: "name", place: name, value: name}, constraint},
-			}
-			found = append(found, turnMilestone{name.text, node})
+		found = b.carried(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
+		calls := turn.get(callsKey)
+		if calls == nil || calls.shape != shapeList {
+			continue
+		}
+		for _, call := range calls.list {
+			found = b.carried(found, call, func(*value) (field, bool) { return callConstraint(call, call.get(tolerancesKey)) })
 		}
 	}
 	return found
+}
+
+// carried adds the milestone that a turn or a call carries, if it does.
+func (b *builder) carried(found []turnMilestone, v *value, constraint func(name *value) (field, bool)) []turnMilestone {
+	name := v.get(milestoneKey)
+	if tolerances := v.get(tolerancesKey); name == nil && tolerances != nil {
+		b.fail(tolerances, "belongs to a milestone; write milestone: and its name beside it")
+	}
+	if !b.want(name, shapeText) {
+		return found
+	}
+	wanted, ok := constraint(name)
+	if !ok {
+		return found
+	}
+	return append(found, turnMilestone{name.text, &value{
+		shape: shapeMapping, path: v.path, line: v.line, column: v.column,
+		fields: []field{{key: "name", place: name, value: name}, wanted},
+	}})
 }
 
 // turnConstraint returns what follows from a turn: its text is said, or its one call is made with
 // its arguments. What is wrong with the text or the call itself is left to the script.
 func (b *builder) turnConstraint(turn, at *value) (field, bool) {
 	if say := turn.get("say"); say != nil {
+		if tolerances := turn.get(tolerancesKey); tolerances != nil {
+			b.fail(tolerances, "belongs to a call, and a text has none")
+		}
 		return field{key: "says", place: say, value: say}, say.shape == shapeText
 	}
-	calls := turn.get("calls")
+	calls := turn.get(callsKey)
 	if calls == nil || calls.shape != shapeList || len(calls.list) != 1 {
-		b.fail(at, "needs a turn that says something or makes one call; write the milestone into milestones")
+		b.fail(at, "needs a turn that says something or makes one call; write the milestone beside one of the calls")
 		return field{}, false
 	}
-	wanted := *calls.list[0]
+	return callConstraint(calls.list[0], turn.get(tolerancesKey))
+}
+
+// callConstraint returns what follows from a call, with the tolerances that are accepted.
+func callConstraint(call, tolerances *value) (field, bool) {
+	wanted := *call
 	wanted.fields = nil
-	for _, f := range calls.list[0].fields {
-		if wantedCallForm().has(f.key) {
-			wanted.fields = append(wanted.fields, f)
+	for _, key := range []string{toolKey, argumentsKey} {
+		if held := call.get(key); held != nil {
+			wanted.fields = append(wanted.fields, field{key: key, place: held, value: held})
 		}
 	}
-	tool := wanted.get("tool")
+	if tolerances != nil {
+		wanted.fields = append(wanted.fields, field{key: tolerancesKey, place: tolerances, value: tolerances})
+	}
+	tool := wanted.get(toolKey)
 	return field{key: "call", place: &wanted, value: &wanted}, tool != nil && tool.shape == shapeText
 }

@@ -50,7 +50,7 @@ func JSONSchema(schema *world.Schema) ([]byte, error) {
 func unions() map[string][]string {
 	return map[string][]string{
 		"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"},
-		"anyCall": {"call", "toolName"}, "anyWantedCall": {"wantedCall", "toolName"},
+		"anyCall": {"call", "toolName"}, "anyOracleCall": {"oracleCall", "toolName"}, "anyWantedCall": {"wantedCall", "toolName"},
 	}
 }
 

@@ -49,13 +49,17 @@ func (b *builder) turns(v *value, form form, path string) []*worldv1.Turn {
 	var turns []*worldv1.Turn
 	for _, item := range b.items(v) {
 		if b.object(item, form) != nil {
-			turns = append(turns, b.turn(item, path+"["+strconv.Itoa(len(turns))+"]"))
+			turns = append(turns, b.turn(item, form, path+"["+strconv.Itoa(len(turns))+"]"))
 		}
 	}
 	return turns
 }
 
-func (b *builder) turn(v *value, at string) *worldv1.Turn {
+func (b *builder) turn(v *value, form form, at string) *worldv1.Turn {
+	calls := callForm()
+	if form.has(milestoneKey) {
+		calls = oracleCallForm()
+	}
 	b.mark(at, v)
 	turn := &worldv1.Turn{Say: b.text(v.get("say"))}
 	if end := v.get("end"); b.want(end, shapeBool) {
@@ -65,7 +69,7 @@ func (b *builder) turn(v *value, at string) *worldv1.Turn {
 		turn.Calls = endTurn().GetCalls()
 	}
 	for _, call := range b.items(v.get("calls")) {
-		if read := b.call(call, at+".calls["+strconv.Itoa(len(turn.GetCalls()))+"]"); read != nil {
+		if read := b.call(call, calls, at+".calls["+strconv.Itoa(len(turn.GetCalls()))+"]"); read != nil {
 			turn.Calls = append(turn.Calls, read)
 		}
 	}
@@ -76,8 +80,8 @@ func (b *builder) turn(v *value, at string) *worldv1.Turn {
 }
 
 // call reads one call; nil if it is no mapping.
-func (b *builder) call(v *value, path string) *worldv1.ToolCall {
-	if b.object(v, callForm()) == nil {
+func (b *builder) call(v *value, form form, path string) *worldv1.ToolCall {
+	if b.object(v, form) == nil {
 		return nil
 	}
 	b.mark(path, v)

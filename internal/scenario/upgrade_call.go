@@ -21,7 +21,7 @@ func eachCall(scenario *yaml.Node, turn func(node *yaml.Node, f form), call func
 			}
 		}
 	}
-	turns(entry(scenario, "oracle"), oracleTurnForm(), callForm())
+	turns(entry(scenario, "oracle"), oracleTurnForm(), oracleCallForm())
 	if user := entry(scenario, "user"); user != nil {
 		turns(entry(user, "script"), turnForm(), callForm())
 		turns(entry(user, "demonstrations"), demonstrationForm(), shownCallForm())
@@ -89,7 +89,7 @@ func shortCalls(scenario *yaml.Node) {
 		}
 		call, at := list.Content[0], slices.Index(turn.Content, list)
 		tool, arguments := entry(call, toolKey), entry(call, argumentsKey)
-		if !short(call, f) || entry(call, "id") != nil {
+		if !short(call, f) || entry(call, "id") != nil || entry(call, milestoneKey) != nil {
 			return
 		}
 		if arguments == nil {
@@ -125,7 +125,7 @@ func short(call *yaml.Node, f form) bool {
 		return false
 	}
 	for i := 0; i < len(call.Content); i += 2 {
-		if name := call.Content[i].Value; name != toolKey && name != argumentsKey && !slices.Contains([]string{"id", "tolerances", "answer", "failed"}, name) {
+		if name := call.Content[i].Value; name != toolKey && name != argumentsKey && !slices.Contains([]string{"id", tolerancesKey, milestoneKey, "answer", "failed"}, name) {
 			return false
 		}
 	}

@@ -13,16 +13,19 @@ func turnMilestones(scenario *yaml.Node) {
 	if oracle == nil || list == nil || oracle.Kind != yaml.SequenceNode || list.Kind != yaml.SequenceNode {
 		return
 	}
-	// turns holds the number of the turn that carries an item, -1 for a milestone that no turn
-	// does.
+	carriers := carriersOf(oracle)
+	// turns holds the number of what carries an item, -1 for a milestone that nothing does.
 	turns := make([]int, len(list.Content))
 	for i, item := range list.Content {
-		turns[i] = carrier(oracle.Content, item)
+		turns[i] = carrier(carriers, item)
 		if turns[i] < 0 || item.Kind != yaml.MappingNode {
 			continue
 		}
-		turn, name := oracle.Content[turns[i]], *entry(item, "name")
-		turn.Content = append(turn.Content, scalar("milestone"), &name)
+		turn, name := carriers[turns[i]], *entry(item, "name")
+		if call := entry(item, "call"); call != nil && entry(call, tolerancesKey) != nil {
+			turn.Content = append(turn.Content, scalar(tolerancesKey), entry(call, tolerancesKey))
+		}
+		turn.Content = append(turn.Content, scalar(milestoneKey), &name)
 		if len(item.Content) == 4 {
 			list.Content[i] = entry(item, "name")
 			continue
@@ -48,7 +51,21 @@ func turnMilestones(scenario *yaml.Node) {
 	scenario.Content = slices.Delete(scenario.Content, at, at+2)
 }
 
-// carrier returns the number of the turn that carries a milestone or may do so, -1 if there is
+// carriersOf returns what can carry milestones, in its order: turns, and the calls of those that
+// make several.
+func carriersOf(oracle *yaml.Node) []*yaml.Node {
+	var carriers []*yaml.Node
+	for _, turn := range oracle.Content {
+		if calls := elements(entry(turn, callsKey)); len(calls) > 1 {
+			carriers = append(carriers, calls...)
+		} else {
+			carriers = append(carriers, turn)
+		}
+	}
+	return carriers
+}
+
+// carrier returns the number of the turn or call that carries a milestone or may do so, -1 if there is
 // none.
 func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	if item.Kind == yaml.ScalarNode {
@@ -73,17 +90,26 @@ func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	return last
 }
 
-// follows says whether a milestone is what a turn that carries none says or calls.
+// follows says whether a milestone is what a turn or a call that carries none says or calls.
 func follows(turn, milestone *yaml.Node) bool {
-	if len(turn.Content) != 2 {
+	if entry(turn, milestoneKey) != nil || entry(turn, tolerancesKey) != nil {
 		return false
 	}
 	if says := entry(milestone, "says"); says != nil {
 		return sameNode(entry(turn, "say"), says)
 	}
-	calls, call := entry(turn, "calls"), entry(milestone, "call")
-	return calls != nil && len(calls.Content) == 1 && call != nil && call.Kind == yaml.MappingNode &&
-		entry(call, "tolerances") == nil && sameNode(calls.Content[0], call)
+	call := entry(milestone, "call")
+	if calls := elements(entry(turn, callsKey)); len(calls) == 1 {
+		turn = calls[0]
+	}
+	return call != nil && entry(turn, toolKey) != nil && sameNode(entry(turn, toolKey), entry(call, toolKey)) &&
+		sameArguments(entry(turn, argumentsKey), entry(call, argumentsKey))
+}
+
+// sameArguments says whether two calls have the same arguments; none are an empty mapping.
+func sameArguments(a, b *yaml.Node) bool {
+	none := func(node *yaml.Node) bool { return node == nil || node.Kind == yaml.MappingNode && len(node.Content) == 0 }
+	return none(a) && none(b) || sameNode(a, b)
 }
 
 // entry returns the value of a key of a mapping, nil if there is none.

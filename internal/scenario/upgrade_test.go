@@ -195,7 +195,7 @@ func TestOracleTools(t *testing.T) {
 func FuzzUpgrade(f *testing.F) {
 	f.Add(formerScenario)
 	f.Add(todaysScenario)
-	f.Add("oracle: [{a: {b: 1}, milestone: x}, {calls: [a, {b: {}, id: c}, {tool: id}]}]\nminefields: [{call: [a, {b: {c: 1}}]}]\n")
+	f.Add("oracle: [{calls: [{a: {}, milestone: y, tolerances: {b: 1}}, c]}, {a: {b: 1}, milestone: x}, {calls: [a, {b: {}, id: c}, {tool: id}]}]\nminefields: [{call: [a, {b: {c: 1}}]}]\n")
 	f.Add("tables: {CONTACT: {change: [{where: {name: A}, set: {name: B}}]}}\nextends: x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := Upgrade("fuzz.yaml", []byte(text))
