@@ -16,11 +16,13 @@ import (
 // exampleID begins the ids of a demonstration's calls, which differ from those of a script.
 const exampleID = "example_"
 
-// demonstrations adds an example conversation that only the simulated user sees.
+// demonstrations adds an example conversation that only the simulated user sees. One that does not
+// say how it ends gets an end as its last turn.
 func (b *builder) demonstrations(v *value, c *conversation) {
 	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	calls := 0
+	calls, ended := 0, true
 	for _, item := range b.items(v) {
+		ended = false
 		if b.object(item, demonstrationForm()) == nil {
 			continue
 		}
@@ -36,8 +38,12 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 			c.say(agent, user, b.text(said), user)
 		case "end":
 			b.want(said, shapeBool)
+			ended = true
 			c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
+	}
+	if !ended {
+		c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 	}
 }
 

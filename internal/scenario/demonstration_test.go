@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
@@ -163,5 +164,22 @@ func TestValidateShownCalls(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDemonstrationEnd compares a demonstration without an end with one that has it.
+func TestDemonstrationEnd(t *testing.T) {
+	t.Parallel()
+	messages := func(end string) []*worldv1.Message {
+		text := strings.Replace(turnScenario, "ORACLE", "oracle: [{say: Done., milestone: told}]\n", 1)
+		text = strings.Replace(text, "says:", "demonstrations: [{user: Hi.}, {agent: Ho.}"+end+"], says:", 1)
+		loaded, err := Load(files(text, testWorld), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded[0].Scenario.GetSetup().GetMessages()
+	}
+	if diff := cmp.Diff(messages(", {end: true}"), messages(""), protocmp.Transform()); diff != "" {
+		t.Errorf("messages (-with an end +without):\n%s", diff)
 	}
 }

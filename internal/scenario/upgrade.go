@@ -32,6 +32,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 		ownCategories(node.Content[0])
 		if user := entry(node.Content[0], "user"); user != nil {
 			unknownItems(user)
+			lastEnd(user)
 		}
 		otherTools(node.Content[0])
 		shortCalls(node.Content[0])
@@ -146,5 +147,13 @@ func unknownItems(user *yaml.Node) {
 	at := slices.Index(user.Content, known)
 	if known.Content = known.Content[:end:end]; end == 0 && !commented(user.Content[at-1]) && !commented(known) {
 		user.Content = slices.Delete(user.Content, at-1, at+1)
+	}
+}
+
+// lastEnd leaves out the end of a demonstration, which it gets by itself.
+func lastEnd(user *yaml.Node) {
+	turns := elements(entry(user, "demonstrations"))
+	if last := len(turns) - 1; last > 0 && len(turns[last].Content) == 2 && entry(turns[last], "end") != nil && !commented(turns[last]) {
+		entry(user, "demonstrations").Content = turns[:last]
 	}
 }

@@ -65,8 +65,8 @@ func carriersOf(oracle *yaml.Node) []*yaml.Node {
 	return carriers
 }
 
-// carrier returns the number of the turn or call that carries a milestone or may do so, -1 if there is
-// none.
+// carrier returns the number of the turn or call that carries a milestone or may do so, -1 if there
+// is none.
 func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	if item.Kind == yaml.ScalarNode {
 		return slices.IndexFunc(turns, func(turn *yaml.Node) bool {

@@ -22,7 +22,7 @@ tables:
   CONTACT: {add: [{name: SETTING}]}
 categories: [COREFERENCE, SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 tools: [get_wifi_status]
-user: {goal: Know., knowledge: [You do not know why. Or how., You do not know her name.], says: Look at wifi.}
+user: {goal: Know., knowledge: [You do not know why. Or how., You do not know her name.], demonstrations: [{user: Hi.}, {end: true}], says: Look at wifi.}
 oracle:
   - calls: [{tool: get_wifi_status, arguments: {trip: CONTACT, floor: 1, timestamp_0: {cel: 'local("2025-03-15T10:00")'}}}]
   - say: It is on.
@@ -57,7 +57,7 @@ tables:
   contact: {add: [{name: SETTING}]}
 categories: [COREFERENCE]
 tools: []
-user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], says: Look at wifi.}
+user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], demonstrations: [{user: Hi.}], says: Look at wifi.}
 oracle:
   - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
   - say: It is on.
