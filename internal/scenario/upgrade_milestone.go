@@ -108,7 +108,9 @@ func follows(turn, milestone *yaml.Node) bool {
 
 // sameArguments says whether two calls have the same arguments; none are an empty mapping.
 func sameArguments(a, b *yaml.Node) bool {
-	none := func(node *yaml.Node) bool { return node == nil || node.Kind == yaml.MappingNode && len(node.Content) == 0 }
+	none := func(node *yaml.Node) bool {
+		return node == nil || node.Kind == yaml.MappingNode && len(node.Content) == 0
+	}
 	return none(a) && none(b) || sameNode(a, b)
 }
 
