@@ -18,8 +18,8 @@ notes: The number is in the address book under the person's job.
 world: plain
 # Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
 # count calls and turns of the user follow from the solution.
-# The tools that the task needs; distraction tools are added in the variants.
-tools: [search_contacts]
+# Tools beside those that the oracle calls; distraction tools are added in the variants.
+tools: []
 user:
   # What a simulated user wants, and what it may tell when asked.
   goal: Find out the phone number of your plumber.
