@@ -92,16 +92,16 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 		return nil
 	}
 	start := b.start(v)
-	b.unknown(v.get("user"))
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
 	oracle := b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script")
+	messages, user := b.messages(v)
 	setup := &setupv1.Setup{
 		Name:         b.text(v.get("name")),
 		Categories:   b.texts(v.get("categories")),
 		MaxMessages:  defaultMaxMessages,
 		Tools:        b.tools(v, oracle),
-		Messages:     b.messages(v),
+		Messages:     messages,
 		OracleScript: oracle,
 		Recordings:   b.recordings(v.get("recordings")),
 	}
@@ -123,29 +123,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
 	b.markFields(v)
 	return &scenariov1.Scenario{
-		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup), Proof: b.proof(v),
-	}
-}
-
-// unknownMark begins what the user is told about what it does not know.
-const unknownMark = "You do not know "
-
-// unknown adds what the user does not know, as sentences, to what it knows.
-func (b *builder) unknown(user *value) {
-	if user == nil || user.get("unknown") == nil {
-		return
-	}
-	known := user.get("knowledge")
-	if known == nil {
-		known = &value{shape: shapeList, path: joinPath(user.path, "knowledge"), line: user.line, column: user.column}
-		user.fields = append(user.fields, field{key: "knowledge", place: known, value: known})
-	}
-	for _, item := range b.items(user.get("unknown")) {
-		if b.want(item, shapeText) {
-			sentence := *item
-			sentence.text = unknownMark + strings.TrimSuffix(strings.TrimSpace(item.text), ".") + "."
-			known.list = append(known.list, &sentence)
-		}
+		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
 	}
 }
 
@@ -298,9 +276,11 @@ func endTurn() *worldv1.Turn {
 	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
 }
 
-// evaluation reads both graphs.
-func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup) *evaluationv1.Evaluation {
+// evaluation reads both graphs. The user's tools are the setup's.
+func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup, user *evaluationv1.User) *evaluationv1.Evaluation {
+	user.Tools = setup.GetTools().GetUser()
 	evaluation := &evaluationv1.Evaluation{
+		User:       user,
 		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
 		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
 	}

@@ -39,9 +39,9 @@ func TestUserTools(t *testing.T) {
 	if diff := cmp.Diff(want, setup.GetUserScript()[0], protocmp.Transform()); diff != "" {
 		t.Errorf("the script's first turn (-want +got):\n%s", diff)
 	}
-	goal, knowledge, ok := Wants(setup)
-	if goal != "Wifi off." || len(knowledge) != 1 || knowledge[0] != "It is late." || !ok {
-		t.Errorf("Wants: got %q, %q and %t, want the author's words", goal, knowledge, ok)
+	told := &evaluationv1.User{Goal: "Wifi off.", Knowledge: []string{"It is late."}, Tools: []string{"set_wifi_status"}}
+	if diff := cmp.Diff(told, loaded[0].Scenario.GetEvaluation().GetUser(), protocmp.Transform()); diff != "" {
+		t.Errorf("what the user was told (-want +got):\n%s", diff)
 	}
 	var instruction string
 	for _, m := range setup.GetMessages() {

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -38,6 +38,8 @@ const (
 	goalTitle      = "\nWhat you want: "
 	knowledgeTitle = "\nWhat you know:"
 	itemMark       = "\n- "
+	// unknownMark begins what the user is told about what it does not know.
+	unknownMark = "You do not know "
 )
 
 // conversation collects starting messages.
@@ -60,8 +62,9 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 	c.messages = append(c.messages, m)
 }
 
-// messages builds the starting messages, from the fields system and user or as they are given.
-func (b *builder) messages(v *value) []*worldv1.Message {
+// messages builds the starting messages, from the fields system and user or as they are given, and
+// says what the user was told.
+func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
 	if given := v.get("messages"); given != nil {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
@@ -74,7 +77,8 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 			}
 			b.items(user.get("script"))
 		}
-		return b.givenMessages(given)
+		messages := b.givenMessages(given)
+		return messages, Told(messages)
 	}
 	var c conversation
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
@@ -86,54 +90,60 @@ func (b *builder) messages(v *value) []*worldv1.Message {
 	b.require(v, "user")
 	user := b.object(v.get("user"), userForm())
 	if user == nil {
-		return c.messages
+		return c.messages, &evaluationv1.User{}
 	}
 	b.require(user, "goal")
 	b.require(user, "says")
 	b.demonstrations(user.get("demonstrations"), &c)
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(b.text(user.get("goal")), b.texts(user.get("knowledge")), user.get("tools") != nil))
+	told := &evaluationv1.User{
+		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
+		Knowledge: trimmed(b.texts(user.get("knowledge"))),
+		Unknown:   trimmed(b.texts(user.get("unknown"))),
+	}
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told, user.get("tools") != nil))
 	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
-	return c.messages
+	return c.messages, told
+}
+
+// trimmed takes the blanks around texts away, in place.
+func trimmed(texts []string) []string {
+	for i := range texts {
+		texts[i] = strings.TrimSpace(texts[i])
+	}
+	return texts
 }
 
 // instruction tells the simulated user what to want and what it knows, and whether it has tools of
 // its own.
-func instruction(goal string, knowledge []string, hand bool) string {
+func instruction(user *evaluationv1.User, hand bool) string {
 	var text strings.Builder
 	text.WriteString(userText)
 	if hand {
 		text.WriteString(handText)
 	}
-	text.WriteString(goalTitle + strings.TrimSpace(goal))
-	if len(knowledge) > 0 {
+	text.WriteString(goalTitle + user.GetGoal())
+	if len(user.GetKnowledge())+len(user.GetUnknown()) > 0 {
 		text.WriteString(knowledgeTitle)
 	}
-	for _, item := range knowledge {
-		text.WriteString(itemMark + strings.TrimSpace(item))
+	for _, item := range user.GetKnowledge() {
+		text.WriteString(itemMark + item)
+	}
+	for _, item := range user.GetUnknown() {
+		text.WriteString(itemMark + unknownMark + strings.TrimSuffix(item, ".") + ".")
 	}
 	return text.String()
 }
 
-// Wants returns what the user of a scenario wants and knows, which its author wrote; ok is false if
-// the scenario says in other words what its user is told.
-func Wants(setup *setupv1.Setup) (goal string, knowledge []string, ok bool) {
-	for _, m := range setup.GetMessages() {
-		if m.GetSender() != worldv1.Role_ROLE_SYSTEM || m.GetRecipient() != worldv1.Role_ROLE_USER {
-			continue
+// Told returns the user of a scenario that gives its starting messages as they are. No field says
+// which part of them is a goal, so all that the user is told is what it knows.
+func Told(messages []*worldv1.Message) *evaluationv1.User {
+	user := &evaluationv1.User{}
+	for _, m := range messages {
+		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
+			user.Knowledge = append(user.Knowledge, strings.TrimSpace(m.GetText()))
 		}
-		rest, _ := strings.CutPrefix(m.GetText(), userText)
-		rest = strings.TrimPrefix(rest, handText)
-		rest, found := strings.CutPrefix(rest, goalTitle)
-		if !found {
-			return "", nil, false
-		}
-		goal, known, _ := strings.Cut(rest, knowledgeTitle+itemMark)
-		if known != "" {
-			knowledge = strings.Split(known, itemMark)
-		}
-		return goal, knowledge, true
 	}
-	return "", nil, false
+	return user
 }
 
 // givenMessages reads starting messages as they are.

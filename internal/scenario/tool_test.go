@@ -90,15 +90,3 @@ func TestDescriptionErrors(t *testing.T) {
 		t.Error("parameters that are no JSON: got no error")
 	}
 }
-
-func TestWants(t *testing.T) {
-	s := loadOne(t, edit(t, testScenario, "  goal: Wifi off.", "  goal: |\n    Wifi off.\n    Now.\n  knowledge: [It is late., \"A - B.\"]"))
-	goal, knowledge, ok := Wants(s.GetSetup())
-	if diff := cmp.Diff([]string{"Wifi off.\nNow.", "It is late.", "A - B."}, append([]string{goal}, knowledge...)); diff != "" || !ok {
-		t.Errorf("%v (-want +got):\n%s", ok, diff)
-	}
-	s.Setup.Messages[2].Body = nil
-	if _, _, ok := Wants(s.GetSetup()); ok {
-		t.Error("other words: got ok")
-	}
-}

@@ -46,7 +46,7 @@ func Write(w io.Writer, subject Subject) error {
 	p.pair("limit", fmt.Sprintf("%d messages", setup.GetMaxMessages()))
 	p.tools(setup)
 	p.world(subject)
-	p.user(setup)
+	p.user(subject.Scenario)
 	p.heading("Oracle")
 	p.turns("  ", setup.GetOracleScript())
 	p.graph("Milestones", subject.Scenario.GetEvaluation().GetMilestones(), func(int) {})
@@ -113,17 +113,14 @@ func (p *printer) tools(setup *setupv1.Setup) {
 
 // user writes what the user wants, knows and says, or the starting messages if they are given in
 // other words.
-func (p *printer) user(setup *setupv1.Setup) {
-	goal, knowledge, ok := scenario.Wants(setup)
-	if ok {
+func (p *printer) user(subject *scenariov1.Scenario) {
+	setup, told := subject.GetSetup(), subject.GetEvaluation().GetUser()
+	authored := told.GetGoal() != ""
+	if authored {
 		p.heading("The user wants")
-		p.line("  %s", indented(goal))
-		if len(knowledge) > 0 {
-			p.heading("The user knows")
-		}
-		for _, item := range knowledge {
-			p.line("  - %s", indented(item))
-		}
+		p.line("  %s", indented(told.GetGoal()))
+		p.list("The user knows", told.GetKnowledge())
+		p.list("The user does not know", told.GetUnknown())
 	}
 	p.heading("Starting messages")
 	for i, m := range setup.GetMessages() {
@@ -131,13 +128,24 @@ func (p *printer) user(setup *setupv1.Setup) {
 		if call := m.GetCall(); call != nil {
 			text = call.GetTool() + " " + call.GetArgumentsJson()
 		}
-		if ok && m.GetSender() == worldv1.Role_ROLE_SYSTEM {
+		if authored && m.GetSender() == worldv1.Role_ROLE_SYSTEM {
 			continue // the goal is written above, the others are the same everywhere
 		}
 		p.line("  %d. %s to %s: %s", i, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), indented(text))
 	}
 	p.heading("The scripted user goes on")
 	p.turns("  ", setup.GetUserScript())
+}
+
+// list writes items below a heading, nothing if there are none.
+func (p *printer) list(heading string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	p.heading(heading)
+	for _, item := range items {
+		p.line("  - %s", indented(item))
+	}
 }
 
 func indented(text string) string {

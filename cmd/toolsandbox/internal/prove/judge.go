@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -282,25 +281,17 @@ func (s *subject) checkInsufficient() {
 	}
 }
 
-// withholds says whether the user's instruction says that there is something that the user does not
-// know.
+// withholds says whether the user is told that there is something that it does not know, in a field
+// of its own or within what it wants and knows.
 func (s *subject) withholds() bool {
-	for _, m := range s.scenario.GetSetup().GetMessages() {
-		if m.GetRecipient() != roleUser || m.GetSender() == roleHost || world.VisibleTo(m, roleAgent) {
-			continue // what tools answer in a demonstration instructs nobody
-		}
-		_, own, found := strings.Cut(m.GetText(), "What you want:")
-		if !found {
-			own = m.GetText()
-		}
-		own = strings.ToLower(own)
-		for _, word := range []string{"do not", "don't", "not know", "forgot", "no idea", "cannot", "can't", "nobody", "unknown", "not sure", "never"} {
-			if strings.Contains(own, word) {
-				return true
-			}
-		}
-	}
-	return false
+	user := s.scenario.GetEvaluation().GetUser()
+	told := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
+	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(told, word) })
+}
+
+// ignorance are words with which authors say what a user does not know.
+func ignorance() []string {
+	return []string{"do not", "don't", "not know", "forgot", "no idea", "cannot", "can't", "nobody", "unknown", "not sure", "never", "neither", "but not"}
 }
 
 // finish completes the report.

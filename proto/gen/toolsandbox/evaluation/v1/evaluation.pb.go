@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/evaluation/v1/evaluation.proto
 
-// How a trajectory is scored: milestone and minefield graphs. Read by the evaluator and by the tools of scenario authors
+// How a trajectory is scored: milestone and minefield graphs, and what the simulated user was told. Read by the evaluator and by the tools of scenario authors
 // only; no service that an agent can reach imports this package.
 
 package evaluationv1
@@ -686,6 +686,79 @@ func (x *Graph) GetEdges() []*Edge {
 	return nil
 }
 
+// User is what the simulated user of a scenario was told. What it says is checked against that; no score depends on it.
+type User struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it wants. Empty if the scenario gives its starting messages as they are.
+	Goal string `protobuf:"bytes,1,opt,name=goal,proto3" json:"goal,omitempty"`
+	// What it knows, item by item. If the scenario gives its starting messages as they are, all that the user is told.
+	Knowledge []string `protobuf:"bytes,2,rep,name=knowledge,proto3" json:"knowledge,omitempty"`
+	// What it does not know, as it follows "You do not know".
+	Unknown []string `protobuf:"bytes,3,rep,name=unknown,proto3" json:"unknown,omitempty"`
+	// Real names of the tools that it has of its own, beside end_conversation.
+	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *User) Reset() {
+	*x = User{}
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *User) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*User) ProtoMessage() {}
+
+func (x *User) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use User.ProtoReflect.Descriptor instead.
+func (*User) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *User) GetGoal() string {
+	if x != nil {
+		return x.Goal
+	}
+	return ""
+}
+
+func (x *User) GetKnowledge() []string {
+	if x != nil {
+		return x.Knowledge
+	}
+	return nil
+}
+
+func (x *User) GetUnknown() []string {
+	if x != nil {
+		return x.Unknown
+	}
+	return nil
+}
+
+func (x *User) GetTools() []string {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
 // Evaluation is how one scenario is scored. It is immutable; its digest (SHA-256 of the deterministic wire form) names it.
 type Evaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -694,14 +767,16 @@ type Evaluation struct {
 	// Must not be reached. No nodes: similarity 0.
 	Minefields *Graph `protobuf:"bytes,2,opt,name=minefields,proto3" json:"minefields,omitempty"`
 	// The tables that the pack declares beside the built-in ones; those of the setup.
-	Schema        []*v1.TableSchema `protobuf:"bytes,3,rep,name=schema,proto3" json:"schema,omitempty"`
+	Schema []*v1.TableSchema `protobuf:"bytes,3,rep,name=schema,proto3" json:"schema,omitempty"`
+	// What the simulated user was told.
+	User          *User `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
 	*x = Evaluation{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[8]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +788,7 @@ func (x *Evaluation) String() string {
 func (*Evaluation) ProtoMessage() {}
 
 func (x *Evaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[8]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +801,7 @@ func (x *Evaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evaluation.ProtoReflect.Descriptor instead.
 func (*Evaluation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Evaluation) GetMilestones() *Graph {
@@ -746,6 +821,13 @@ func (x *Evaluation) GetMinefields() *Graph {
 func (x *Evaluation) GetSchema() []*v1.TableSchema {
 	if x != nil {
 		return x.Schema
+	}
+	return nil
+}
+
+func (x *Evaluation) GetUser() *User {
+	if x != nil {
+		return x.User
 	}
 	return nil
 }
@@ -797,7 +879,12 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x05after\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\"u\n" +
 	"\x05Graph\x125\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x1f.toolsandbox.evaluation.v1.NodeR\x05nodes\x125\n" +
-	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"\xcb\x01\n" +
+	"\x05edges\x18\x02 \x03(\v2\x1f.toolsandbox.evaluation.v1.EdgeR\x05edges\"h\n" +
+	"\x04User\x12\x12\n" +
+	"\x04goal\x18\x01 \x01(\tR\x04goal\x12\x1c\n" +
+	"\tknowledge\x18\x02 \x03(\tR\tknowledge\x12\x18\n" +
+	"\aunknown\x18\x03 \x03(\tR\aunknown\x12\x14\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\"\x80\x02\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -806,7 +893,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"minefields\x18\x02 \x01(\v2 .toolsandbox.evaluation.v1.GraphR\n" +
 	"minefields\x129\n" +
-	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema*\xf7\x01\n" +
+	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x123\n" +
+	"\x04user\x18\x04 \x01(\v2\x1f.toolsandbox.evaluation.v1.UserR\x04user*\xf7\x01\n" +
 	"\x0fSnapshotMeasure\x12 \n" +
 	"\x1cSNAPSHOT_MEASURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SNAPSHOT_MEASURE_SNAPSHOT\x10\x01\x12\x1d\n" +
@@ -838,7 +926,7 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_evaluation_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
 	(SnapshotMeasure)(0),   // 0: toolsandbox.evaluation.v1.SnapshotMeasure
 	(ColumnMeasure)(0),     // 1: toolsandbox.evaluation.v1.ColumnMeasure
@@ -850,14 +938,15 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
 	(*Node)(nil),           // 7: toolsandbox.evaluation.v1.Node
 	(*Edge)(nil),           // 8: toolsandbox.evaluation.v1.Edge
 	(*Graph)(nil),          // 9: toolsandbox.evaluation.v1.Graph
-	(*Evaluation)(nil),     // 10: toolsandbox.evaluation.v1.Evaluation
-	(*v1.Value)(nil),       // 11: toolsandbox.world.v1.Value
-	(*v1.TableSchema)(nil), // 12: toolsandbox.world.v1.TableSchema
+	(*User)(nil),           // 10: toolsandbox.evaluation.v1.User
+	(*Evaluation)(nil),     // 11: toolsandbox.evaluation.v1.Evaluation
+	(*v1.Value)(nil),       // 12: toolsandbox.world.v1.Value
+	(*v1.TableSchema)(nil), // 13: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
 	2,  // 1: toolsandbox.evaluation.v1.ColumnOverride.tolerances:type_name -> toolsandbox.evaluation.v1.Tolerance
-	11, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
+	12, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
 	4,  // 3: toolsandbox.evaluation.v1.TargetRow.cells:type_name -> toolsandbox.evaluation.v1.TargetCell
 	0,  // 4: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
 	5,  // 5: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
@@ -867,12 +956,13 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
 	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
 	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	12, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	13, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	10, // 13: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }
@@ -887,7 +977,7 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc), len(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
