@@ -26,7 +26,7 @@ func modelRollout(name string, reason busv1.EndReason, class agentgwv1.FailureCl
 	r.Directory = name
 	r.Result.Rollout = &busv1.Rollout{Id: "sweep." + name, Seed: 7, User: &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}}
 	r.Result.End = &busv1.End{Reason: reason, FailureClass: class, Detail: "said"}
-	r.Flags = []*busv1.Flag{{Rule: "leak", Index: 3, Evidence: "words"}}
+	r.Result.UserFlags = []*busv1.UserFlag{{Rule: "leak", Index: 3, Evidence: "words"}}
 	for _, role := range []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER} {
 		r.Usage = append(r.Usage, &busv1.TurnUsage{Role: role, Usage: &agentgwv1.Usage{InputTokens: 10, OutputTokens: 2, CostMicros: proto.Int64(5)}})
 	}

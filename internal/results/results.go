@@ -46,14 +46,12 @@ var ErrDamaged = errors.New("damaged")
 type Rollout struct {
 	// Scenario is what was played.
 	Scenario *scenariov1.Scenario
-	// Result is the score.
+	// Result is the score, with where a simulated user broke its contract.
 	Result *busv1.Result
 	// Messages are all messages, the starting ones included; message i has index i.
 	Messages []*worldv1.Message
 	// Tables are all stored versions, the starting ones included, in any order.
 	Tables []*worldv1.Table
-	// Flags are where a simulated user broke its contract, in order.
-	Flags []*busv1.Flag
 	// Usage is what the turns of models cost.
 	Usage []*busv1.TurnUsage
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.

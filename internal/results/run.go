@@ -184,7 +184,7 @@ func outcome(r Rollout) Outcome {
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
 		Damage: r.Damage, ContextSHA256: r.Digest,
-		Scored: Scored(r.Result), UserFlags: userFlags(r.Flags), Usage: usage(r.Usage),
+		Scored: Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Usage: usage(r.Usage),
 	}
 	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {
 		o.FailureClass = strings.ToLower(strings.TrimPrefix(class.String(), "FAILURE_CLASS_"))

@@ -29,7 +29,7 @@ type UserContract struct {
 }
 
 // userFlags returns a rollout's flags as they are written.
-func userFlags(flags []*busv1.Flag) []UserFlag {
+func userFlags(flags []*busv1.UserFlag) []UserFlag {
 	var list []UserFlag
 	for _, flag := range flags {
 		list = append(list, UserFlag{flag.GetRule(), int(flag.GetIndex()), flag.GetEvidence()})
@@ -45,10 +45,10 @@ func Contract(rollouts []Rollout) *UserContract {
 			continue
 		}
 		contract.Rollouts++
-		if len(r.Flags) > 0 {
+		if len(r.Result.GetUserFlags()) > 0 {
 			contract.Flagged++
 		}
-		for _, flag := range r.Flags {
+		for _, flag := range r.Result.GetUserFlags() {
 			contract.Rules[flag.GetRule()]++
 		}
 	}
@@ -67,7 +67,7 @@ func (r Rollout) watched() bool {
 	switch {
 	case user == nil || user.GetScripted() != nil:
 		return false
-	case len(r.Flags) > 0:
+	case len(r.Result.GetUserFlags()) > 0:
 		return true
 	case r.Messages != nil:
 		return slices.ContainsFunc(r.Messages[min(starting, len(r.Messages)):], func(m *worldv1.Message) bool { return m.GetSender() == worldv1.Role_ROLE_USER })

@@ -16,7 +16,7 @@ import (
 func played(user *agentgwv1.Player, rules ...string) Rollout {
 	r := Rollout{Result: &busv1.Result{Rollout: &busv1.Rollout{User: user}, MessageCount: 4}}
 	for _, rule := range rules {
-		r.Flags = append(r.Flags, &busv1.Flag{Rule: rule, Index: 3, Evidence: "words"})
+		r.Result.UserFlags = append(r.Result.UserFlags, &busv1.UserFlag{Rule: rule, Index: 3, Evidence: "words"})
 	}
 	return r
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 // compiledCacheSize bounds how many compiled evaluations stay in memory.
@@ -111,6 +112,8 @@ func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int
 	return err
 }
 
+// result scores a trajectory and checks its user, unless that is a script. Of one that was too long
+// to be kept and has no score it looks at no message.
 func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
 	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
@@ -140,6 +143,9 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
+	if user := trajectory.Rollout.GetUser(); user != nil && user.GetScripted() == nil {
+		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
+	}
 	return result, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 // server implements EvaluatorService.
@@ -80,7 +81,11 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	return &evaluatorv1.ScoreTrajectoryResponse{Result: translate.Result(scored, len(req.GetMessages()))}, nil
+	result := translate.Result(scored, len(req.GetMessages()))
+	if req.CheckUserFrom != nil {
+		result.UserFlags = usercheck.Check(compiled.User, req.GetMessages(), int(req.GetCheckUserFrom()))
+	}
+	return &evaluatorv1.ScoreTrajectoryResponse{Result: result}, nil
 }
 
 // ExplainTrajectory implements EvaluatorService.

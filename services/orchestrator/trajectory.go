@@ -62,7 +62,6 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		End:              state.End(),
 		Begun:            timestamppb.New(log.Begun),
 		Updated:          timestamppb.New(log.Updated),
-		Flags:            state.Flags(),
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,
 		SessionDigest:    state.SessionDigest(),

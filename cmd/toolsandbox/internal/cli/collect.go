@@ -129,7 +129,6 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Result:    result,
 		Messages:  trajectory.GetMessages(),
 		Tables:    trajectory.GetTables(),
-		Flags:     trajectory.GetFlags(),
 		Usage:     trajectory.GetUsage(),
 		Directory: c.name(result),
 	}

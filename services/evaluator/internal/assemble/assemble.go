@@ -48,6 +48,8 @@ type Trajectory struct {
 	Long int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
+	// Starting is the number of messages that the rollout began with.
+	Starting int
 	// Tables are the distinct versions that were stored after the start, by table, then index.
 	Tables []*worldv1.Table
 	// MaxMessages is the rollout's message limit.
@@ -76,6 +78,7 @@ type pending struct {
 	rollout  *busv1.Rollout
 	round    int32
 	messages []*worldv1.Message
+	begun    int // number of starting messages
 	limit    int32
 	tables   map[key]*worldv1.Table
 	starting map[key]bool // held by the setup
@@ -211,7 +214,7 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 	}
 	p.last = bus.Position{Sequence: seq, Entries: entry.GetNumber() + 1, Digest: entry.GetDigest()}
 	if start := entry.GetStart(); start != nil {
-		p.rollout, p.limit, p.end = start.GetRollout(), start.GetMaxMessages(), nil
+		p.rollout, p.limit, p.end, p.begun = start.GetRollout(), start.GetMaxMessages(), nil, len(start.GetMessages())
 		if p.dropped == "" { // by snapshots, which may come before it
 			p.messages, p.count, p.needed, p.starting = nil, 0, make(map[key]bool), make(map[key]bool)
 			p.begin(start.GetVersions())
@@ -357,7 +360,8 @@ func compareKeys(a, b key) int {
 // trajectory returns what is known. Later entries do not change it.
 func (p *pending) trajectory() *Trajectory {
 	t := &Trajectory{
-		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
+		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.begun,
+		MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
 	}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}

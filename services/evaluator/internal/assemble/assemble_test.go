@@ -64,7 +64,7 @@ func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
 // the last message there is one more, whose answers never got on the bus.
 func record(random *rand.Rand, id string) *recording {
 	r := &recording{id: id, want: &assemble.Trajectory{
-		Rollout: &busv1.Rollout{Id: id}, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
+		Rollout: &busv1.Rollout{Id: id}, Starting: 2, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
 		Span: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}}),
 	}}
 	seq := random.Uint64N(100) + 1

@@ -61,7 +61,7 @@ func TestHugeRolloutsStayOnTheBus(t *testing.T) {
 	ended.ConversationActive = proto.Bool(false)
 	want := &assemble.Trajectory{
 		Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{message(0), ended, message(2), message(3)}, Tables: []*worldv1.Table{stored},
-		MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}, Digest: log[2].GetDigest(),
+		Starting: 1, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}, Digest: log[2].GetDigest(),
 	}
 	if diff := cmp.Diff(want, whole, protocmp.Transform(), cmp.Comparer(func(a, b trace.SpanContext) bool { return a.Equal(b) })); diff != "" {
 		t.Errorf("Read (-want +got):\n%s", diff)

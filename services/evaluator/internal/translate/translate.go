@@ -17,6 +17,8 @@ import (
 // Evaluation is a compiled evaluation. It is immutable and safe for concurrent use.
 type Evaluation struct {
 	Milestones, Minefields *score.Graph
+	// User is what the simulated user was told.
+	User *evaluationv1.User
 
 	schema *world.Schema
 }
@@ -35,7 +37,7 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Milestones: milestones, Minefields: minefields, schema: schema}, nil
+	return &Evaluation{Milestones: milestones, Minefields: minefields, User: evaluation.GetUser(), schema: schema}, nil
 }
 
 func definition(name string, schema *world.Schema, graph *evaluationv1.Graph) score.Definition {

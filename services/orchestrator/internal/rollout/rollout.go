@@ -205,15 +205,6 @@ func (s *State) SessionDigest() []byte {
 	return sum
 }
 
-// Flags returns where a simulated user broke its contract, in order.
-func (s *State) Flags() []*busv1.Flag {
-	var flags []*busv1.Flag
-	for _, turn := range s.turns {
-		flags = append(flags, turn.GetFlags()...)
-	}
-	return flags
-}
-
 // Usage returns what the turns of models cost, in order, the one that ended the rollout included. A
 // rollout that was played on after its end has the turn that was played instead.
 func (s *State) Usage() []*busv1.TurnUsage {

@@ -20,7 +20,6 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
 )
 
 // runner is one rollout while this worker plays it.
@@ -305,9 +304,6 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	}
 	turn := r.state.Turn(response.GetMessages(), nil, nil)
 	turn.Usage = response.GetUsage()
-	if role == worldv1.Role_ROLE_USER && player.GetScripted() == nil {
-		turn.Flags = usercheck.Check(request.GetView(), turn.GetMessages(), usercheck.Tools{User: r.tools[role].tools, Agent: r.tools[worldv1.Role_ROLE_AGENT].tools})
-	}
 	return turn, nil, nil
 }
 

@@ -917,8 +917,6 @@ type Turn struct {
 	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of an earlier message that ended the conversation: its conversation_active becomes false.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
-	// Where a simulated user broke its contract. Never part of a score.
-	Flags []*Flag `protobuf:"bytes,4,rep,name=flags,proto3" json:"flags,omitempty"`
 	// What the turn cost. Unset if no model spoke.
 	Usage *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Of a turn of the execution environment: ExecuteResponse.session_digest.
@@ -978,13 +976,6 @@ func (x *Turn) GetDeactivated() int32 {
 		return *x.Deactivated
 	}
 	return 0
-}
-
-func (x *Turn) GetFlags() []*Flag {
-	if x != nil {
-		return x.Flags
-	}
-	return nil
 }
 
 func (x *Turn) GetUsage() *v1.Usage {
@@ -1072,70 +1063,6 @@ func (x *TurnUsage) GetUsage() *v1.Usage {
 	return nil
 }
 
-// Flag is a suspicion that a simulated user broke its contract.
-type Flag struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which rule: leak, assistant, invented, or early_end, of which a rollout has one at most.
-	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// Index of the message.
-	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// The words of the message, or of the agent's last message for early_end, that raised it.
-	Evidence      string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Flag) Reset() {
-	*x = Flag{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Flag) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Flag) ProtoMessage() {}
-
-func (x *Flag) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Flag.ProtoReflect.Descriptor instead.
-func (*Flag) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *Flag) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *Flag) GetIndex() int32 {
-	if x != nil {
-		return x.Index
-	}
-	return 0
-}
-
-func (x *Flag) GetEvidence() string {
-	if x != nil {
-		return x.Evidence
-	}
-	return ""
-}
-
 // End closes a log.
 type End struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1155,7 +1082,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1094,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1107,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *End) GetReason() EndReason {
@@ -1232,7 +1159,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1171,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1184,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Snapshot) GetSessionId() string {
@@ -1289,7 +1216,7 @@ type Match struct {
 
 func (x *Match) Reset() {
 	*x = Match{}
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1228,7 @@ func (x *Match) String() string {
 func (*Match) ProtoMessage() {}
 
 func (x *Match) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1241,7 @@ func (x *Match) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Match.ProtoReflect.Descriptor instead.
 func (*Match) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Match) GetNode() int32 {
@@ -1336,6 +1263,71 @@ func (x *Match) GetSimilarity() float64 {
 		return x.Similarity
 	}
 	return 0
+}
+
+// UserFlag is a suspicion that a simulated user broke its contract.
+type UserFlag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which rule: leak, assistant, invented, or early_end, of which a rollout has one at most.
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Index of the message.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// The words that raised it: of the message, or for early_end of the agent's last message, the
+	// user's last message or the goal.
+	Evidence      string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UserFlag) Reset() {
+	*x = UserFlag{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UserFlag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UserFlag) ProtoMessage() {}
+
+func (x *UserFlag) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UserFlag.ProtoReflect.Descriptor instead.
+func (*UserFlag) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UserFlag) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *UserFlag) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *UserFlag) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
 }
 
 // Result is the score of one rollout. Subject result.<rollout>, followed by .<round> from round 1 on; stream RESULT, created if absent. That of
@@ -1365,7 +1357,9 @@ type Result struct {
 	// The round in which the rollout ended so.
 	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
 	// LogEntry.digest of the entry with the end that was scored: it covers every message and table version. Empty if the log could not be read.
-	LogDigest     []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
+	LogDigest []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
+	// Where a simulated user broke its contract, in order; the first 100. Never part of the score.
+	UserFlags     []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1484,6 +1478,13 @@ func (x *Result) GetLogDigest() []byte {
 	return nil
 }
 
+func (x *Result) GetUserFlags() []*UserFlag {
+	if x != nil {
+		return x.UserFlags
+	}
+	return nil
+}
+
 var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
@@ -1554,12 +1555,11 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
-	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\x95\x03\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\xe5\x02\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
-	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12.\n" +
-	"\x05flags\x18\x04 \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
+	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x123\n" +
 	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12%\n" +
 	"\x0esession_digest\x18\x06 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
@@ -1567,11 +1567,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\tTurnUsage\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x123\n" +
-	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"L\n" +
-	"\x04Flag\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xfb\x01\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"\xfb\x01\n" +
 	"\x03End\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.toolsandbox.bus.v1.EndReasonR\x06reason\x12%\n" +
 	"\x0eexception_type\x18\x02 \x01(\tR\rexceptionType\x12\x16\n" +
@@ -1587,7 +1583,11 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1e\n" +
 	"\n" +
 	"similarity\x18\x03 \x01(\x01R\n" +
-	"similarity\"\x88\x04\n" +
+	"similarity\"P\n" +
+	"\bUserFlag\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xc5\x04\n" +
 	"\x06Result\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12)\n" +
 	"\x03end\x18\x02 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x121\n" +
@@ -1609,7 +1609,9 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	" \x01(\x05R\fmessageCount\x12\x14\n" +
 	"\x05round\x18\v \x01(\x05R\x05round\x12\x1d\n" +
 	"\n" +
-	"log_digest\x18\f \x01(\fR\tlogDigest*\xb5\x01\n" +
+	"log_digest\x18\f \x01(\fR\tlogDigest\x12;\n" +
+	"\n" +
+	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags*\xb5\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
@@ -1646,10 +1648,10 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Claim)(nil),             // 9: toolsandbox.bus.v1.Claim
 	(*Turn)(nil),              // 10: toolsandbox.bus.v1.Turn
 	(*TurnUsage)(nil),         // 11: toolsandbox.bus.v1.TurnUsage
-	(*Flag)(nil),              // 12: toolsandbox.bus.v1.Flag
-	(*End)(nil),               // 13: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),          // 14: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),             // 15: toolsandbox.bus.v1.Match
+	(*End)(nil),               // 12: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),          // 13: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),             // 14: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),          // 15: toolsandbox.bus.v1.UserFlag
 	(*Result)(nil),            // 16: toolsandbox.bus.v1.Result
 	(*v1.Player)(nil),         // 17: toolsandbox.agentgw.v1.Player
 	(v11.HostedServices)(0),   // 18: toolsandbox.toolhost.v1.HostedServices
@@ -1677,26 +1679,26 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	10, // 12: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
 	10, // 13: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
-	13, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	12, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	6,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
 	20, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
 	21, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
 	21, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
 	20, // 19: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
 	21, // 20: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	12, // 21: toolsandbox.bus.v1.Turn.flags:type_name -> toolsandbox.bus.v1.Flag
-	22, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	23, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	24, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	22, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 26: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 27: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	25, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	26, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 30: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	13, // 31: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	15, // 32: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	15, // 33: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	22, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	23, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	24, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	22, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 25: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	11, // 26: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	25, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	26, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	6,  // 29: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	12, // 30: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	14, // 31: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	14, // 32: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	15, // 33: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
 	34, // [34:34] is the sub-list for method output_type
 	34, // [34:34] is the sub-list for method input_type
 	34, // [34:34] is the sub-list for extension type_name

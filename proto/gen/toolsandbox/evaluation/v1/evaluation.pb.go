@@ -4,8 +4,9 @@
 // 	protoc        (unknown)
 // source: toolsandbox/evaluation/v1/evaluation.proto
 
-// How a trajectory is scored: milestone and minefield graphs, and what the simulated user was told. Read by the evaluator and by the tools of scenario authors
-// only; no service that an agent can reach imports this package.
+// How a trajectory is scored: milestone and minefield graphs, and what the simulated user was told.
+// Read by the evaluator and by the tools of scenario authors only; no service that an agent can
+// reach imports this package.
 
 package evaluationv1
 
@@ -686,12 +687,14 @@ func (x *Graph) GetEdges() []*Edge {
 	return nil
 }
 
-// User is what the simulated user of a scenario was told. What it says is checked against that; no score depends on it.
+// User is what the simulated user of a scenario was told. What it says is checked against that; no
+// score depends on it.
 type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it wants. Empty if the scenario gives its starting messages as they are.
 	Goal string `protobuf:"bytes,1,opt,name=goal,proto3" json:"goal,omitempty"`
-	// What it knows, item by item. If the scenario gives its starting messages as they are, all that the user is told.
+	// What it knows, item by item. If the scenario gives its starting messages as they are, all that
+	// the user is told.
 	Knowledge []string `protobuf:"bytes,2,rep,name=knowledge,proto3" json:"knowledge,omitempty"`
 	// What it does not know, as it follows "You do not know".
 	Unknown []string `protobuf:"bytes,3,rep,name=unknown,proto3" json:"unknown,omitempty"`

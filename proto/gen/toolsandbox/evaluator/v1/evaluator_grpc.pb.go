@@ -40,8 +40,9 @@ type EvaluatorServiceClient interface {
 	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND (no such rollout, or it
 	// is not scored yet).
 	GetScore(ctx context.Context, in *GetScoreRequest, opts ...grpc.CallOption) (*GetScoreResponse, error)
-	// WatchScore streams the best score so far of a running rollout, after each entry of its log, and ends with the final one. Read
-	// only, safe to retry. Errors: NOT_FOUND, INVALID_ARGUMENT (it cannot be scored).
+	// WatchScore streams the best score so far of a running rollout and its user's flags after each
+	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(ctx context.Context, in *WatchScoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchScoreResponse], error)
 	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
 	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
@@ -130,8 +131,9 @@ type EvaluatorServiceServer interface {
 	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND (no such rollout, or it
 	// is not scored yet).
 	GetScore(context.Context, *GetScoreRequest) (*GetScoreResponse, error)
-	// WatchScore streams the best score so far of a running rollout, after each entry of its log, and ends with the final one. Read
-	// only, safe to retry. Errors: NOT_FOUND, INVALID_ARGUMENT (it cannot be scored).
+	// WatchScore streams the best score so far of a running rollout and its user's flags after each
+	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(*WatchScoreRequest, grpc.ServerStreamingServer[WatchScoreResponse]) error
 	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
 	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).

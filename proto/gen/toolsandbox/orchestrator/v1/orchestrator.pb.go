@@ -797,8 +797,6 @@ type GetTrajectoryResponse struct {
 	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
-	// Where a simulated user broke its contract, in order.
-	Flags []*v13.Flag `protobuf:"bytes,8,rep,name=flags,proto3" json:"flags,omitempty"`
 	// What the turns of models cost, in order.
 	Usage []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
 	// LogEntry.digest of the last entry of its log.
@@ -884,13 +882,6 @@ func (x *GetTrajectoryResponse) GetBegun() *timestamppb.Timestamp {
 func (x *GetTrajectoryResponse) GetUpdated() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Updated
-	}
-	return nil
-}
-
-func (x *GetTrajectoryResponse) GetFlags() []*v13.Flag {
-	if x != nil {
-		return x.Flags
 	}
 	return nil
 }
@@ -1459,7 +1450,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xa9\x04\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xf9\x03\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1467,8 +1458,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x06tables\x18\x04 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12)\n" +
 	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x120\n" +
 	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
-	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x12.\n" +
-	"\x05flags\x18\b \x03(\v2\x18.toolsandbox.bus.v1.FlagR\x05flags\x123\n" +
+	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x123\n" +
 	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12\x1d\n" +
 	"\n" +
 	"log_digest\x18\n" +
@@ -1561,10 +1551,9 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*v14.Table)(nil),             // 27: toolsandbox.world.v1.Table
 	(*v13.End)(nil),               // 28: toolsandbox.bus.v1.End
 	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(*v13.Flag)(nil),              // 30: toolsandbox.bus.v1.Flag
-	(*v13.TurnUsage)(nil),         // 31: toolsandbox.bus.v1.TurnUsage
-	(*v1.RecordedTurn)(nil),       // 32: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 33: toolsandbox.toolhost.v1.ServiceAnswer
+	(*v13.TurnUsage)(nil),         // 30: toolsandbox.bus.v1.TurnUsage
+	(*v1.RecordedTurn)(nil),       // 31: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 32: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
@@ -1584,34 +1573,33 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	28, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
 	29, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
 	29, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	30, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.flags:type_name -> toolsandbox.bus.v1.Flag
-	31, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	29, // 24: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	18, // 25: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	13, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	15, // 31: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	17, // 32: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	16, // 38: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	19, // 39: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	33, // [33:40] is the sub-list for method output_type
-	26, // [26:33] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	30, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	31, // 18: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	12, // 20: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	12, // 21: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 22: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	29, // 23: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	18, // 24: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 28: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	13, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	15, // 30: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	17, // 31: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 35: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	16, // 37: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	19, // 38: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }

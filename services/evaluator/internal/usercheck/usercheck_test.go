@@ -1,6 +1,7 @@
 package usercheck_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 const (
-	system      = worldv1.Role_ROLE_SYSTEM
 	user        = worldv1.Role_ROLE_USER
 	agent       = worldv1.Role_ROLE_AGENT
 	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
@@ -26,14 +28,24 @@ func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
 	return sandboxtest.Message(sender, recipient, content)
 }
 
-// view is a conversation with Emil, whose number the user knows; it went on with what the agent
-// said.
+// baker is what a user was told who has a new number of Emil.
+func baker() *evaluationv1.User {
+	return &evaluationv1.User{
+		Goal:      "Have the number of your old baker Emil Sand changed before the shop opens on Friday morning.",
+		Knowledge: []string{"The new number is 030 23125042, his shop is in Berlin."},
+	}
+}
+
+// check returns the flags of what is said after a conversation.
+func check(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) []*busv1.UserFlag {
+	return usercheck.Check(told, slices.Concat(view, said), len(view))
+}
+
+// view is the baker's conversation. It went on with what the agent said.
 func view(agentSaid ...string) []*worldv1.Message {
 	shown := message(user, agent, "My dog Rex is three, call 5559")
 	shown.VisibleTo = []worldv1.Role{user}
 	messages := []*worldv1.Message{
-		message(system, user, "You play a person. Say little.\nWhat you want: Have the number of your old baker Emil Sand changed before the shop opens on Friday morning.\n"+
-			"You know: The new number is 030 23125042, his shop is in Berlin."),
 		shown,
 		message(user, agent, "My baker has a new number."),
 	}
@@ -83,7 +95,7 @@ func TestCheck(t *testing.T) {
 			said := message(user, recipient, test.said)
 			said.Index = 9
 			var got []string
-			for _, flag := range usercheck.Check(view(test.agent...), []*worldv1.Message{said}, usercheck.Tools{}) {
+			for _, flag := range check(baker(), view(test.agent...), said) {
 				if flag.GetIndex() != 9 {
 					t.Errorf("index: got %d, want 9", flag.GetIndex())
 				}
@@ -106,13 +118,13 @@ func TestEarlyEndCountsOnce(t *testing.T) {
 		want []string
 	}{
 		"three times in one go":             {view("Who?"), []*worldv1.Message{end, end, end}, []string{"early_end: Who?"}},
-		"again after it failed":             {append(view("Who?"), end, failed), []*worldv1.Message{end}, nil},
-		"again when the agent went on":      {append(view("Who?"), end, failed, message(agent, user, "Which number?")), []*worldv1.Message{end}, nil},
+		"again after it failed":             {append(view("Who?"), end, failed), []*worldv1.Message{end}, []string{"early_end: Who?"}},
+		"again when the agent went on":      {append(view("Who?"), end, failed, message(agent, user, "Which number?")), []*worldv1.Message{end}, []string{"early_end: Who?"}},
 		"early after it failed at its time": {append(view("Done."), end, failed, message(agent, user, "Which number?")), []*worldv1.Message{end}, []string{"early_end: Which number?"}},
 		"three times at its time":           {view("Done."), []*worldv1.Message{end, end, end}, nil},
 	} {
 		var got []string
-		for _, flag := range usercheck.Check(test.view, test.said, usercheck.Tools{}) {
+		for _, flag := range usercheck.Check(baker(), slices.Concat(test.view, test.said), len(view())) {
 			got = append(got, flag.GetRule()+": "+flag.GetEvidence())
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -121,15 +133,23 @@ func TestEarlyEndCountsOnce(t *testing.T) {
 	}
 }
 
+// TestFlagsAreBounded lets a user leave its role more often than is told.
+func TestFlagsAreBounded(t *testing.T) {
+	said := slices.Repeat([]*worldv1.Message{message(user, agent, "How can I help you?")}, 2*usercheck.MaxFlags)
+	if got := len(check(baker(), view("Who?"), said...)); got != usercheck.MaxFlags {
+		t.Errorf("Check: got %d flags, want %d", got, usercheck.MaxFlags)
+	}
+}
+
 func TestEvidenceIsBounded(t *testing.T) {
 	asked := strings.Repeat("ä", 500) + "?"
-	flags := usercheck.Check(view(asked), []*worldv1.Message{message(user, environment, ends)}, usercheck.Tools{})
+	flags := check(baker(), view(asked), message(user, environment, ends))
 	if len(flags) != 1 || len(flags[0].GetEvidence()) > 210 {
 		t.Errorf("Check: got %v, want one flag with at most 210 bytes of evidence", flags)
 	}
 }
 
-// TestHuge checks messages that nobody says: the worker that plays the rollout waits for the rules.
+// TestHuge checks messages that nobody says: a scorer waits for the rules.
 func TestHuge(t *testing.T) {
 	for name, text := range map[string]string{
 		"numbers": strings.Repeat("at 1 ", 1<<18), "names": strings.Repeat("a Emil ", 1<<18), "words": strings.Repeat("the new number is ", 1<<16), "blanks": strings.Repeat(" ", 1<<20),
@@ -138,7 +158,7 @@ func TestHuge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
-			usercheck.Check(view(text, text), []*worldv1.Message{message(user, agent, text), message(user, environment, ends)}, usercheck.Tools{})
+			check(baker(), view(text, text), message(user, agent, text), message(user, environment, ends))
 			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
 			}
@@ -154,7 +174,9 @@ func TestHugeCall(t *testing.T) {
 	}
 	source := sandbox.ComposeSource("call_1", "send_message", python.Repr(python.DictOf(python.Item{Key: "to", Value: python.List(list...)})))
 	begun := time.Now()
-	flags := usercheck.Check(view("Done."), []*worldv1.Message{message(user, environment, source)}, usercheck.Tools{})
+	told := baker()
+	told.Tools = []string{"send_message"}
+	flags := check(told, view("Done."), message(user, environment, source))
 	if took := time.Since(begun); took > 10*time.Second || len(flags) > 0 {
 		t.Errorf("Check: got %v and %v for %d MB, want no flag in less than 10 s", flags, took, len(source)>>20)
 	}
@@ -165,8 +187,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add("", ends)
 	f.Fuzz(func(t *testing.T, asked, text string) {
 		for _, recipient := range []worldv1.Role{agent, environment} {
-			said := []*worldv1.Message{message(user, recipient, text)}
-			first := usercheck.Check(view(asked), said, usercheck.Tools{})
+			first := check(baker(), view(asked), message(user, recipient, text))
 			seen := make(map[string]bool)
 			for _, flag := range first {
 				if seen[flag.GetRule()] {

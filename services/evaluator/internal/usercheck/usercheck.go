@@ -1,6 +1,6 @@
-// Package usercheck watches a simulated user while it speaks: rules with evidence, and no model,
-// tell where it leaves its role. A flag is a suspicion that a person looks at; it never changes a
-// score.
+// Package usercheck finds in a trajectory where its simulated user left its role: by rules with
+// evidence, and no model. What the user was told comes from the fields of its scenario. A flag is a
+// suspicion that a person looks at; it never changes a score.
 package usercheck
 
 import (
@@ -9,24 +9,26 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // The rules.
 const (
-	// Leak: the instructions that only the user reads, told wholesale. One item of what it knows
-	// may be told as it stands, and so may what it is asked for and a quotation.
+	// Leak: what only the user was told, told wholesale. One item of what it knows may be told as
+	// it stands, and so may what it is asked for and a quotation.
 	Leak = "leak"
-	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that only
-	// the agent has.
+	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that it
+	// does not have.
 	Assistant = "assistant"
 	// EarlyEnd: the user ends the conversation before the agent answered, when the agent has just
 	// asked or promised something, or before it said what it wants next. A conversation has one
 	// end: however often the user tries to, it counts once.
 	EarlyEnd = "early_end"
-	// Invented: a number, an address or a name that stands neither in the instructions nor in what
-	// was said or answered.
+	// Invented: a number, an address or a name that stands neither in what the user was told
+	// nor in what was said or answered.
 	Invented = "invented"
 )
 
@@ -36,39 +38,34 @@ const (
 	// maxText bounds what is read of a message in bytes: the rules take time that grows faster than
 	// a text, and nobody says more.
 	maxText = 16 << 10
-	endTool = "end_conversation"
-
-	// What begins the parts of an instruction, as scenarios have it.
-	goalTitle      = "What you want:"
-	knowledgeTitle = "What you know:"
-	// handText stands in the instruction of a user that has tools of its own.
-	handText = "in your own hands"
+	// MaxFlags bounds the flags of a trajectory.
+	MaxFlags = 100
+	endTool  = "end_conversation"
 )
 
-// Tools are the tools of the two sides. A tool that neither has is nobody's.
-type Tools struct{ User, Agent []*worldv1.Tool }
-
-// foreign returns the name of a tool that is the agent's alone, empty for another one. A name that
-// the gateway made one of no tool, with underscores behind it, means what stands before them.
-func (t Tools) foreign(name string) string {
-	name = strings.TrimRight(name, "_")
-	named := func(tool *worldv1.Tool) bool { return tool.GetName() == name || tool.GetExecutionName() == name }
-	if slices.ContainsFunc(t.Agent, named) && !slices.ContainsFunc(t.User, named) {
-		return name
-	}
-	return ""
-}
-
-// Check looks at what the user said in one turn. view is what it could see before, in order. The
-// flags are ordered by message, then by rule. Their evidence are words as they stand in what was
-// said or in view, cut if they are long.
-func Check(view, said []*worldv1.Message, tools Tools) []*busv1.Flag {
-	c := newCheck(view, tools)
-	var flags []*busv1.Flag
-	for _, m := range said {
-		for _, found := range c.message(m) {
-			flags = append(flags, &busv1.Flag{Rule: found.rule, Index: m.GetIndex(), Evidence: clip(found.evidence)})
+// Check looks at what the user said and called, from the message at a position on. user is what it
+// was told. The flags are ordered by message, then by rule. Their evidence are words as they stand
+// in what was said or told, cut if they are long.
+func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*busv1.UserFlag {
+	c := newCheck(user)
+	var flags []*busv1.UserFlag
+	for start := 0; start < len(messages); {
+		end := start + 1
+		for end < len(messages) && end != from && messages[end].GetSender() == messages[start].GetSender() {
+			end++
 		}
+		for _, m := range messages[max(start, min(from, end)):end] {
+			for _, found := range c.message(m) {
+				flags = append(flags, &busv1.UserFlag{Rule: found.rule, Index: m.GetIndex(), Evidence: clip(found.evidence)})
+			}
+			if len(flags) >= MaxFlags {
+				return flags[:MaxFlags]
+			}
+		}
+		for _, m := range messages[start:end] {
+			c.see(m)
+		}
+		start = end
 	}
 	return flags
 }
@@ -79,10 +76,9 @@ type finding struct{ rule, evidence string }
 // check is what the user was told and what has happened.
 type check struct {
 	knowledge
-	tools        Tools
+	tools        []string // of the user's own
 	instructions []told
 	goal         string   // what the user wants
-	titled       bool     // the instructions have a title before the goal: what stands before it is told to every user
 	spoken       []string // the words of the conversation as both sides would say them
 	agent        string   // what the agent said last; empty before it spoke
 	answers      int      // how often the agent has spoken
@@ -91,48 +87,36 @@ type check struct {
 	ended        bool     // the user has ended early before, in vain or at once with this
 }
 
-func newCheck(view []*worldv1.Message, tools Tools) *check {
-	const system, user, agent = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	c := &check{knowledge: newKnowledge(), tools: tools}
-	for _, m := range view {
-		switch {
-		case m.GetSender() == system:
-			c.instruct(head(sandbox.Content(m)))
-			continue
-		case len(m.GetVisibleTo()) == 1: // a demonstration: nothing of it is true here
-			continue
-		case m.GetSender() == agent && m.GetRecipient() == user:
-			c.agent = head(sandbox.Content(m))
-			c.answers++
-			c.hear(head(sandbox.Content(m)))
-			c.learnAmounts(head(sandbox.Content(m)))
-		case m.GetSender() == user && m.GetRecipient() == agent:
-			c.own = sandbox.Content(m)
-			c.hear(head(sandbox.Content(m)))
-		case m.GetSender() == user && ends(m):
-			c.ended = c.ended || c.earlyEnd() != ""
-		case m.GetSender() == user:
-			c.hands = c.hands || tools.foreign(m.GetCall().GetTool()) == ""
-		default:
-			c.learnAmounts(head(sandbox.Content(m)))
-		}
-		c.learn(head(sandbox.Content(m)))
+// newCheck returns a check before the first message.
+func newCheck(user *evaluationv1.User) *check {
+	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: read(user), goal: user.GetGoal(), hands: len(user.GetTools()) > 0}
+	c.learn(head(user.GetGoal()))
+	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
+		c.learn(head(item))
 	}
 	return c
 }
 
-// instruct reads what the user is told.
-func (c *check) instruct(text string) {
-	c.instructions = append(c.instructions, read(text)...)
-	c.hands = c.hands || strings.Contains(text, handText)
-	facts := text
-	if _, after, ok := strings.Cut(text, goalTitle); ok {
-		c.titled = true
-		facts = after // what every user is told before it are no facts of this one
-		goal, _, _ := strings.Cut(after, "\n"+knowledgeTitle)
-		c.goal = strings.TrimSpace(goal)
+// see takes in a message that the user can see. What a demonstration shows is not true here.
+func (c *check) see(m *worldv1.Message) {
+	const system, user, agent = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
+	if m.GetSender() == system || len(m.GetVisibleTo()) == 1 || !world.VisibleTo(m, user) {
+		return
 	}
-	c.learn(facts)
+	text := head(sandbox.Content(m))
+	switch {
+	case m.GetSender() == agent && m.GetRecipient() == user:
+		c.agent = text
+		c.answers++
+		c.hear(text)
+		c.learnAmounts(text)
+	case m.GetSender() == user && m.GetRecipient() == agent:
+		c.own = text
+		c.hear(text)
+	case m.GetSender() != user:
+		c.learnAmounts(text)
+	}
+	c.learn(text)
 }
 
 // hear remembers words of the conversation.
@@ -142,7 +126,21 @@ func (c *check) hear(text string) {
 	}
 }
 
+// foreign returns the name of a tool that the user does not have, empty for one that it has. A name
+// that the gateway made one of no tool, with underscores behind it, means what stands before them.
+func (c *check) foreign(name string) string {
+	name = strings.TrimRight(name, "_")
+	if slices.Contains(c.tools, name) {
+		return ""
+	}
+	return name
+}
+
+// message looks at a message if the user sent it.
 func (c *check) message(m *worldv1.Message) []finding {
+	if m.GetSender() != worldv1.Role_ROLE_USER {
+		return nil
+	}
 	if m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return c.call(m)
 	}
@@ -177,7 +175,7 @@ func (c *check) call(m *worldv1.Message) []finding {
 	if call == nil {
 		return nil
 	}
-	if evidence := c.tools.foreign(call.GetTool()); evidence != "" {
+	if evidence := c.foreign(call.GetTool()); evidence != "" {
 		return []finding{{Assistant, evidence}}
 	}
 	arguments, err := sandbox.Arguments(call)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
 )
 
 // demonstrated is view with a demonstration before it in which the user calls a tool of its own and
@@ -51,7 +50,7 @@ func TestDemonstratedCalls(t *testing.T) {
 				recipient = environment
 			}
 			var got []string
-			for _, flag := range usercheck.Check(demonstrated(test.agent...), []*worldv1.Message{message(user, recipient, test.said)}, usercheck.Tools{}) {
+			for _, flag := range check(baker(), demonstrated(test.agent...), message(user, recipient, test.said)) {
 				got = append(got, flag.GetRule()+": "+flag.GetEvidence())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

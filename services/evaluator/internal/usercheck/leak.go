@@ -3,10 +3,12 @@ package usercheck
 import (
 	"slices"
 	"strings"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 const (
-	// leakWords is how many words of the instructions make a leak.
+	// leakWords is how many words of what the user was told make a leak.
 	leakWords = 10
 	// runWords is the shortest run of words that counts towards one, unitWords how many of a unit
 	// make it touched.
@@ -31,8 +33,7 @@ type told struct {
 	// first says that a sentence or an item begins with it, quoted that it stands in quotation
 	// marks.
 	first, quoted bool
-	// free says that it may be told at any time: that the user does not know something, or what it
-	// is to say.
+	// free says that it may be told at any time: that the user does not know something.
 	free bool
 }
 
@@ -40,9 +41,8 @@ type told struct {
 type part int
 
 const (
-	generalPart part = iota // what every user is told
-	goalPart
-	itemPart // of what the user knows
+	goalPart part = iota
+	itemPart      // of what the user knows
 )
 
 // run is a run of words that stands in the instructions too.
@@ -59,23 +59,19 @@ func (c *check) leak(text string) string {
 		return evidence
 	}
 	runs := c.runs(tokens(text))
-	var own, common units
+	var touched units
 	for _, r := range runs {
 		end := r.said[len(r.said)-1].end
 		if r.wholesale() && !strings.HasPrefix(text[end:], "?") {
 			return text[r.said[0].start:end]
 		}
 		for _, t := range r.told {
-			switch {
-			case t.free:
-			case t.part == generalPart && c.titled: // an honest user may happen on words that every user is told
-				common.add(t.unit)
-			default:
-				own.add(t.unit)
+			if !t.free {
+				touched.add(t.unit)
 			}
 		}
 	}
-	if !own.several(c) && !common.several(c) {
+	if !touched.several(c) {
 		return ""
 	}
 	last := runs[len(runs)-1].said
@@ -205,7 +201,7 @@ var (
 	ignorance = phrase("ignorance")
 )
 
-// reader reads instructions.
+// reader reads what the user was told.
 type reader struct {
 	list  []told
 	unit  int
@@ -213,66 +209,70 @@ type reader struct {
 	first bool
 }
 
-// read returns the words of instructions, without the titles of their parts.
-func read(text string) []told {
-	var r reader
-	for line := range strings.SplitSeq(text, "\n") {
-		r.unit++
-		r.first = true
-		if rest, ok := strings.CutPrefix(line, goalTitle); ok {
-			line, r.part = rest, goalPart
-		}
-		if rest, ok := strings.CutPrefix(line, knowledgeTitle); ok {
-			line, r.part = rest, itemPart
-		}
-		r.line(line)
+// read returns the words of the goal, of which each sentence is a unit, and of what the user knows
+// and does not know, of which each item is one.
+func read(user *evaluationv1.User) []told {
+	r := reader{part: goalPart}
+	for line := range strings.SplitSeq(head(user.GetGoal()), "\n") {
+		r.text(line)
 	}
-	for start := 0; start < len(r.list); {
-		end := start
-		for end < len(r.list) && r.list[end].unit == r.list[start].unit {
-			end++
-		}
-		r.release(r.list[start:end])
-		start = end
+	r.part = itemPart
+	for _, item := range user.GetKnowledge() {
+		r.text(head(item))
+	}
+	r.release()
+	before := len(r.list)
+	for _, item := range user.GetUnknown() {
+		r.text(head(item))
+	}
+	for i := range r.list[before:] {
+		r.list[before+i].free = true
 	}
 	return r.list
 }
 
-// line reads a line, of which each sentence is a unit unless it is an item of what the user knows.
-func (r *reader) line(line string) {
-	isItem, end := r.part == itemPart && strings.HasPrefix(line, "- "), 0
-	for _, at := range append(quotation.FindAllStringIndex(line, -1), []int{len(line), len(line)}) {
-		for i, sentence := range sentenceEnd.Split(line[end:at[0]], -1) {
-			if i > 0 && !isItem {
-				r.unit++
-				r.first = true
+// text reads a line of the goal or an item.
+func (r *reader) text(text string) {
+	r.begin()
+	end := 0
+	for _, at := range append(quotation.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		for i, sentence := range sentenceEnd.Split(text[end:at[0]], -1) {
+			if i > 0 && r.part == goalPart {
+				r.begin()
 			}
 			r.add(sentence, false)
 		}
-		r.add(line[at[0]:at[1]], true)
+		r.add(text[at[0]:at[1]], true)
 		end = at[1]
 	}
 }
 
+// begin begins a unit.
+func (r *reader) begin() {
+	r.unit++
+	r.first = true
+}
+
 // add adds words of the unit that is read.
 func (r *reader) add(text string, quoted bool) {
-	saying := false
-	for i, word := range words(text) {
-		r.list = append(r.list, told{word: word, turn: turned(word), unit: r.unit, part: r.part, first: r.first, quoted: quoted, free: saying})
+	for _, word := range words(text) {
+		r.list = append(r.list, told{word: word, turn: turned(word), unit: r.unit, part: r.part, first: r.first, quoted: quoted})
 		r.first = false
-		saying = saying || r.part == generalPart && i > 0 && word == "that" && r.list[len(r.list)-2].word == "say"
 	}
 }
 
-// release marks the words of a unit that may be told at any time.
-func (r *reader) release(unit []told) {
-	begin := make([]string, 0, 3)
-	for _, t := range unit[:min(3, len(unit))] {
-		begin = append(begin, t.word)
-	}
-	if ignorance.MatchString(strings.Join(begin, " ")) {
-		for i := range unit {
-			unit[i].free = true
+// release marks the words of each unit that may be told at any time.
+func (r *reader) release() {
+	for start := 0; start < len(r.list); {
+		end := start
+		var unit []string
+		for end < len(r.list) && r.list[end].unit == r.list[start].unit {
+			unit = append(unit, r.list[end].word)
+			end++
+		}
+		free := ignorance.MatchString(strings.Join(unit[:min(3, len(unit))], " "))
+		for ; start < end; start++ {
+			r.list[start].free = free
 		}
 	}
 }

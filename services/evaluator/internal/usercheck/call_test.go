@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
 )
 
 // flagged returns the flags as rule: evidence.
-func flagged(view, said []*worldv1.Message, tools usercheck.Tools) (list []string) {
-	for _, flag := range usercheck.Check(view, said, tools) {
+func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) (list []string) {
+	for _, flag := range check(told, view, said...) {
 		list = append(list, flag.GetRule()+": "+flag.GetEvidence())
 	}
 	return list
@@ -22,21 +22,16 @@ func flagged(view, said []*worldv1.Message, tools usercheck.Tools) (list []strin
 
 // TestCalls checks what a user calls and what it writes into a call, however deep.
 func TestCalls(t *testing.T) {
-	tools := usercheck.Tools{
-		User:  []*worldv1.Tool{{Name: "send_0", ExecutionName: "send_message"}, {Name: "both"}, {Name: "end_conversation"}},
-		Agent: []*worldv1.Tool{{Name: "remove_0", ExecutionName: "remove_contact"}, {Name: "both"}, {Name: "end_conversation"}},
-	}
+	told := baker()
+	told.Tools = []string{"send_message"}
 	for name, test := range map[string]struct {
 		tool, arguments string
 		want            []string
 	}{
 		"the agent's tool":          {"remove_contact", `{"person_id": "5551234"}`, []string{"assistant: remove_contact"}},
-		"the agent's under a name":  {"remove_0", `{}`, []string{"assistant: remove_0"}},
 		"the agent's, refused":      {"remove_contact__", `{}`, []string{"assistant: remove_contact"}},
 		"its own":                   {"send_message", `{"content": "my baker is Emil Sand"}`, nil},
-		"its own under a name":      {"send_0", `{}`, nil},
-		"a tool of both":            {"both", `{}`, nil},
-		"a tool of nobody":          {"hang_up", `{}`, nil},
+		"a tool of nobody":          {"hang_up", `{}`, []string{"assistant: hang_up"}},
 		"ends at its time":          {"end_conversation", `{}`, nil},
 		"a known number":            {"send_message", `{"phone_number": 3023125042, "on": true, "x": null}`, nil},
 		"an unknown integer":        {"send_message", `{"phone_number": 351225559999}`, []string{"invented: 351225559999"}},
@@ -51,22 +46,27 @@ func TestCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := []*worldv1.Message{message(user, environment, sandbox.ComposeSource("call_1", test.tool, python.Repr(arguments)))}
-			if diff := cmp.Diff(test.want, flagged(view("Done."), said, tools)); diff != "" {
+			said := message(user, environment, sandbox.ComposeSource("call_1", test.tool, python.Repr(arguments)))
+			if diff := cmp.Diff(test.want, flagged(told, view("Done."), said)); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestForeignCallGivesNoHands shows that a user has no tools because it called one of the agent's.
-func TestForeignCallGivesNoHands(t *testing.T) {
-	tools := usercheck.Tools{Agent: []*worldv1.Tool{{Name: "remove_contact"}}}
-	said := []*worldv1.Message{message(user, agent, "I've updated the contact.")}
-	for tool, want := range map[string][]string{"remove_contact": {"assistant: I've updated the contact"}, "send_message": nil} {
-		before := append(view("Who?"), message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(python.DictOf()))), message(environment, user, "None"))
-		if diff := cmp.Diff(want, flagged(before, said, tools)); diff != "" {
-			t.Errorf("after a call of %s (-want +got):\n%s", tool, diff)
+// TestHands shows that a user has what it was given: it may report what it does with its own tools,
+// and a call of another one gives it none.
+func TestHands(t *testing.T) {
+	handed := baker()
+	handed.Tools = []string{"send_message"}
+	before := append(view("Who?"), message(user, environment, sandbox.ComposeSource("call_1", "remove_contact", python.Repr(python.DictOf()))), message(environment, user, "None"))
+	said := message(user, agent, "I've updated the contact.")
+	for _, test := range []struct {
+		told *evaluationv1.User
+		want []string
+	}{{handed, nil}, {baker(), []string{"assistant: I've updated the contact"}}} {
+		if diff := cmp.Diff(test.want, flagged(test.told, before, said)); diff != "" {
+			t.Errorf("with the tools %q (-want +got):\n%s", test.told.GetTools(), diff)
 		}
 	}
 }

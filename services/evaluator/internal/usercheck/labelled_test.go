@@ -14,44 +14,74 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// judged is a message of a user as a person has judged it.
-type judged struct {
-	line int
+// scene is what a user was told and a conversation.
+type scene struct {
+	told *evaluationv1.User
 	view []*worldv1.Message
+}
+
+// judged is what a user did in a scene, as a person has judged it.
+type judged struct {
+	scene
+	line int
 	said *worldv1.Message
 	// broken has the words that break each rule, as they stand in the message or before it; none if
 	// it is not said which they are.
 	broken map[string]string
 }
 
-// start returns the starting messages of a scenario that its user sees.
-func start(setup *setupv1.Setup) []*worldv1.Message {
-	var seen []*worldv1.Message
-	for _, m := range setup.GetMessages() {
+// start returns the scene that a scenario begins with.
+func start(s *scenariov1.Scenario) scene {
+	begun := scene{told: s.GetEvaluation().GetUser()}
+	for _, m := range s.GetSetup().GetMessages() {
 		if m.GetSender() == user || m.GetRecipient() == user {
-			seen = append(seen, m)
+			begun.view = append(begun.view, m)
 		}
 	}
-	return seen
+	return begun
 }
 
-// catalogue returns the starting messages of every built-in scenario that its user sees.
-func catalogue(t *testing.T) map[string][]*worldv1.Message {
+// catalogue returns the scenes that the built-in scenarios begin with.
+func catalogue(t *testing.T) map[string]scene {
 	t.Helper()
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := make(map[string][]*worldv1.Message, len(loaded))
+	scenes := make(map[string]scene, len(loaded))
 	for _, one := range loaded {
-		seen[one.Scenario.GetSetup().GetName()] = start(one.Scenario.GetSetup())
+		scenes[one.Scenario.GetSetup().GetName()] = start(one.Scenario)
 	}
-	return seen
+	return scenes
+}
+
+// add takes a line of a scene: a field of the user, or what somebody says or calls; ok is false for
+// another kind of line.
+func (s *scene) add(speaker, content string) (ok bool) {
+	switch speaker {
+	case "wants":
+		s.told.Goal = content
+	case "knows":
+		s.told.Knowledge = append(s.told.Knowledge, content)
+	case "unknown":
+		s.told.Unknown = append(s.told.Unknown, content)
+	case "tools":
+		s.told.Tools = strings.Split(content, ", ")
+	default:
+		m, spoke := spoken(speaker, content)
+		if !spoke {
+			return false
+		}
+		s.view = append(s.view[:len(s.view):len(s.view)], m)
+	}
+	return true
 }
 
 // spoken reads what somebody says or calls; ok is false for another kind of line.
@@ -63,22 +93,31 @@ func spoken(speaker, content string) (m *worldv1.Message, ok bool) {
 		if content == "(end)" {
 			return message(user, environment, ends), true
 		}
+		if call, ok := strings.CutPrefix(content, "(call) "); ok {
+			return called(call), true
+		}
 		return message(user, agent, content), true
 	case "calls":
-		tool, argument, _ := strings.Cut(content, " ")
-		arguments := &python.Dict{}
-		if argument != "" {
-			arguments.Set("content", python.Str(argument))
-		}
-		return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value()))), true
+		return called(content), true
 	case "answer":
 		return message(environment, user, content), true
 	}
 	return nil, false
 }
 
-// labelled reads a file in the form that testdata/labelled.txt describes.
-func labelled(t *testing.T, name string) (list []judged, scenarios int) {
+// called is a call of a tool of the user, with a text if one follows its name.
+func called(call string) *worldv1.Message {
+	tool, argument, _ := strings.Cut(call, " ")
+	arguments := &python.Dict{}
+	if argument != "" {
+		arguments.Set("content", python.Str(argument))
+	}
+	return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
+}
+
+// labelled reads a file in the form that testdata/labelled.txt describes, or with the user's fields
+// instead of scenarios, as testdata/heldout.txt does.
+func labelled(t *testing.T, name string) (list []judged, conversations int) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	raw, err := os.ReadFile(file)
@@ -86,17 +125,16 @@ func labelled(t *testing.T, name string) (list []judged, scenarios int) {
 		t.Fatal(err)
 	}
 	known, used := catalogue(t), make(map[string]bool)
-	var view []*worldv1.Message
+	var at scene
 	for i, line := range strings.Split(string(raw), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if name, ok := strings.CutPrefix(line, "== "); ok {
-			messages, there := known[name]
-			if !there {
-				t.Fatalf("%s:%d: there is no scenario %q", file, i+1, name)
+			if at, ok = known[name]; !ok {
+				at = scene{told: &evaluationv1.User{}}
 			}
-			view, used[name] = messages, true
+			used[name] = true
 			continue
 		}
 		speaker, content, _ := strings.Cut(line, ":")
@@ -105,15 +143,17 @@ func labelled(t *testing.T, name string) (list []judged, scenarios int) {
 			list[len(list)-1].broken[rule] = content
 			continue
 		}
-		m, ok := spoken(speaker, content)
-		if !ok {
-			t.Fatalf("%s:%d: got %q, want speaker: text", file, i+1, line)
+		if at.told == nil || len(at.view) == 0 && (speaker == "ok" || speaker == "bad") {
+			t.Fatalf("%s:%d: there is no such scenario", file, i+1)
 		}
 		if speaker == "ok" || speaker == "bad" {
-			list = append(list, judged{line: i + 1, view: view, said: m, broken: make(map[string]string)})
+			said, _ := spoken(speaker, content)
+			list = append(list, judged{scene: at, line: i + 1, said: said, broken: make(map[string]string)})
 			continue
 		}
-		view = append(view[:len(view):len(view)], m)
+		if !at.add(speaker, content) {
+			t.Fatalf("%s:%d: got %q, want speaker: text", file, i+1, line)
+		}
 	}
 	return list, len(used)
 }
@@ -121,18 +161,15 @@ func labelled(t *testing.T, name string) (list []judged, scenarios int) {
 // tally counts what a rule found.
 type tally struct{ right, wrong, missed int }
 
+// precision is the share of flags that are right.
+func (t tally) precision() float64 { return float64(t.right) / float64(t.right+t.wrong) }
+
 func (t tally) row(rule string) string {
-	share := func(part, whole int) string {
-		if whole == 0 {
-			return "–"
-		}
-		return fmt.Sprintf("%.2f", float64(part)/float64(whole))
-	}
-	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %s | %s |\n", rule, t.right+t.missed, t.right, t.wrong, t.missed,
-		share(t.right, t.right+t.wrong), share(t.right, t.right+t.missed))
+	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %.2f | %.2f |\n", rule, t.right+t.missed, t.right, t.wrong, t.missed,
+		t.precision(), float64(t.right)/float64(t.right+t.missed))
 }
 
-// quoted says whether evidence stands in what the user said or could see.
+// quoted says whether evidence stands in what the user was told or what was said.
 func quoted(j judged, evidence string) bool {
 	evidence = strings.TrimSuffix(evidence, "…")
 	for _, m := range append(j.view[:len(j.view):len(j.view)], j.said) {
@@ -140,18 +177,18 @@ func quoted(j judged, evidence string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(j.told.GetGoal(), evidence)
 }
 
 // measure counts what the rules found in the messages of a file, and fails the test where evidence
 // is not as judged.
-func measure(t *testing.T, name string) (table string) {
+func measure(t *testing.T, name string) (tallies map[string]tally, table string) {
 	t.Helper()
-	list, scenarios := labelled(t, name)
-	tallies := make(map[string]tally)
+	list, conversations := labelled(t, name)
+	tallies = make(map[string]tally)
 	for _, j := range list {
 		found := make(map[string]bool)
-		for _, flag := range usercheck.Check(j.view, []*worldv1.Message{j.said}, usercheck.Tools{}) {
+		for _, flag := range check(j.told, j.view, j.said) {
 			rule, evidence := flag.GetRule(), flag.GetEvidence()
 			found[rule] = true
 			count := tallies[rule]
@@ -178,31 +215,38 @@ func measure(t *testing.T, name string) (table string) {
 			}
 		}
 	}
-	table = fmt.Sprintf("%d messages in %d scenarios:\n\n| rule | broken | found | wrong | missed | precision | recall |\n|---|---|---|---|---|---|---|\n", len(list), scenarios)
+	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n|---|---|---|---|---|---|---|\n", len(list), conversations)
 	for _, rule := range []string{usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Leak} {
 		table += tallies[rule].row(rule)
 	}
-	return table
+	return tallies, table
 }
 
-// TestMeasured measures the rules on judged messages. docs/models.md has what comes out.
+// TestMeasured measures the rules on judged turns. docs/models.md has what comes out. A rule has to
+// be right in four of five flags where nothing was mended on what it is measured on.
 func TestMeasured(t *testing.T) {
+	const leastPrecision = 0.8
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "models.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"labelled.txt", "fresh.txt", "audited.txt", "unseen.txt"} {
-		table := measure(t, name)
+		tallies, table := measure(t, name)
 		t.Logf("%s: %s", name, table)
 		if !strings.Contains(string(page), table) {
 			t.Errorf("docs/models.md: got another table, want for %s\n%s", name, table)
 		}
+		for rule, count := range tallies {
+			if name == "heldout.txt" && count.precision() < leastPrecision {
+				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), leastPrecision)
+			}
+		}
 	}
 }
 
-// play lets a user say its script after what the oracle says, and calls check with what each turn
+// play lets a user say its script after what the oracle says, and calls look with what each turn
 // could see and said.
-func play(setup *setupv1.Setup, view []*worldv1.Message, check func(view, said []*worldv1.Message)) {
+func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []*worldv1.Message)) {
 	script := setup.GetUserScript()
 	for _, turn := range setup.GetOracleScript() {
 		if turn.GetSay() == "" {
@@ -217,7 +261,7 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, check func(view, said [
 			if speaks = len(said) > 0; !speaks {
 				said = append(said, message(user, agent, script[0].GetSay()))
 			}
-			check(view, said)
+			look(view, said)
 			view = append(view[:len(view):len(view)], said...)
 		}
 	}
@@ -233,10 +277,10 @@ func TestCatalogue(t *testing.T) {
 	turns := 0
 	var got []string
 	for _, one := range loaded {
-		setup := one.Scenario.GetSetup()
-		play(setup, start(setup), func(view, said []*worldv1.Message) {
+		setup, begun := one.Scenario.GetSetup(), start(one.Scenario)
+		play(setup, begun.view, func(view, said []*worldv1.Message) {
 			turns++
-			for _, flag := range usercheck.Check(view, said, usercheck.Tools{}) {
+			for _, flag := range check(begun.told, view, said...) {
 				got = append(got, setup.GetName()+": "+flag.GetRule()+": "+flag.GetEvidence())
 			}
 		})
@@ -249,8 +293,8 @@ func TestCatalogue(t *testing.T) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	said := []*worldv1.Message{message(user, agent, "Her name is Hanna Voss, and remind me on Friday at half past nine to call +49 30 23125042, please.")}
+	said := message(user, agent, "Her name is Hanna Voss, and remind me on Friday at half past nine to call +49 30 23125042, please.")
 	for b.Loop() {
-		usercheck.Check(view("What is her name?", "And what is the number?"), said, usercheck.Tools{})
+		check(baker(), view("What is her name?", "And what is the number?"), said)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/usercheck"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 // TestGoals lets users read out their whole goal, as it stands and as one who speaks of oneself. A
@@ -26,15 +26,15 @@ func TestGoals(t *testing.T) {
 	goals := 0
 	for _, one := range loaded {
 		setup := one.Scenario.GetSetup()
-		goal := one.Scenario.GetEvaluation().GetUser().GetGoal()
+		told := one.Scenario.GetEvaluation().GetUser()
+		goal := told.GetGoal()
 		if len(strings.Fields(goal)) < long {
 			continue
 		}
 		goals++
-		view := append(start(setup), message(agent, user, "Can you tell me more?"))
+		view := slices.Concat(start(one.Scenario).view, []*worldv1.Message{message(agent, user, "Can you tell me more?")})
 		leaks := func(text string) bool {
-			said := []*worldv1.Message{message(user, agent, text)}
-			return slices.ContainsFunc(flagged(view, said, usercheck.Tools{}), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
+			return slices.ContainsFunc(flagged(told, view, message(user, agent, text)), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
 		}
 		if !leaks(goal) {
 			unseen = append(unseen, setup.GetName())

@@ -1,0 +1,124 @@
+package evaluator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// careless is a conversation whose user knows Ann, names somebody else at the start and then, and
+// ends as an assistant does.
+func careless() []*worldv1.Message {
+	return []*worldv1.Message{
+		line(0, user, agent, "please add Ann, not Gisela"), line(1, agent, user, "Who is she?"),
+		line(2, user, agent, "a friend of Rosalind"), line(3, agent, user, "Done."), line(4, user, agent, "How can I help you?"),
+	}
+}
+
+// noticed are the flags of its user.
+func noticed() []*busv1.UserFlag {
+	return []*busv1.UserFlag{{Rule: "invented", Index: 2, Evidence: "Rosalind"}, {Rule: "assistant", Index: 4, Evidence: "How can I help you"}}
+}
+
+// told is evaluation with what the user was told.
+func told() *evaluationv1.Evaluation {
+	known := evaluation()
+	known.User = &evaluationv1.User{Goal: "Have Ann added."}
+	return known
+}
+
+// entriesOf are the log of a conversation.
+func entriesOf(rollout *busv1.Rollout, said []*worldv1.Message, end *busv1.End) []*busv1.LogEntry {
+	versions := []*worldv1.TableVersion{versionAt(0)}
+	entries := []*busv1.LogEntry{{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}}}
+	for _, m := range said[1:] {
+		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{m}, Versions: versions}})
+	}
+	entries[len(entries)-1].End = end
+	return entries
+}
+
+// TestUserFlags checks users however the rollout ended, unless a script played them.
+func TestUserFlags(t *testing.T) {
+	s := newStage(t)
+	digest, err := s.PutEvaluation(t.Context(), told())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
+	scripted := &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{}}}
+	tests := map[string]struct {
+		user *agentgwv1.Player
+		end  busv1.EndReason
+		want []*busv1.UserFlag
+	}{
+		"s.0": {plugin, busv1.EndReason_END_REASON_FINISHED, noticed()},
+		"s.1": {plugin, busv1.EndReason_END_REASON_MODEL_FAILURE, noticed()},
+		"s.2": {plugin, busv1.EndReason_END_REASON_CANCELLED, noticed()},
+		"s.3": {scripted, busv1.EndReason_END_REASON_FINISHED, nil},
+	}
+	for id, test := range tests {
+		rollout := s.rollout(id)
+		rollout.User, rollout.EvaluationDigest = test.user, digest
+		s.entries(t, rollout, bus.Position{}, entriesOf(rollout, careless(), ended(test.end))...)
+	}
+	s.run(t)
+	for id, result := range s.results(t, len(tests)) {
+		if diff := cmp.Diff(tests[id].want, result.GetUserFlags(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s: flags (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+// TestUserFlagsWhileItRuns watches a rollout: a flag is there with the entry that raises it. The
+// trajectory that is given whole has the same flags.
+func TestUserFlagsWhileItRuns(t *testing.T) {
+	s, client := start(t)
+	digest, err := s.PutEvaluation(t.Context(), told())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollout := s.rollout("s.0")
+	rollout.EvaluationDigest, rollout.User = digest, &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
+	entries := entriesOf(rollout, careless(), ended(busv1.EndReason_END_REASON_FINISHED))
+	last := s.entries(t, rollout, bus.Position{}, entries[:3]...)
+	stream, err := client.WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := stream.Recv()
+	for err == nil && live.GetResult().GetMessageCount() < 3 {
+		live, err = stream.Recv()
+	}
+	if diff := cmp.Diff(noticed()[:1], live.GetResult().GetUserFlags(), protocmp.Transform()); diff != "" || err != nil {
+		t.Errorf("while it runs: %v (-want +got):\n%s", err, diff)
+	}
+	s.entries(t, rollout, last, entries[3:]...)
+	whole := func(from *int32) []*busv1.UserFlag {
+		t.Helper()
+		scored, err := client.ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
+			Evaluation: told(), Messages: careless(), Tables: []*worldv1.Table{contacts(0)}, CheckUserFrom: from,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return scored.GetResult().GetUserFlags()
+	}
+	for name, got := range map[string][]*busv1.UserFlag{"final": final(t, stream).GetUserFlags(), "given whole": whole(proto.Int32(1))} {
+		if diff := cmp.Diff(noticed(), got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := whole(nil); got != nil {
+		t.Errorf("given whole, user not to be checked: got %v, want no flag", got)
+	}
+}
