@@ -230,7 +230,7 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"labelled.txt", "fresh.txt", "audited.txt", "unseen.txt"} {
+	for _, name := range []string{"heldout.txt", "labelled.txt", "fresh.txt", "audited.txt", "unseen.txt"} {
 		tallies, table := measure(t, name)
 		t.Logf("%s: %s", name, table)
 		if !strings.Contains(string(page), table) {
