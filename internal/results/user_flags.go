@@ -59,6 +59,33 @@ func Contract(rollouts []Rollout) *UserContract {
 	return contract
 }
 
+// Checked says whether the users of a run that has ended were checked: they were no script and
+// spoke. A nil run has none.
+func (r *Run) Checked() bool { return r != nil && r.Totals != nil && r.Totals.UserContract != nil }
+
+// SetUserFlags replaces the flags of a rollout of a run whose users were checked, counts them anew,
+// and says whether they are others than before.
+func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) {
+	contract := r.Totals.UserContract
+	contract.Flagged, contract.Rules = 0, make(map[string]int)
+	for i := range r.Rollouts {
+		rollout := &r.Rollouts[i]
+		if rollout.Name == name {
+			now := userFlags(flags)
+			changed = !slices.Equal(rollout.UserFlags, now)
+			rollout.UserFlags = now
+		}
+		if len(rollout.UserFlags) > 0 {
+			contract.Flagged++
+		}
+		for _, flag := range rollout.UserFlags {
+			contract.Rules[flag.Rule]++
+		}
+	}
+	contract.Rate = float64(contract.Flagged) / float64(contract.Rollouts)
+	return changed
+}
+
 // watched says whether the rollout's user is no script and made a turn. Where the messages are not
 // at hand, a model's turns are known by what they cost, and another player counts if anybody has
 // said anything.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,6 +44,32 @@ func said(r Rollout, senders ...worldv1.Role) Rollout {
 		r.Messages = append(r.Messages, &worldv1.Message{Sender: sender})
 	}
 	return r
+}
+
+// TestSetUserFlags checks a rollout of a run again: the counts follow.
+func TestSetUserFlags(t *testing.T) {
+	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
+	first, second := played(plugin, "leak"), played(plugin, "leak", "invented")
+	first.Directory, second.Directory = "first", "second"
+	var run *Run
+	if run.Checked() {
+		t.Error("Checked of no run: got true")
+	}
+	run = &Run{}
+	run.End(time.Time{}, 2, []Rollout{first, second})
+	if !run.Checked() {
+		t.Fatal("Checked: got false, want true")
+	}
+	if run.SetUserFlags("second", second.Result.GetUserFlags()) {
+		t.Error("SetUserFlags of the same flags: got a change")
+	}
+	if !run.SetUserFlags("first", nil) {
+		t.Error("SetUserFlags of no flags: got no change")
+	}
+	want := &UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 1, "invented": 1}}
+	if diff := cmp.Diff(want, run.Totals.UserContract); diff != "" || run.Rollouts[0].UserFlags != nil {
+		t.Errorf("counts with %v (-want +got):\n%s", run.Rollouts[0].UserFlags, diff)
+	}
 }
 
 // TestUserContract counts flags over rollouts with and without a user that is watched, in a run.

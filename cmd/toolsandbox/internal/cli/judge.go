@@ -26,6 +26,7 @@ type judge struct {
 	catalogue catalogue
 	engine    standalone.Config
 	network   *pflag.FlagSet
+	run       *results.Run      // nil if the original made it
 	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
 }
 
@@ -61,7 +62,7 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 	run, err := results.ReadRun(dir)
 	switch {
 	case err == nil:
-		j.digests = run.Digests()
+		j.run, j.digests = run, run.Digests()
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("%w: it says which trajectories the scores were made from; without the file they are not checked", err)
 	}

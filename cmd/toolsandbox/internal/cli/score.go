@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -34,7 +35,7 @@ func newScore() *cobra.Command {
 		Use:   "score RUN [NAME...]",
 		Short: "Score finished trajectories again with the evaluations as they are now",
 		Long: `score applies the milestones and minefields of the catalogue to the trajectories of a run, without running agents
-again, and shows which scores moved. RUN is the --out directory of the run, NAMEs are rollouts or scenarios, with * and ?;
+again, and shows which scores moved. It also checks again how their users kept to their role. RUN is the --out directory of the run, NAMEs are rollouts or scenarios, with * and ?;
 default all. Rollouts that ended in a failure keep their score.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox score out
@@ -48,7 +49,7 @@ default all. Rollouts that ended in a failure keep their score.`,
 		},
 	}
 	options.judge.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+"; the old ones are kept as "+results.PreviousSummaryFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones are kept as "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -62,7 +63,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, run: o.judge.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
 	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, chosen)
 	}); err != nil {
@@ -70,13 +71,16 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	scored := summary.With(rescore.entries)
 	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
-	if o.write && changed {
-		if err := results.ReplaceSummary(dir, scored); err != nil {
+	flagged := len(rescore.outcome.Flagged) > 0
+	if o.write {
+		if err := rescore.write(scored, changed); err != nil {
 			return err
 		}
-		rescore.outcome.Written = true
 	}
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
+	if o.judge.run.Checked() {
+		rescore.outcome.UserContract = o.judge.run.Totals.UserContract
+	}
 	if o.asJSON {
 		return writeJSON(stdout, rescore.outcome)
 	}
@@ -84,12 +88,16 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		return err
 	}
 	switch {
+	case rescore.outcome.Written && !changed:
+		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, results.RunFile))
 	case rescore.outcome.Written:
 		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
 	case o.write:
 		_, err = fmt.Fprintln(stderr, "nothing to write: every score is as it was")
 	case changed:
 		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
+	case flagged:
+		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
 	}
 	return err
 }
@@ -129,6 +137,9 @@ type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
 	digests   map[string]string
+	// run is the record of the run, nil if the original made it. It gets the flags of users that were
+	// checked.
+	run *results.Run
 	// entries are those of the summary, replaced as they are scored.
 	entries []results.ScenarioResult
 	outcome *report.Rescore
@@ -162,14 +173,36 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	if err != nil {
 		return advised(r.dir, err)
 	}
-	response, err := client.ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
+	request := &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
-	})
+	}
+	if r.run.Checked() {
+		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))
+	}
+	response, err := client.ScoreTrajectory(ctx, request)
 	if err != nil {
 		return refused("score", entry.Name, err)
 	}
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
 	r.outcome.Add(&before, entry, scenario.GetEvaluation())
+	if r.run.Checked() && r.run.SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
+		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
+	}
 	return nil
+}
+
+// write replaces the files of the run in which something has changed.
+func (r *rescore) write(scored *results.Summary, changed bool) error {
+	if changed {
+		if err := results.ReplaceSummary(r.dir, scored); err != nil {
+			return err
+		}
+		r.outcome.Written = true
+	}
+	if len(r.outcome.Flagged) == 0 {
+		return nil
+	}
+	r.outcome.Written = true
+	return results.WriteRun(r.dir, r.run)
 }

@@ -27,7 +27,11 @@ type Rescore struct {
 	// Before and After are the means over the whole run, nil if nothing has a score.
 	Before *float64 `json:"mean_before"`
 	After  *float64 `json:"mean_after"`
-	// Written says whether the new scores are in the run's directory.
+	// Flagged are the rollouts whose user's flags are others, and UserContract counts the flags as
+	// they are now, nil if no user was checked.
+	Flagged      []string              `json:"user_flags_changed"`
+	UserContract *results.UserContract `json:"user_contract,omitempty"`
+	// Written says whether the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
 
@@ -52,7 +56,7 @@ type NodeMove struct {
 
 // NewRescore returns one of no rollout.
 func NewRescore() *Rescore {
-	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}}
+	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}, Flagged: []string{}}
 }
 
 // Add compares the entries of one rollout.
@@ -108,7 +112,8 @@ func nodes(before, after results.Mapping, graph *evaluationv1.Graph) []NodeMove 
 	return moved
 }
 
-// Moves writes one line per rollout whose score moved, and the totals.
+// Moves writes one line per rollout whose score moved, the totals, and what became of the users'
+// flags.
 func Moves(w io.Writer, r *Rescore) error {
 	var out strings.Builder
 	if len(r.Moved) > 0 {
@@ -130,8 +135,13 @@ func Moves(w io.Writer, r *Rescore) error {
 			fmt.Fprintf(&out, "%d kept as they were, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
 		}
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	if len(r.Flagged) > 0 {
+		fmt.Fprintf(&out, "user flags changed: %s\n", strings.Join(r.Flagged, ", "))
+	}
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return err
+	}
+	return Contract(w, r.UserContract)
 }
 
 // change is by how much the score moved.

@@ -34,6 +34,7 @@ func TestRescore(t *testing.T) {
 	if diff := cmp.Diff(want, rescore.Moved); diff != "" || rescore.Unmoved != 1 {
 		t.Errorf("%d unmoved, want 1; moved (-want +got):\n%s", rescore.Unmoved, diff)
 	}
+	rescore.Flagged, rescore.UserContract = []string{"f"}, &results.UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
 	rescore.Failed, rescore.NoScenario, rescore.Before, rescore.After = []string{"a", "b"}, []string{"c"}, new(0.75), nil
 	var out strings.Builder
 	if err := Moves(&out, rescore); err != nil {
@@ -42,7 +43,8 @@ func TestRescore(t *testing.T) {
 	for _, line := range []string{
 		"moved      1.000  0.250  -0.750  milestone 0 told: 1.000 → 0.250", "milestone 1: 1.000 → none",
 		"1 of 2 scores moved, mean 0.750 before, none after", "2 kept as they were, ended in a failure: a, b",
-		"1 kept as they were, scenario not in the catalogue: c",
+		"1 kept as they were, scenario not in the catalogue: c", "user flags changed: f",
+		"simulated user: 1 of 2 rollouts flagged (50 %): leak 3",
 	} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("Moves: got\n%s\nwant a line with %q", out.String(), line)
