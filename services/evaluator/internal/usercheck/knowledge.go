@@ -1,6 +1,7 @@
 package usercheck
 
 import (
+	"bytes"
 	"math"
 	"regexp"
 	"slices"
@@ -13,7 +14,7 @@ import (
 type knowledge struct {
 	words  map[string]bool
 	values map[string]bool // numbers without leading zeros
-	digits string          // all digits, number by number, each between blanks
+	digits []byte          // all digits, number by number, each between blanks
 	clocks map[int]bool    // times of day, in minutes of the half day
 	exact  []float64       // numbers that may be told rounded
 }
@@ -33,7 +34,7 @@ const (
 )
 
 func newKnowledge() knowledge {
-	return knowledge{words: make(map[string]bool), values: make(map[string]bool), clocks: make(map[int]bool), digits: " "}
+	return knowledge{words: make(map[string]bool), values: make(map[string]bool), clocks: make(map[int]bool), digits: []byte{' '}}
 }
 
 // learn adds the facts of a text.
@@ -115,7 +116,7 @@ func (k *knowledge) rounds(digits string, about bool) bool {
 
 // number adds a number. One that can be an hour is one.
 func (k *knowledge) number(digits string) {
-	k.digits += digits + " "
+	k.digits = append(append(k.digits, digits...), ' ')
 	k.values[trimZeros(digits)] = true
 	if value, err := strconv.Atoi(digits); err == nil && value <= lastDay {
 		k.clocks[value*hour%halfDay] = true
@@ -152,7 +153,10 @@ func (k *knowledge) invented(text string, asked bool) string {
 		keep(span{at[0], at[1]}, !known)
 	}
 	for _, at := range names(text, asked) {
-		keep(at, !k.knowsName(folded(strings.ToLower(text[at.start:at.end]))))
+		if !k.knowsName(folded(strings.ToLower(text[at.start:at.end]))) {
+			keep(at, true)
+			break
+		}
 	}
 	return text[first.start:first.end]
 }
@@ -253,11 +257,11 @@ func (k *knowledge) knowsNumber(written, rest string) bool {
 		return false
 	case len(digits) <= 1 || k.values[trimZeros(digits)]:
 		return true
-	case len(digits) >= partDigits && strings.Contains(k.digits, digits):
+	case len(digits) >= partDigits && bytes.Contains(k.digits, []byte(digits)):
 		return true
-	case strings.Contains(k.digits, " "+digits) || strings.Contains(k.digits, digits+" "):
+	case bytes.Contains(k.digits, []byte(" "+digits)) || bytes.Contains(k.digits, []byte(digits+" ")):
 		return true
-	case len(digits) >= localDigits && strings.Contains(k.digits, digits[len(digits)-localDigits:]+" "):
+	case len(digits) >= localDigits && bytes.Contains(k.digits, []byte(digits[len(digits)-localDigits:]+" ")):
 		return true
 	}
 	if canonical, ok := fraction(written); ok && k.values[canonical] {

@@ -42,7 +42,7 @@ func readNumbers(lines []string) map[string]int {
 		list := strings.Fields(line)
 		value, err := strconv.Atoi(list[0])
 		if err != nil {
-			panic("contract: phrases.txt: " + err.Error())
+			panic("usercheck: phrases.txt: " + err.Error())
 		}
 		for _, word := range list[1:] {
 			found[word] = value
@@ -55,7 +55,7 @@ func readNumbers(lines []string) map[string]int {
 func block(name string) []string {
 	lines, ok := blocks[name]
 	if !ok {
-		panic("contract: phrases.txt has no block " + name)
+		panic("usercheck: phrases.txt has no block " + name)
 	}
 	return lines
 }

@@ -38,6 +38,8 @@ const (
 	// maxText bounds what is read of a message in bytes: the rules take time that grows faster than
 	// a text, and nobody says more.
 	maxText = 16 << 10
+	// maxTrajectory bounds what is read of a trajectory in bytes, for the same reason.
+	maxTrajectory = 512 << 10
 	// MaxFlags bounds the flags of a trajectory.
 	MaxFlags = 100
 	endTool  = "end_conversation"
@@ -45,11 +47,12 @@ const (
 
 // Check looks at what the user said and called, from the message at a position on. user is what it
 // was told. The flags are ordered by message, then by rule. Their evidence are words as they stand
-// in what was said or told, cut if they are long.
+// in what was said or told, cut if they are long. There are at most MaxFlags. What follows after
+// maxTrajectory bytes that the user has seen or said is not checked.
 func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*busv1.UserFlag {
 	c := newCheck(user)
 	var flags []*busv1.UserFlag
-	for start := 0; start < len(messages); {
+	for start := 0; start < len(messages) && c.read < maxTrajectory; {
 		end := start + 1
 		for end < len(messages) && end != from && messages[end].GetSender() == messages[start].GetSender() {
 			end++
@@ -85,6 +88,7 @@ type check struct {
 	own          string   // what the user said last
 	hands        bool     // the user has tools of its own
 	ended        bool     // the user has ended early before, in vain or at once with this
+	read         int      // bytes of the messages that the user has seen
 }
 
 // newCheck returns a check before the first message.
@@ -104,6 +108,7 @@ func (c *check) see(m *worldv1.Message) {
 		return
 	}
 	text := head(sandbox.Content(m))
+	c.read += len(text)
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
 		c.agent = text

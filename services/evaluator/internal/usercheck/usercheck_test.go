@@ -1,6 +1,7 @@
 package usercheck_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +164,20 @@ func TestHuge(t *testing.T) {
 				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
 			}
 		})
+	}
+}
+
+// TestHugeTrajectory checks a conversation of 4 MiB, which is as long as one may be.
+func TestHugeTrajectory(t *testing.T) {
+	var said []*worldv1.Message
+	for i := range 256 {
+		words := strings.Repeat(fmt.Sprintf("old baker Emil Sand %d number is 030 Zora%d ", i, i), 16<<10/45)
+		said = append(said, message(user, agent, words), message(agent, user, words))
+	}
+	begun := time.Now()
+	flags := check(baker(), view("Who?"), said...)
+	if took := time.Since(begun); took > 10*time.Second || len(flags) == 0 {
+		t.Errorf("Check: got %d flags in %v, want some in less than 10 s", len(flags), took)
 	}
 }
 
