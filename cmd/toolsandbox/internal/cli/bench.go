@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/bench"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -22,7 +23,7 @@ import (
 
 // benchOptions are the flags of bench.
 type benchOptions struct {
-	catalogue          catalogue
+	catalogue          catalogue.Selection
 	asJSON             bool
 	profile            string
 	rollouts, parallel int
@@ -49,7 +50,7 @@ time of the whole is compared with the longest chain of its answers.`,
 		},
 	}
 	flags := cmd.Flags()
-	options.catalogue.register(flags)
+	options.catalogue.RegisterFlags(flags)
 	flags.IntVar(&options.rollouts, "rollouts", options.rollouts, "rollouts to measure")
 	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
 	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
@@ -66,7 +67,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return launch.Usage("--rollouts, --parallel, --model-delay and --model-calls: %d, %d, %s and %d given, expected at least 1, 1 to 100000, and nothing below 0",
 			o.rollouts, o.parallel, o.delay, o.calls)
 	}
-	scenarios, err := o.catalogue.load(args)
+	scenarios, err := o.catalogue.Load(args)
 	if err != nil {
 		return err
 	}

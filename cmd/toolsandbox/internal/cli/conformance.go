@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/conformance"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -113,7 +114,7 @@ func (o *conformanceOptions) loadPacks() error {
 	if len(o.packs) == 0 {
 		return nil
 	}
-	all, err := (&catalogue{packPaths: o.packs}).expanded()
+	all, err := (&catalogue.Selection{PackPaths: o.packs}).Expanded()
 	if err != nil {
 		return err
 	}

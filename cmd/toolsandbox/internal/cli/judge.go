@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -23,7 +24,7 @@ import (
 // judge is what commands need that score the trajectories of a finished run again: scenarios and an
 // evaluator.
 type judge struct {
-	catalogue catalogue
+	catalogue catalogue.Selection
 	engine    standalone.Config
 	network   *pflag.FlagSet
 	run       *results.Run      // nil if the original made it
@@ -35,7 +36,7 @@ func newJudge() *judge {
 }
 
 func (j *judge) register(flags *pflag.FlagSet) {
-	j.catalogue.registerSources(flags)
+	j.catalogue.RegisterSourceFlags(flags)
 	j.network.SetNormalizeFunc(dashes)
 	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
 	j.engine.Network.RegisterClientFlags(j.network)
@@ -66,7 +67,7 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("%w: it says which trajectories the scores were made from; without the file they are not checked", err)
 	}
-	scenarios, err := j.catalogue.everything()
+	scenarios, err := j.catalogue.Everything()
 	if err != nil {
 		return nil, nil, err
 	}

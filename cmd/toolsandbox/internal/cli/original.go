@@ -1,24 +1,15 @@
 package cli
 
 import (
-	_ "embed"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
 // The command line of the original works here as it is: this file knows how it is written.
-
-// originalNames are the names of the original's scenarios, one a line, without those of their
-// variants.
-//
-//go:embed original.txt
-var originalNames string
 
 // dashes lets every flag be written with underscores, and --scenarios as --scenario, which the
 // original takes as well.
@@ -47,16 +38,4 @@ func checkBackend(name string) error {
 		return launch.Usage("--preferred-tool-backend: %q given, expected DEFAULT", name)
 	}
 	return nil
-}
-
-// isOriginal says whether a pattern matches a scenario of the original or a variant of one.
-func isOriginal(pattern string) bool {
-	for _, variant := range scenario.AllVariants() {
-		for name := range strings.Lines(originalNames) {
-			if matched, err := path.Match(pattern, strings.TrimSpace(name)+variant.Suffix); err == nil && matched {
-				return true
-			}
-		}
-	}
-	return false
 }

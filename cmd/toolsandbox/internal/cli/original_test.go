@@ -2,13 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
 // TestOriginalCommandLine runs command lines as the users of the original write them.
@@ -102,33 +99,6 @@ func TestOriginalScenarios(t *testing.T) {
 		if code := Main([]string{"run", "--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"), "--scenarios", pattern}, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: got code %d and\n%s\nwant 2 and %q", pattern, code, &stderr, want)
 		}
-	}
-}
-
-// TestOriginalNames compares the list of names with the original's catalogue.
-func TestOriginalNames(t *testing.T) {
-	raw, err := os.ReadFile(vectortest.Dir(t, "scenarios.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var catalogue struct {
-		Scenarios []struct {
-			Name     string
-			Variants map[string]any
-		}
-	}
-	if err := json.Unmarshal(raw, &catalogue); err != nil {
-		t.Fatal(err)
-	}
-	for _, scenario := range catalogue.Scenarios {
-		for suffix := range scenario.Variants {
-			if name := scenario.Name + suffix; !isOriginal(name) {
-				t.Errorf("%s: got no name of the original, want one", name)
-			}
-		}
-	}
-	if got := strings.Count(originalNames, "\n"); got != len(catalogue.Scenarios) {
-		t.Errorf("names: got %d, want %d", got, len(catalogue.Scenarios))
 	}
 }
 

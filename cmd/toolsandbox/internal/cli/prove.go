@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -17,7 +18,7 @@ import (
 
 // proveOptions are the flags of scenario prove.
 type proveOptions struct {
-	from     catalogue
+	from     catalogue.Selection
 	parallel int
 	verbose  bool
 	asJSON   bool
@@ -48,7 +49,7 @@ trips and by nothing else, and its categories are true. The exit code is 1 if an
 			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.from.register(cmd.Flags())
+	options.from.RegisterFlags(cmd.Flags())
 	cmd.Flags().IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
 	cmd.Flags().BoolVarP(&options.verbose, "verbose", "v", false, "list every rollout with its score")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON; with --verbose also every rollout")
@@ -59,7 +60,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.parallel < 1 || o.parallel > 10000 {
 		return launch.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
-	scenarios, err := o.from.load(args)
+	scenarios, err := o.from.Load(args)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Duration) error {
 	summary := proveSummary{Scenarios: reports, Seconds: took.Seconds()}
 	for _, r := range reports {
-		r.Place = o.from.places[r.Name]
+		r.Place = o.from.Places[r.Name]
 		summary.Rollouts += r.Rollouts
 		if r.Proven() {
 			summary.Proven++

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
@@ -17,7 +18,7 @@ func (o *runOptions) again(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, launch.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)
 	}
 	var given string
-	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue).register} {
+	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags} {
 		settled := pflag.NewFlagSet("settled", pflag.ContinueOnError)
 		register(settled)
 		settled.VisitAll(func(flag *pflag.Flag) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
@@ -42,7 +43,7 @@ const (
 
 // runOptions are the flags of run.
 type runOptions struct {
-	catalogue    catalogue
+	catalogue    catalogue.Selection
 	engine       standalone.Config
 	log          launch.Log
 	telemetry    telemetry.Config
@@ -97,7 +98,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
 	o.models.register(flags)
 	o.spend.register(flags)
-	o.catalogue.register(flags)
+	o.catalogue.RegisterFlags(flags)
 	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
 	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
 	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the services' data (default: .toolsandbox below --out)")
@@ -199,7 +200,7 @@ func (o *runOptions) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	chosen, err := o.catalogue.load(args)
+	chosen, err := o.catalogue.Load(args)
 	if err != nil {
 		return sweep.Spec{}, err
 	}

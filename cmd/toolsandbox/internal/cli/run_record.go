@@ -37,12 +37,12 @@ func (o *runOptions) record(args, given []string, spec sweep.Spec) (*results.Run
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
 	var err error
-	if written := o.catalogue.written; written != nil {
+	if written := o.catalogue.Written; written != nil {
 		var pack []*scenariov1.Scenario
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			pack = append(pack, written[name].Scenario)
 		}
-		from, err := catalogueRecord(o.catalogue.from(), pack)
+		from, err := catalogueRecord(o.catalogue.From(), pack)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 )
 
 // scenarioLine is one scenario in the output for programs.
@@ -25,7 +27,7 @@ func newScenario() *cobra.Command {
 }
 
 func newScenarioList() *cobra.Command {
-	var from catalogue
+	var from catalogue.Selection
 	var asJSON, counts bool
 	cmd := &cobra.Command{
 		Use:   "list [NAME...]",
@@ -37,7 +39,7 @@ counted as in the summary of a run, and how many base scenarios list each tool.`
 			if counts {
 				return listCounts(cmd.OutOrStdout(), &from, args, asJSON)
 			}
-			loaded, err := from.load(args)
+			loaded, err := from.Load(args)
 			if err != nil {
 				return err
 			}
@@ -64,7 +66,7 @@ counted as in the summary of a run, and how many base scenarios list each tool.`
 			return w.Flush()
 		},
 	}
-	from.register(cmd.Flags())
+	from.RegisterFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&counts, "counts", false, "count scenarios by category and by tool")
 	return cmd

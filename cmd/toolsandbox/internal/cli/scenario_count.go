@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -29,9 +30,9 @@ type counts struct {
 }
 
 // listCounts counts the chosen scenarios over all variants.
-func listCounts(w io.Writer, from *catalogue, args []string, asJSON bool) error {
-	from.variants = []string{allVariants}
-	chosen, err := from.loadExpanded(args)
+func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
+	from.Variants = []string{catalogue.AllVariants}
+	chosen, err := from.LoadExpanded(args)
 	if err != nil {
 		return err
 	}

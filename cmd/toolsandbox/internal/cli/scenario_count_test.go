@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
@@ -52,7 +53,7 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen, err := (&catalogue{variants: []string{allVariants}}).loadExpanded(nil)
+	chosen, err := (&catalogue.Selection{Variants: []string{catalogue.AllVariants}}).LoadExpanded(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestBuiltInCounts(t *testing.T) {
 
 // TestChoose picks scenarios by patterns and variants.
 func TestChoose(t *testing.T) {
-	from := catalogue{packPaths: []string{"../describe/testdata/pack"}}
+	from := catalogue.Selection{PackPaths: []string{"../describe/testdata/pack"}}
 	for _, c := range []struct {
 		name     string
 		variants []string
@@ -100,8 +101,8 @@ func TestChoose(t *testing.T) {
 		{"bad pattern", []string{"all"}, []string{"["}, nil},
 		{"bad variant", []string{"most"}, nil, nil},
 	} {
-		from.variants = c.variants
-		chosen, err := from.load(c.patterns)
+		from.Variants = c.variants
+		chosen, err := from.Load(c.patterns)
 		var got []string
 		for _, s := range chosen {
 			got = append(got, s.GetSetup().GetName())

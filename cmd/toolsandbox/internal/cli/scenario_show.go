@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/graph"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -19,7 +20,7 @@ import (
 )
 
 func newScenarioShow() *cobra.Command {
-	var from catalogue
+	var from catalogue.Selection
 	var asJSON, asProto bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
@@ -31,7 +32,7 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 			if asJSON && asProto {
 				return launch.Usage("--json and --proto: both given, expected one")
 			}
-			subject, err := from.subject(args)
+			subject, err := subject(&from, args)
 			if err != nil {
 				return err
 			}
@@ -50,14 +51,14 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 			}
 		},
 	}
-	from.registerSources(cmd.Flags())
+	from.RegisterSourceFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print canonical protobuf JSON")
 	cmd.Flags().BoolVar(&asProto, "proto", false, "print the deterministic wire form")
 	return cmd
 }
 
 func newScenarioGraph() *cobra.Command {
-	var from catalogue
+	var from catalogue.Selection
 	var asSVG, minefields bool
 	cmd := &cobra.Command{
 		Use:     "graph NAME",
@@ -65,7 +66,7 @@ func newScenarioGraph() *cobra.Command {
 		Long:    "graph draws the milestones of a scenario, or its minefields, in their order: what must come before stands above.",
 		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --svg > which_mateo.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject, err := from.subject(args)
+			subject, err := subject(&from, args)
 			if err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func newScenarioGraph() *cobra.Command {
 			return err
 		},
 	}
-	from.registerSources(cmd.Flags())
+	from.RegisterSourceFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asSVG, "svg", false, "print an SVG document")
 	cmd.Flags().BoolVar(&minefields, "minefields", false, "draw the minefields instead")
 	return cmd
@@ -120,12 +121,12 @@ func drawing(evaluation *evaluationv1.Graph, s *scenariov1.Scenario) *graph.Grap
 }
 
 // subject returns the one scenario that the arguments name, with its place.
-func (c *catalogue) subject(args []string) (*describe.Subject, error) {
+func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
 		return nil, launch.Usage("NAME: %d given, expected one scenario", len(args))
 	}
-	c.variants = []string{plainVariant}
-	chosen, err := c.loadExpanded(args)
+	c.Variants = []string{catalogue.PlainVariant}
+	chosen, err := c.LoadExpanded(args)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +135,8 @@ func (c *catalogue) subject(args []string) (*describe.Subject, error) {
 	}
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
-		if written, ok := c.written[name]; ok { // a variant is written where its base is
-			subject.Place, subject.World, subject.Base = c.places[name], written.World, written.Base
+		if written, ok := c.Written[name]; ok { // a variant is written where its base is
+			subject.Place, subject.World, subject.Base = c.Places[name], written.World, written.Base
 		}
 	}
 	return subject, nil

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
 func newScenarioValidate() *cobra.Command {
-	var from catalogue
+	var from catalogue.Selection
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check scenarios",
@@ -23,7 +24,7 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			packs, err := from.packs()
+			packs, err := from.Packs()
 			var mistakes scenario.Errors
 			if errors.As(err, &mistakes) {
 				for _, mistake := range mistakes {
@@ -31,7 +32,7 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 						return err
 					}
 				}
-				return fmt.Errorf("%d problems in %s", len(mistakes), from.from())
+				return fmt.Errorf("%d problems in %s", len(mistakes), from.From())
 			}
 			if err != nil {
 				return err
@@ -40,10 +41,10 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 			for _, pack := range packs {
 				count += len(pack.Scenarios)
 			}
-			return printf(cmd.OutOrStdout(), "ok: %d scenarios in %s", count, from.from())
+			return printf(cmd.OutOrStdout(), "ok: %d scenarios in %s", count, from.From())
 		},
 	}
-	from.registerSources(cmd.Flags())
+	from.RegisterSourceFlags(cmd.Flags())
 	return cmd
 }
 
@@ -104,7 +105,7 @@ func writeNew(name string, content []byte) (err error) {
 }
 
 func newScenarioSchema() *cobra.Command {
-	var from catalogue
+	var from catalogue.Selection
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenarios and worlds, for editors",
@@ -113,7 +114,7 @@ the first line # yaml-language-server: $schema=schema.json. With --pack it knows
 		Example: "  toolsandbox scenario schema > schema.json\n  toolsandbox scenario schema --pack mine > mine/schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema, err := from.schema()
+			schema, err := from.Schema()
 			if err != nil {
 				return err
 			}
@@ -125,6 +126,6 @@ the first line # yaml-language-server: $schema=schema.json. With --pack it knows
 			return err
 		},
 	}
-	from.registerSources(cmd.Flags())
+	from.RegisterSourceFlags(cmd.Flags())
 	return cmd
 }

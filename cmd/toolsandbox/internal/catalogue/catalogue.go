@@ -1,4 +1,5 @@
-package cli
+// Package catalogue finds the scenarios that a command works on: in packs or in the built-in catalogue.
+package catalogue
 
 import (
 	"errors"
@@ -25,46 +26,49 @@ import (
 // testScenarios is how many scenarios --test-mode runs.
 const testScenarios = 4
 
-// Names of sets of variants; the other names are suffixes.
 const (
-	plainVariant = "plain"
-	allVariants  = "all"
+	// PlainVariant is the variant of a scenario that is the scenario itself.
+	PlainVariant = "plain"
+	// AllVariants names all variants. Other names of variants are suffixes of scenarios' names.
+	AllVariants = "all"
 )
 
-// catalogue says which scenarios a command works on.
-type catalogue struct {
-	dir       string
-	packPaths []string
+// Selection says which scenarios a command works on.
+type Selection struct {
+	dir string
+	// PackPaths are directories or .zip files; empty is the built-in catalogue.
+	PackPaths []string
 	builtin   bool
 	patterns  []string
-	variants  []string
-	testMode  bool
-	flags     *pflag.FlagSet
-	// places is where each scenario is written, by name, once they are loaded.
-	places map[string]string
-	// written holds each scenario as it was loaded, by name.
-	written map[string]scenario.Loaded
+	// Variants are names of variants.
+	Variants []string
+	testMode bool
+	flags    *pflag.FlagSet
+	// Places is where each scenario is written, by name, once they are loaded.
+	Places map[string]string
+	// Written holds each scenario as it was loaded, by name.
+	Written map[string]scenario.Loaded
 }
 
-// registerSources registers the flags that say where scenarios come from.
-func (c *catalogue) registerSources(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.packPaths, "pack", nil, "pack of scenarios, a directory or a .zip file, to use instead of the built-in catalogue; may be repeated")
+// RegisterSourceFlags registers the flags that say where scenarios come from.
+func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "pack of scenarios, a directory or a .zip file, to use instead of the built-in catalogue; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
 	flags.StringVar(&c.dir, "scenario-dir", "", "the same as --pack, for one directory")
 }
 
-// register registers all flags.
-func (c *catalogue) register(flags *pflag.FlagSet) {
+// RegisterFlags registers all flags.
+func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.flags = flags
-	c.registerSources(flags)
+	c.RegisterSourceFlags(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "names of scenarios, with * and ?; more may follow as arguments; default all")
-	flags.StringSliceVar(&c.variants, "variants", []string{plainVariant}, "how tools are shown: plain, all, or suffixes of names such as 3_distraction_tools")
+	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or suffixes of names such as 3_distraction_tools")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
 }
 
-// load returns the chosen scenarios by name. args are further patterns.
-func (c *catalogue) load(args []string) ([]*scenariov1.Scenario, error) {
-	chosen, err := c.loadExpanded(args)
+// Load returns the chosen scenarios by name. args are further patterns.
+func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
+	chosen, err := c.LoadExpanded(args)
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +79,9 @@ func (c *catalogue) load(args []string) ([]*scenariov1.Scenario, error) {
 	return out, nil
 }
 
-// loadExpanded returns the chosen scenarios by name, with their bases. args are further patterns.
-func (c *catalogue) loadExpanded(args []string) ([]scenario.Expanded, error) {
-	all, err := c.expanded()
+// LoadExpanded returns the chosen scenarios by name, with their bases. args are further patterns.
+func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
+	all, err := c.Expanded()
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +89,10 @@ func (c *catalogue) loadExpanded(args []string) ([]scenario.Expanded, error) {
 }
 
 // unknown says that no scenario matches a pattern, and what may help.
-func (c *catalogue) unknown(pattern string, all []scenario.Expanded) error {
+func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
 		return launch.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
-			pattern, c.from())
+			pattern, c.From())
 	}
 	names := make([]string, len(all))
 	for i := range all {
@@ -100,9 +104,9 @@ func (c *catalogue) unknown(pattern string, all []scenario.Expanded) error {
 	return launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
-// everything returns all variants of all scenarios, by name.
-func (c *catalogue) everything() (map[string]*scenariov1.Scenario, error) {
-	all, err := c.expanded()
+// Everything returns all variants of all scenarios, by name.
+func (c *Selection) Everything() (map[string]*scenariov1.Scenario, error) {
+	all, err := c.Expanded()
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +117,8 @@ func (c *catalogue) everything() (map[string]*scenariov1.Scenario, error) {
 	return index, nil
 }
 
-// expanded returns all variants of all scenarios.
-func (c *catalogue) expanded() ([]scenario.Expanded, error) {
+// Expanded returns all variants of all scenarios.
+func (c *Selection) Expanded() ([]scenario.Expanded, error) {
 	defer sparingly()()
 	bases, err := c.bases()
 	if err != nil {
@@ -124,8 +128,8 @@ func (c *catalogue) expanded() ([]scenario.Expanded, error) {
 }
 
 // bases returns the scenarios as they are written.
-func (c *catalogue) bases() ([]*scenariov1.Scenario, error) {
-	packs, err := c.packs()
+func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
+	packs, err := c.Packs()
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +140,7 @@ func (c *catalogue) bases() ([]*scenariov1.Scenario, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, launch.Usage("no scenario in %s", c.from())
+		return nil, launch.Usage("no scenario in %s", c.From())
 	}
 	return all, nil
 }
@@ -149,9 +153,9 @@ type source struct {
 }
 
 // sources returns the packs that the flags name, or the built-in catalogue.
-func (c *catalogue) sources() ([]source, error) {
+func (c *Selection) sources() ([]source, error) {
 	var out []source
-	if c.builtin || c.dir == "" && len(c.packPaths) == 0 {
+	if c.builtin || c.dir == "" && len(c.PackPaths) == 0 {
 		out = append(out, source{scenarios.FS, "scenarios"})
 	}
 	if c.dir != "" {
@@ -168,7 +172,7 @@ func (c *catalogue) sources() ([]source, error) {
 		}
 		out = append(out, source{files, c.dir})
 	}
-	for _, name := range c.packPaths {
+	for _, name := range c.PackPaths {
 		files, err := scenario.OpenPack(name)
 		if err != nil {
 			return nil, launch.Usage("--pack: %w", err)
@@ -189,8 +193,8 @@ func sparingly() (done func()) {
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// packs loads all sources; their scenarios have different names.
-func (c *catalogue) packs() ([]*scenario.Pack, error) {
+// Packs loads all sources; their scenarios have different names.
+func (c *Selection) Packs() ([]*scenario.Pack, error) {
 	defer sparingly()()
 	sources, err := c.sources()
 	if err != nil {
@@ -202,7 +206,7 @@ func (c *catalogue) packs() ([]*scenario.Pack, error) {
 	}
 	var packs []*scenario.Pack
 	var mistakes scenario.Errors
-	c.places, c.written = make(map[string]string), make(map[string]scenario.Loaded)
+	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
 		pack, err := scenario.LoadPack(from.files, opts)
 		var wrong scenario.Errors
@@ -216,12 +220,12 @@ func (c *catalogue) packs() ([]*scenario.Pack, error) {
 		for _, loaded := range pack.Scenarios {
 			name, at := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, at.File)
-			if other, taken := c.places[name]; taken {
+			if other, taken := c.Places[name]; taken {
 				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: "name",
 					Reason: fmt.Sprintf("another scenario is called %q too, at %s; names must be unique", name, other)})
 			}
-			c.written[name] = loaded
-			c.places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
+			c.Written[name] = loaded
+			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 		}
 		packs = append(packs, pack)
 	}
@@ -231,8 +235,8 @@ func (c *catalogue) packs() ([]*scenario.Pack, error) {
 	return packs, nil
 }
 
-// schema returns the tables of all sources.
-func (c *catalogue) schema() (*world.Schema, error) {
+// Schema returns the tables of all sources.
+func (c *Selection) Schema() (*world.Schema, error) {
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err
@@ -248,9 +252,9 @@ func (c *catalogue) schema() (*world.Schema, error) {
 	return world.NewSchema(declared)
 }
 
-// from says where scenarios come from.
-func (c *catalogue) from() string {
-	names := slices.Clone(c.packPaths)
+// From says where scenarios come from.
+func (c *Selection) From() string {
+	names := slices.Clone(c.PackPaths)
 	if c.dir != "" {
 		names = append(names, strings.TrimSuffix(c.dir, "/"))
 	}
@@ -261,19 +265,19 @@ func (c *catalogue) from() string {
 }
 
 // wanted returns which suffixes of variants are chosen.
-func (c *catalogue) wanted() (func(suffix string) bool, error) {
+func (c *Selection) wanted() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
-	known := []string{plainVariant, allVariants}
-	suffixes := map[string]string{plainVariant: ""}
+	known := []string{PlainVariant, AllVariants}
+	suffixes := map[string]string{PlainVariant: ""}
 	for _, v := range scenario.AllVariants()[1:] {
 		name := strings.TrimPrefix(v.Suffix, "_")
 		known = append(known, name)
 		suffixes[name] = v.Suffix
 	}
-	for _, name := range c.variants {
+	for _, name := range c.Variants {
 		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
 		switch {
-		case name == allVariants:
+		case name == AllVariants:
 			return func(string) bool { return true }, nil
 		case !ok:
 			return nil, launch.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
@@ -285,7 +289,7 @@ func (c *catalogue) wanted() (func(suffix string) bool, error) {
 
 // choose returns the chosen variants of the scenarios that match any pattern; every pattern must
 // match something. One that matches none of them may name other variants.
-func (c *catalogue) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
+func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
 	wanted, err := c.wanted()
 	if err != nil {
 		return nil, err

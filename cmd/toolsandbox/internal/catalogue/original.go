@@ -1,0 +1,27 @@
+package catalogue
+
+import (
+	_ "embed"
+	"path"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+// originalNames are the names of the original's scenarios, one a line, without those of their
+// variants.
+//
+//go:embed original.txt
+var originalNames string
+
+// isOriginal says whether a pattern matches a scenario of the original or a variant of one.
+func isOriginal(pattern string) bool {
+	for _, variant := range scenario.AllVariants() {
+		for name := range strings.Lines(originalNames) {
+			if matched, err := path.Match(pattern, strings.TrimSpace(name)+variant.Suffix); err == nil && matched {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,37 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+)
+
+// TestOriginalNames compares the list of names with the original's catalogue.
+func TestOriginalNames(t *testing.T) {
+	raw, err := os.ReadFile(vectortest.Dir(t, "scenarios.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var catalogue struct {
+		Scenarios []struct {
+			Name     string
+			Variants map[string]any
+		}
+	}
+	if err := json.Unmarshal(raw, &catalogue); err != nil {
+		t.Fatal(err)
+	}
+	for _, scenario := range catalogue.Scenarios {
+		for suffix := range scenario.Variants {
+			if name := scenario.Name + suffix; !isOriginal(name) {
+				t.Errorf("%s: got no name of the original, want one", name)
+			}
+		}
+	}
+	if got := strings.Count(originalNames, "\n"); got != len(catalogue.Scenarios) {
+		t.Errorf("names: got %d, want %d", got, len(catalogue.Scenarios))
+	}
+}
