@@ -183,6 +183,15 @@ func damaged(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
+// PutFile makes a file appear whole or not at all, and the directory that it is in. A file has one
+// writer.
+func PutFile(path string, data []byte) error {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, false)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
 // writeFile replaces a file at once: readers see the old content or the new, also after a crash; if
 // it is to last, after one of the machine too. What a crash leaves behind is used up when the file
 // is written again; a file has one writer.

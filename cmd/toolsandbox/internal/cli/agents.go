@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -36,7 +36,7 @@ func newAgents() *cobra.Command {
 				lines = append(lines, line)
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), lines)
+				return report.JSON(cmd.OutOrStdout(), lines)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, line := range lines {
@@ -49,12 +49,4 @@ func newAgents() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// writeJSON prints a value for programs.
-func writeJSON(w interface{ Write([]byte) (int, error) }, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }

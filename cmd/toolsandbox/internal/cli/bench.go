@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/bench"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -90,23 +91,23 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.delay > 0 {
 		services.AgentGateway.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "none"}[name] }
 		config.Engine = services
-		report, err := bench.Model(ctx, config, o.delay, o.calls, o.http2)
+		measured, err := bench.Model(ctx, config, o.delay, o.calls, o.http2)
 		if err != nil {
 			return err
 		}
 		if o.asJSON {
-			return writeJSON(stdout, report)
+			return report.JSON(stdout, measured)
 		}
-		return writeModelReport(stdout, report)
+		return writeModelReport(stdout, measured)
 	}
-	report, err := bench.Run(ctx, config)
+	measured, err := bench.Run(ctx, config)
 	if err != nil {
 		return err
 	}
 	if o.asJSON {
-		return writeJSON(stdout, report)
+		return report.JSON(stdout, measured)
 	}
-	return writeReport(stdout, report)
+	return writeReport(stdout, measured)
 }
 
 func writeModelReport(w io.Writer, r *bench.ModelReport) error {

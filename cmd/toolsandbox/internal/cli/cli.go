@@ -4,13 +4,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
@@ -62,7 +62,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return launch.FlagError(cmd.Flags(), err) })
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		for _, warning := range launch.Strays(os.Environ(), everyFlag(root), testVariable) {
-			if err := warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
+			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
 				return err
 			}
 		}
@@ -70,12 +70,6 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	}
 	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
 	return root
-}
-
-// warn prints a line that ends nothing.
-func warn(w io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintf(w, "toolsandbox: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; "))
-	return err
 }
 
 // noArguments refuses arguments as a mistake on the command line.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/conformance"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -141,7 +142,7 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel
 	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, and not because of each other
 	o.vectors.Run = rand.Text()             // an installation elsewhere remembers the sessions of earlier runs
-	return temporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
 		return o.play(ctx, m, files, stdout)
 	})
 }
@@ -182,7 +183,7 @@ func (o *conformanceOptions) play(ctx context.Context, connections *mesh.Mesh, f
 func (o *conformanceOptions) finish(summary *conformanceSummary, stdout io.Writer) error {
 	var err error
 	if o.asJSON {
-		err = writeJSON(stdout, summary)
+		err = report.JSON(stdout, summary)
 	} else {
 		_, err = fmt.Fprintf(stdout, "%d passed, %d failed\n", summary.Passed, summary.Failed)
 	}

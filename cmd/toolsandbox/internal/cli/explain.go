@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
@@ -67,15 +68,15 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return advised(dir, err)
 	}
-	report := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
+	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
 	if recorded, scored := entry.Similarity.Number(); scored {
-		report.Recorded = &recorded
+		explained.Recorded = &recorded
 	}
 	if entry.ExceptionType != nil {
-		report.Failure = *entry.ExceptionType
+		explained.Failure = *entry.ExceptionType
 	}
 	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		report.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
+		explained.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
 		})
 		return err
@@ -83,14 +84,14 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return refused("explain", entry.Name, err)
 	}
-	if o.node != "" && !report.Keep(o.node) {
+	if o.node != "" && !explained.Keep(o.node) {
 		return launch.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
-			strings.Join(report.Names(), ", "))
+			strings.Join(explained.Names(), ", "))
 	}
 	if o.asJSON {
-		return writeJSON(stdout, report)
+		return report.JSON(stdout, explained)
 	}
-	return report.WriteText(stdout, coloured(stdout))
+	return explained.WriteText(stdout, coloured(stdout))
 }
 
 // coloured says whether colours can be seen on w.

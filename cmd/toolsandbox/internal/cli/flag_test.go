@@ -6,13 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
-	"google.golang.org/protobuf/proto"
-
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // TestFlagsOutOfRange gives numbers and names that cannot be meant: the command ends at once with a
@@ -57,36 +50,6 @@ func TestFlagsOutOfRange(t *testing.T) {
 			t.Setenv("TOOLSANDBOX_"+strings.ToUpper(strings.ReplaceAll(test.flag, "-", "_")), test.value)
 			check("in the environment", args)
 		})
-	}
-}
-
-// TestSpendInEnvironment bounds what models spend by the environment. It is no mistake where none
-// plays.
-func TestSpendInEnvironment(t *testing.T) {
-	environment := func(name string) (string, bool) { return "500", name == "TOOLSANDBOX_SPEND_TOKENS" }
-	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
-	for name, test := range map[string]struct {
-		agent *agentgwv1.Player
-		want  *agentgwv1.SpendLimit
-	}{"model": {model, &agentgwv1.SpendLimit{Tokens: 500}}, "no model": {&agentgwv1.Player{}, nil}} {
-		options, flags := &spendOptions{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
-		options.register(flags)
-		if err := launch.Environment(flags, environment); err != nil {
-			t.Fatal(err)
-		}
-		got, err := options.limit(sweep.Spec{Agents: []*agentgwv1.Player{test.agent}})
-		if err != nil || !proto.Equal(got, test.want) {
-			t.Errorf("%s: got a limit of %v, %v, want %v", name, got, err, test.want)
-		}
-	}
-}
-
-// TestSweepID accepts what a request may carry.
-func TestSweepID(t *testing.T) {
-	for _, id := range []string{"", "a", "Nightly_2026-01-31", strings.Repeat("a", 100)} {
-		if err := checkSweepID(id); err != nil {
-			t.Errorf("%q: got %v, want nil", id, err)
-		}
 	}
 }
 

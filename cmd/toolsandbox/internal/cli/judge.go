@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -77,7 +78,7 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 // advised adds what to do about a file of the run in dir that is damaged.
 func advised(dir string, err error) error {
 	if errors.Is(err, results.ErrDamaged) {
-		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, shellWord(dir))
+		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, report.ShellWord(dir))
 	}
 	return err
 }
@@ -102,7 +103,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // ask calls do with an evaluator, which it starts unless there is one elsewhere.
 func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
-	return temporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(mesh.Evaluator)))
 	})
 }

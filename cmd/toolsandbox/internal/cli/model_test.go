@@ -11,15 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/spf13/pflag"
-
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
-	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
 // chat answers as a server of chat completions whose agent switches wifi off and whose user then
@@ -132,59 +125,6 @@ func TestRunModelFault(t *testing.T) {
 	for name, text := range files {
 		if strings.Contains(text, key) {
 			t.Errorf("%s holds the key", name)
-		}
-	}
-}
-
-// prepared returns what run makes of flags.
-func prepared(t *testing.T, args ...string) (sweep.Spec, *runOptions) {
-	t.Helper()
-	options := &runOptions{engine: standalone.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
-	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	options.register(flags)
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	spec, err := options.prepare([]string{"turn_off_wifi"})
-	if err != nil {
-		t.Fatalf("%v: %v", args, err)
-	}
-	return spec, options
-}
-
-// TestModelTimeout gives models a time for one answer. It stands in the players: how long a turn
-// may take follows from that where it is played.
-func TestModelTimeout(t *testing.T) {
-	for _, test := range []struct {
-		args              []string
-		agent, user, turn time.Duration
-	}{
-		{[]string{"--agent", "openai:m"}, 0, 0, 2 * time.Minute},
-		{[]string{"--agent", "oracle", "--user", "openai:m", "--model-timeout", "10m"}, 0, 10 * time.Minute, 2 * time.Minute},
-		{[]string{"--agent", "openai:m", "--user", "openai:m", "--model-timeout", "1h"}, time.Hour, time.Hour, 2 * time.Minute},
-		{[]string{"--agent", "openai:m", "--model-timeout", "5m", "--orchestrator-respond-timeout", "9m"}, 5 * time.Minute, 0, 9 * time.Minute},
-		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 2 * time.Minute},
-	} {
-		spec, options := prepared(t, test.args...)
-		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.engine.Orchestrator.RespondTimeout
-		if agent != test.agent.Milliseconds() || user != test.user.Milliseconds() || turn != test.turn {
-			t.Errorf("%v: got %d ms for the agent, %d ms for the user, %s for a turn, want %s, %s and %s", test.args, agent, user, turn, test.agent, test.user, test.turn)
-		}
-	}
-}
-
-// TestParallelIsTold tells the sweep how many rollouts run at once, wherever the services are.
-func TestParallelIsTold(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want int
-	}{
-		{[]string{"--agent", "oracle", "--parallel", "7"}, 7},
-		{[]string{"--agent", "oracle", "--parallel", "7", "--remote"}, 7},
-		{[]string{"--agent", "cli", "--parallel", "7"}, 1},
-	} {
-		if spec, _ := prepared(t, test.args...); spec.Parallel != test.want {
-			t.Errorf("%v: got %d rollouts at once, want %d", test.args, spec.Parallel, test.want)
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
 // The command line of the original works here as it is: this file knows how it is written.
@@ -27,15 +25,4 @@ func asRun(args []string) []string {
 		return args
 	}
 	return append([]string{"run"}, args...)
-}
-
-// originalPlayer takes the original's name for the kind of its players off the name of one.
-func originalPlayer(name string) string { return strings.TrimPrefix(name, "RoleImplType.") }
-
-// checkBackend refuses a set of tools that is not there. There is one.
-func checkBackend(name string) error {
-	if !strings.EqualFold(strings.TrimPrefix(name, "ToolBackend."), "DEFAULT") {
-		return launch.Usage("--preferred-tool-backend: %q given, expected DEFAULT", name)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -69,7 +70,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	var reports []*prove.Report
 	began := time.Now()
 	const level = "error" // wrong calls are the point
-	err = temporarily(ctx, services, level, stderr, func(ctx context.Context, m *mesh.Mesh) (err error) {
+	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *mesh.Mesh) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
 			Orchestrator: m.Conn(mesh.Orchestrator),
 			Evaluator:    m.Conn(mesh.Evaluator),
@@ -107,7 +108,7 @@ func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Dur
 	}
 	var err error
 	if o.asJSON {
-		err = writeJSON(w, summary)
+		err = report.JSON(w, summary)
 	} else {
 		err = printf(w, "%d proven, %d failed (%d rollouts, %.1f s)", summary.Proven, summary.Failed, summary.Rollouts, summary.Seconds)
 	}

@@ -8,12 +8,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/results"
@@ -118,46 +116,6 @@ func TestNoSecrets(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestRedact(t *testing.T) {
-	secrets := secretsOf([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
-	for text, want := range map[string]string{
-		"":                                      "",
-		"http://localhost:8000/v1":              "http://localhost:8000/v1",
-		"https://u:p@h/v1":                      "https://[redacted]@h/v1",
-		"https://u:p@ss/w@h/v1":                 "https://[redacted]@h/v1",
-		"https://u@h":                           "https://[redacted]@h",
-		"http://h/v1?key=abc&x=1#f":             "http://h/v1?[redacted]#f",
-		"nats://a:b@h:4222":                     "nats://[redacted]@h:4222",
-		"vertex:claude@20240620":                "vertex:claude@20240620",
-		"http://h/sk-longer-than-this/v1":       "http://h/[redacted]/v1",
-		"sk-longer":                             "[redacted]",
-		"short certificate/key.pem":             "short certificate/key.pem",
-		"see http://u:p@h and http://v:q@i?k=1": "see http://[redacted]@h and http://[redacted]@i?[redacted]",
-	} {
-		if got := redact(text, secrets); got != want {
-			t.Errorf("redact(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestFlagsSorted says of every flag of run whether a run may go on with another value.
-func TestFlagsSorted(t *testing.T) {
-	free := []string{
-		"out", "output-dir", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
-		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
-		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "agentgw-breaker-failures",
-		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
-		"preferred-tool-backend", "sync",
-	}
-	var got []string
-	newRun().Flags().VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
-	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags(), installationFlags())))
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("flags that are free or change results, and flags of run (-want +got):\n%s", diff)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 )
 
 // scenarioLine is one scenario in the output for programs.
@@ -54,7 +55,7 @@ counted as in the summary of a run, and how many base scenarios list each tool.`
 				})
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), lines)
+				return report.JSON(cmd.OutOrStdout(), lines)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, line := range lines {

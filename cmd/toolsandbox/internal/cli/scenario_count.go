@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -38,7 +39,7 @@ func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bo
 	}
 	counted := countScenarios(chosen)
 	if asJSON {
-		return writeJSON(w, counted)
+		return report.JSON(w, counted)
 	}
 	tools := counted.Tools
 	if counted.AnyTool > 0 {

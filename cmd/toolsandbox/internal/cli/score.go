@@ -82,7 +82,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		rescore.outcome.UserContract = o.judge.run.Totals.UserContract
 	}
 	if o.asJSON {
-		return writeJSON(stdout, rescore.outcome)
+		return report.JSON(stdout, rescore.outcome)
 	}
 	if err := report.Moves(stdout, rescore.outcome); err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
@@ -82,15 +84,14 @@ func (p *place) prepare() error {
 		}
 		return nil
 	}
-	d := directory{path: p.out}
-	p.engine.Dir = d.data()
+	p.engine.Dir = runner.DataDirectory(p.out)
 	switch {
 	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
 		return nil
-	case exists(d.runFile()):
+	case runner.Holds(p.out):
 		return launch.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
 	default:
-		return launch.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, shellWord(p.out))
+		return launch.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, report.ShellWord(p.out))
 	}
 }
 
@@ -108,7 +109,7 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Servi
 	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
 	log := launch.DefaultLog()
 	log.Level = "warn"
-	return within(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
+	return standalone.Use(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
 		return do(ctx, session.New(m))
 	})
 }
@@ -117,21 +118,12 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Servi
 func (p *place) arguments() string {
 	switch {
 	case p.engine.Network.Remote:
-		return "--remote --toolhost-addr " + shellWord(strings.Join(p.engine.Network.ToolHosts, ","))
+		return "--remote --toolhost-addr " + report.ShellWord(strings.Join(p.engine.Network.ToolHosts, ","))
 	case p.dataDir != "":
-		return "--data-dir " + shellWord(p.dataDir)
+		return "--data-dir " + report.ShellWord(p.dataDir)
 	default:
-		return "--out " + shellWord(p.out)
+		return "--out " + report.ShellWord(p.out)
 	}
-}
-
-// shellWord quotes what a shell would take apart.
-func shellWord(s string) string {
-	plain := func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`$&|;<>()*?[]#~!{}\\", r) }
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // positional names the arguments of a command, and refuses any other number of them.
@@ -176,7 +168,7 @@ type printer interface{ WriteText(io.Writer) error }
 
 func printEither(w io.Writer, asJSON bool, value printer) error {
 	if asJSON {
-		return writeJSON(w, value)
+		return report.JSON(w, value)
 	}
 	return value.WriteText(w)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
@@ -28,7 +29,7 @@ the rollout's conversation.`,
 				if err != nil {
 					return err
 				}
-				return results.PrintExchanges(cmd.OutOrStdout(), exchangesOf(items))
+				return results.PrintExchanges(cmd.OutOrStdout(), runner.Exchanges(items))
 			})
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
@@ -23,7 +24,7 @@ happens in one from then on is not seen in the other. Repeating the command is n
 		Args:    positional("ID", "NEW_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("at") {
-				return launch.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", shellWord(args[0]))
+				return launch.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", report.ShellWord(args[0]))
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := verified(ctx, client, args[0])

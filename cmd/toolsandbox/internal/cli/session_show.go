@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -46,7 +47,7 @@ What was said after the last answer of a tool is not counted: it changed no tabl
 					return err
 				}
 				if asJSON {
-					return writeJSON(cmd.OutOrStdout(), session.ListJSON(sessions))
+					return report.JSON(cmd.OutOrStdout(), session.ListJSON(sessions))
 				}
 				return session.WriteList(cmd.OutOrStdout(), sessions)
 			})

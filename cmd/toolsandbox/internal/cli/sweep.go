@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -68,30 +67,13 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 	}
 	log := launch.DefaultLog()
 	log.Level = "warn"
-	err := within(ctx, i.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
+	err := standalone.Use(ctx, i.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
 		return do(ctx, orchestratorv1.NewOrchestratorServiceClient(m.Conn(mesh.Orchestrator)))
 	})
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return launch.Usage("ID: %w", unknown)
 	}
 	return err
-}
-
-// sweepCommand returns the command that does something with a sweep of the installation that these
-// flags lead to.
-func sweepCommand(network mesh.Config, verb, id string) string {
-	words := []string{"toolsandbox sweep", verb, id, "--remote"}
-	for _, flag := range []struct{ name, value, usual string }{
-		{"--orchestrator-addr", strings.Join(network.Orchestrators, ","), strings.Join(mesh.DefaultConfig().Orchestrators, ",")},
-		{"--tls-cert", network.TLSCert, ""},
-		{"--tls-key", network.TLSKey, ""},
-		{"--tls-ca", network.TLSCA, ""},
-	} {
-		if flag.value != flag.usual {
-			words = append(words, flag.name, shellWord(flag.value))
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // sweepID checks the one argument of a command.
@@ -102,7 +84,7 @@ func sweepID(_ *cobra.Command, args []string) error {
 	if args[0] == "" {
 		return launch.Usage("ID: empty: see toolsandbox sweep list")
 	}
-	return checkID("ID", args[0])
+	return sweep.CheckID("ID", args[0])
 }
 
 func newSweepList(at *installation) *cobra.Command {
@@ -125,7 +107,7 @@ cancelled or has spent what it may.`,
 					sweeps[i] = report.NewSweep(info)
 				}
 				if asJSON {
-					return writeJSON(cmd.OutOrStdout(), sweeps)
+					return report.JSON(cmd.OutOrStdout(), sweeps)
 				}
 				return report.Sweeps(cmd.OutOrStdout(), sweeps)
 			})

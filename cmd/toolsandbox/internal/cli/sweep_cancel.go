@@ -27,7 +27,7 @@ again changes nothing, and neither does it to cancel one that has ended.`,
 					return err
 				}
 				if asJSON {
-					return writeJSON(cmd.OutOrStdout(), report.NewSweep(info))
+					return report.JSON(cmd.OutOrStdout(), report.NewSweep(info))
 				}
 				done, total := info.GetProgress().GetDone(), info.GetProgress().GetTotal()
 				if !info.GetCancelled() {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/mesh"
@@ -112,7 +113,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 		return nil, launch.Usage("%w", err)
 	}
 	o.engine.Services = onlyToolHost
-	err = temporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
 			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
@@ -138,7 +139,7 @@ func writeTools(w io.Writer, tools []*toolhostv1.ToolInfo) error {
 			Parameters:   json.RawMessage(info.GetTool().GetParametersJson()),
 		}
 	}
-	return writeJSON(w, lines)
+	return report.JSON(w, lines)
 }
 
 func rolesOf(info *toolhostv1.ToolInfo) []string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,5 +162,14 @@ func TestWatchQueuesLostJobs(t *testing.T) {
 				t.Errorf("created: got %d times, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// TestSweepID accepts what a request may carry.
+func TestSweepID(t *testing.T) {
+	for _, id := range []string{"a", "Nightly_2026-01-31", strings.Repeat("a", 100)} {
+		if err := sweep.CheckID("ID", id); err != nil {
+			t.Errorf("%q: got %v, want nil", id, err)
+		}
 	}
 }

@@ -1,9 +1,10 @@
-package cli
+package runner
 
 import (
 	"errors"
 	"io"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -48,7 +49,7 @@ func (p part) check(spec sweep.Spec, stderr io.Writer) error {
 		case n == all:
 			return launch.Usage("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
 		default:
-			if err := warn(stderr, "%s %s: %d of %d scenarios have no %s, %s among them: %s", p.flag, player.GetName(), n, all, p.lacks, without[0], p.so); err != nil {
+			if err := report.Warn(stderr, "%s %s: %d of %d scenarios have no %s, %s among them: %s", p.flag, player.GetName(), n, all, p.lacks, without[0], p.so); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"testing"
@@ -44,7 +44,7 @@ func TestVerdict(t *testing.T) {
 			"1 of 2 rollouts have no score because the person at the terminal ended them"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			options := &runOptions{out: "o", replay: test.replay}
+			options := &Options{out: "o", replay: test.replay}
 			err := options.verdict(&collector{spec: sweep.Spec{Scenarios: make([]*scenariov1.Scenario, 2), Trials: 1}, rows: test.rows})
 			got := ""
 			if err != nil {

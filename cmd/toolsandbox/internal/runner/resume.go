@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func installationFlags() []string { return []string{"agentgw-template-dir", "too
 
 // resumed returns the record of the run in the directory, which goes on as now says. The error is a
 // mistake on the command line if that is another run.
-func (o *runOptions) resumed(d *directory, now *results.Run) (*results.Run, error) {
+func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) {
 	run, err := d.run()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"fmt"
@@ -53,13 +53,14 @@ func (d *directory) data() string { return filepath.Join(d.path, stateDirectory)
 // runFile is where it stands which run that is.
 func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
 
-// putFile makes a file appear whole or not at all, and the directory that it is in.
-func putFile(path string, raw []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := replaceFile(path, raw, filePermission); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
+
+// DataDirectory returns where the services of a run keep their data, unless it was told to keep it
+// elsewhere. out is the run's output directory.
+func DataDirectory(out string) string { return (&directory{path: out}).data() }
+
+// Holds says whether a run began in an output directory.
+func Holds(out string) bool { return exists((&directory{path: out}).runFile()) }

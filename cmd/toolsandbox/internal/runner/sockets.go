@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // checkSockets says, before anything begins, that the models of a run in this process need more
 // connections than it may have. One at http:// speaks HTTP/1.1, where each request has a connection
 // for itself; at https:// many share one wherever the server speaks HTTP/2.
-func (o *runOptions) checkSockets(spec sweep.Spec) error {
+func (o *Options) checkSockets(spec sweep.Spec) error {
 	if o.engine.Network.Remote || spec.Recording != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/results"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -76,7 +77,7 @@ func writeMessages(path string, messages []proto.Message) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	return putFile(path, out.Bytes())
+	return results.PutFile(path, out.Bytes())
 }
 
 // errNoRecording says that a directory holds nothing to be played again.

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // again returns what the run in --replay was, to be played from its recording. Flags that say
 // something else are a mistake.
-func (o *runOptions) again(args []string) (sweep.Spec, error) {
+func (o *Options) again(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
 		return sweep.Spec{}, launch.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)
 	}
@@ -49,7 +49,7 @@ func (o *runOptions) again(args []string) (sweep.Spec, error) {
 }
 
 // contradicts says which flag differs from what the recorded run was.
-func (o *runOptions) contradicts(spec sweep.Spec) error {
+func (o *Options) contradicts(spec sweep.Spec) error {
 	services, err := servicesOf(o.services)
 	if err != nil {
 		return err

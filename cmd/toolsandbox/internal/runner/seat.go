@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
+	"github.com/toolsandbox/toolsandbox/internal/results"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -88,7 +89,7 @@ func (d *directory) keepSeats(addresses map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", d.seatFile(), err)
 	}
-	return putFile(d.seatFile(), raw)
+	return results.PutFile(d.seatFile(), raw)
 }
 
 func (p people) close() error {

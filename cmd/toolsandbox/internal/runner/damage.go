@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 // damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that
 // this is; nil if none is.
-func (o *runOptions) damage(stderr io.Writer, collector *collector) error {
+func (o *Options) damage(stderr io.Writer, collector *collector) error {
 	n := 0
 	for _, rollout := range collector.finished {
 		if rollout.rollout.Damage == "" {

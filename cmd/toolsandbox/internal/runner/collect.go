@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"bytes"
@@ -181,15 +181,15 @@ func (c *collector) keep(result *busv1.Result, name string) error {
 	if err := c.directory.record(number(id), items); err != nil {
 		return err
 	}
-	exchanges := exchangesOf(items)
+	exchanges := Exchanges(items)
 	if len(exchanges) == 0 {
 		return nil
 	}
 	return results.WriteExchanges(c.directory.path, name, exchanges)
 }
 
-// exchangesOf picks the exchanges with model providers.
-func exchangesOf(items []*orchestratorv1.RecordedItem) []results.Exchange {
+// Exchanges picks the exchanges with model providers.
+func Exchanges(items []*orchestratorv1.RecordedItem) []results.Exchange {
 	var exchanges []results.Exchange
 	for _, item := range items {
 		if said := item.GetTurn().GetExchange(); said != nil {

@@ -1,4 +1,4 @@
-package cli
+package sweep
 
 import (
 	"errors"
@@ -11,17 +11,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// checkSweepID says what is wrong with --sweep-id, by the rule of the requests that carry it; empty
-// lets one be derived.
-func checkSweepID(id string) error {
-	if id == "" {
-		return nil
-	}
-	return checkID("--sweep-id", id)
-}
-
-// checkID says what is wrong with a sweep's id that a flag or an argument gives.
-func checkID(name, id string) error {
+// CheckID says what is wrong with a sweep's id that a flag or an argument gives.
+func CheckID(name, id string) error {
 	err := protovalidate.Validate(&orchestratorv1.CancelSweepRequest{SweepId: id})
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
 	switch {

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"cmp"
@@ -29,20 +29,20 @@ import (
 const aliasFlag = "output-dir"
 
 // record says what is about to be run. given are the flags that are no defaults.
-func (o *runOptions) record(args, given []string, spec sweep.Spec) (*results.Run, error) {
+func (o *Options) record(args, given []string, spec sweep.Spec) (*results.Run, error) {
 	secrets := secretsOf(os.Environ())
 	run := &results.Run{
-		Program: program(), Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
+		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: given,
 		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
 	}
 	var err error
-	if written := o.catalogue.Written; written != nil {
+	if written := o.scenarios.Written; written != nil {
 		var pack []*scenariov1.Scenario
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			pack = append(pack, written[name].Scenario)
 		}
-		from, err := catalogueRecord(o.catalogue.From(), pack)
+		from, err := catalogueRecord(o.scenarios.From(), pack)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func redact(text string, secrets []string) string {
 
 // open opens the output directory, settles where the services keep their data, and returns the
 // record of the run in it, which is new or goes on.
-func (o *runOptions) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
+func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") || o.flags.Changed(aliasFlag) {
 			return nil, nil, launch.Usage("--out: empty, expected a directory for the results")

@@ -1,4 +1,4 @@
-package cli
+package runner
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -42,7 +43,7 @@ type attendance struct {
 
 // attend returns when all players of the sweep can play, or says in one line what is missing.
 // Nobody is asked for a replay, or for a run of which everything is played.
-func (o *runOptions) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *results.Run, stderr io.Writer) error {
+func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *results.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (a *attendance) tell(missing error) error {
 	if a.wait <= defaultWait {
 		return nil
 	}
-	return warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
+	return report.Warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
 }
 
 // check asks about all players at once. It returns those that are out of reach, with what is
@@ -123,7 +124,7 @@ func (a *attendance) check(ctx context.Context, players []seated) (absent []seat
 		switch v.answer.GetState() {
 		case agentgwv1.CheckPlayerResponse_STATE_READY:
 		case agentgwv1.CheckPlayerResponse_STATE_AWAITED:
-			if err := warn(a.stderr, "%s", reason); err != nil {
+			if err := report.Warn(a.stderr, "%s", reason); err != nil {
 				hopeless = append(hopeless, err)
 			}
 		case agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE:

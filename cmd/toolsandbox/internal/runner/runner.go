@@ -1,0 +1,400 @@
+// Package runner plays scenarios into an output directory: it opens the directory or goes on with
+// the run in it, looks whether the players can play, follows the sweep, and leaves the files of what
+// is done.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
+)
+
+// flushLimit bounds sending the last telemetry.
+const flushLimit = time.Second
+
+// errCreating says that nobody knows whether the services have the sweep.
+var errCreating = errors.New("interrupted while the sweep was created")
+
+// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of
+// --max-message-bytes, with room for its tables.
+const (
+	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
+	defaultMaxBytes          = 4 << 20
+)
+
+// Options are what a run is to do. RegisterFlags fills them.
+type Options struct {
+	program      results.Program
+	scenarios    catalogue.Selection
+	engine       standalone.Config
+	log          launch.Log
+	telemetry    telemetry.Config
+	models       modelOptions
+	spend        spendOptions
+	agent, user  string
+	out, dataDir string
+	sweepID      string
+	trials       int
+	parallel     int
+	seed         int64
+	compat       bool
+	maxBytes     int64
+	services     string
+	resume       bool
+	replay       string
+	wait         time.Duration
+	backend      string
+	asJSON       bool
+	flags        *pflag.FlagSet
+	playing      string // id of the sweep, once it was created
+}
+
+// New returns the settings of a run of this program before any flag is read.
+func New(program results.Program) *Options {
+	c := &Options{program: program, engine: standalone.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	c.log.Level = "warn"
+	return c
+}
+
+// RegisterFlags adds the flags of a run. They are read when Run is called.
+func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.StringVar(&o.agent, "agent", "", "who plays the agent: see toolsandbox agents")
+	flags.StringVar(&o.user, "user", "scripted", "who plays the user: see toolsandbox agents")
+	o.models.register(flags)
+	o.spend.register(flags)
+	o.scenarios.RegisterFlags(flags)
+	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
+	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
+	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the services' data (default: .toolsandbox below --out)")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
+	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
+	flags.Int64Var(&o.seed, "seed", 0, "seed of players that roll dice")
+	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
+	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "bytes of messages in one conversation after which it ends as a failure of whoever said most of them")
+	flags.StringVar(&o.services, "services", "", "what answers tools that ask hosted services: recorded, offline, live or record (default: recorded where a scenario has recordings, else offline)")
+	o.engine.ToolHost.RegisterServiceFlags(flags)
+	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
+	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
+	flags.StringVar(&o.backend, "preferred-tool-backend", "DEFAULT", "the original's choice of tools: DEFAULT is the only one")
+	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
+	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
+	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
+	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use the services at --orchestrator-addr and --evaluator-addr instead of starting them")
+	o.engine.Network.RegisterClientFlags(flags)
+	o.engine.Network.Sync.RegisterFlag(flags)
+	o.engine.Orchestrator.RegisterTurnFlags(flags)
+	o.engine.AgentGateway.RegisterAttachFlags(flags)
+	o.engine.AgentGateway.RegisterTemplateFlags(flags)
+	o.engine.AgentGateway.RegisterBudgetFlags(flags)
+	o.log.RegisterFlags(flags)
+	o.telemetry.RegisterFlags(flags)
+}
+
+// checkSweepID says what is wrong with --sweep-id; empty lets one be derived.
+func (o *Options) checkSweepID() error {
+	if o.sweepID == "" {
+		return nil
+	}
+	return sweep.CheckID("--sweep-id", o.sweepID)
+}
+
+// prepare checks the flags and returns what is to be run.
+func (o *Options) prepare(args []string) (sweep.Spec, error) {
+	if err := o.checkSweepID(); err != nil {
+		return sweep.Spec{}, err
+	}
+	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
+	if err := checkBackend(o.backend); err != nil {
+		return sweep.Spec{}, err
+	}
+	specify := o.specify
+	if o.replay != "" {
+		specify = o.again
+	}
+	spec, err := specify(args)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	if o.parallel < 1 || o.parallel > 100000 {
+		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+	}
+	if err := o.validate(); err != nil {
+		return sweep.Spec{}, launch.Usage("%w", err)
+	}
+	if spec.Limit, err = o.spend.limit(spec); err != nil {
+		return sweep.Spec{}, err
+	}
+	if err := o.checkSockets(spec); err != nil {
+		return sweep.Spec{}, err
+	}
+	o.engine.Orchestrator.Parallel = o.parallel
+	spec.ID, spec.Parallel = o.sweepID, o.parallel
+	return spec, nil
+}
+
+// validate returns what is out of range in the flags that are not about what is run.
+func (o *Options) validate() error {
+	if o.wait < 0 {
+		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
+	}
+	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(),
+		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
+}
+
+// specify returns what the flags say is to be run.
+func (o *Options) specify(args []string) (sweep.Spec, error) {
+	if o.agent == "" {
+		return sweep.Spec{}, launch.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
+	}
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
+	if err != nil {
+		return sweep.Spec{}, launch.Usage("--agent: %w", err)
+	}
+	user, err := player.Parse(worldv1.Role_ROLE_USER, o.user)
+	if err != nil {
+		return sweep.Spec{}, launch.Usage("--user: %w", err)
+	}
+	if err := o.models.apply(agent, user); err != nil {
+		return sweep.Spec{}, err
+	}
+	if name := agent.GetPlugin().GetAttached(); name != "" && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
+		if !atTerminal(agent) {
+			return sweep.Spec{}, launch.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
+		}
+	}
+	if o.trials < 1 || o.trials > 100000 {
+		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
+	}
+	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
+		return sweep.Spec{}, launch.Usage("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
+	}
+	services, err := servicesOf(o.services)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	chosen, err := o.scenarios.Load(args)
+	if err != nil {
+		return sweep.Spec{}, err
+	}
+	if atTerminal(agent, user) {
+		o.parallel = 1 // a person follows one conversation at a time
+	}
+	return sweep.Spec{
+		Scenarios: chosen,
+		Agents:    []*agentgwv1.Player{agent},
+		Users:     []*agentgwv1.Player{user},
+		Trials:    o.trials,
+		Seed:      o.seed,
+		Compat:    o.compat,
+		MaxBytes:  o.maxBytes,
+		Services:  services,
+	}, nil
+}
+
+// Run plays the scenarios that the flags and args, which are patterns of names, choose. It always
+// leaves the files of what is done. A mistake on the command line is launch.ErrUsage.
+func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	given := givenFlags(o.flags)
+	spec, err := o.prepare(args)
+	if err != nil {
+		return err
+	}
+	if err := checkScripts(spec, stderr); err != nil {
+		return err
+	}
+	directory, record, err := o.open(args, given, spec)
+	if err != nil {
+		return err
+	}
+	traces, err := telemetry.Start(ctx, o.telemetry, "toolsandbox")
+	if err != nil {
+		return err
+	}
+	logger := o.log.New(stderr)
+	defer func() {
+		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+		defer cancel()
+		if closeErr := traces.Close(flush); closeErr != nil {
+			logger.Warn("telemetry was not sent completely", "error", closeErr)
+		}
+	}()
+	running, err := standalone.Start(ctx, o.engine, mesh.Parts{Logger: logger, Telemetry: traces})
+	if err != nil {
+		return err
+	}
+	defer func() { err = standalone.Join(err, running.Close()) }()
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	people, err := seat(ctx, stdin, stdout, spec, directory, leave)
+	if err != nil {
+		return err
+	}
+	defer func() { err = standalone.Join(err, people.close()) }()
+	collector := newCollector(ctx, spec, directory, record, traces)
+	watched := o.play(ctx, running, spec, directory, collector, stderr)
+	if err := collector.finish(); err != nil {
+		return o.interrupted(ctx, errors.Join(watched, err), collector)
+	}
+	damage := o.damage(stderr, collector)
+	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
+			spent.Reason, collector.done(), collector.total(), o.out))
+	}
+	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
+		return o.interrupted(ctx, watched, collector)
+	}
+	if err := o.show(stdout, stderr, collector); err != nil {
+		return err
+	}
+	if watched != nil {
+		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
+	}
+	return errors.Join(damage, o.verdict(collector))
+}
+
+// play creates the sweep and collects its results.
+func (o *Options) play(ctx context.Context, running *standalone.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+			collector.stop()
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	connections := running.Mesh()
+	planned, err := sweep.Prepare(ctx, connections.Conn(mesh.Orchestrator), connections.Conn(mesh.Evaluator), spec)
+	if err != nil {
+		return standalone.Cause(ctx, err)
+	}
+	if err := o.attend(ctx, connections.Conn(mesh.Orchestrator), planned, spec, collector.record, stderr); err != nil {
+		return standalone.Cause(ctx, err)
+	}
+	total, done, err := o.create(ctx, planned, directory, collector.record)
+	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
+		return fmt.Errorf("%w: sweep %s may go on: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
+	}
+	if err != nil {
+		return standalone.Cause(ctx, err)
+	}
+	o.playing = planned.ID()
+	if err := directory.specify(spec); err != nil {
+		return err
+	}
+	collector.start(planned, report.NewProgress(stderr, total, done))
+	wait := &report.Wait{}
+	return standalone.Cause(ctx, planned.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Tell(stderr, progress) }, func(result *busv1.Result) error {
+		wait.Over()
+		return collector.add(result)
+	}))
+}
+
+// create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
+func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
+	if o.resume { // noted before the round begins: a number is not used twice, and one that never began does no harm
+		if err := results.WriteRun(directory.path, run); err != nil {
+			return 0, 0, err
+		}
+		return planned.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
+	}
+	total, err = planned.Create(ctx)
+	if errors.Is(err, sweep.ErrRanBefore) {
+		return 0, 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	run.SweepID = planned.ID()
+	return total, 0, results.WriteRun(directory.path, run)
+}
+
+// interrupted says how far the run came and how to go on.
+func (o *Options) interrupted(ctx context.Context, err error, collector *collector) error {
+	elsewhere := o.engine.Network.Remote && o.playing != ""
+	switch {
+	case errors.Is(err, errCreating):
+		return err
+	case ctx.Err() != nil && collector.planned == nil:
+		return errors.New("interrupted before the first rollout")
+	case ctx.Err() == nil && elsewhere:
+		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s goes on: stop it with %s, or fetch the others with --out %s --resume",
+			err, collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
+	case ctx.Err() == nil:
+		return err
+	case elsewhere:
+		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s goes on: stop it with %s, or go on with --out %s --resume",
+			collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
+	default:
+		return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
+	}
+}
+
+// show prints the outcome.
+func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
+	summary := collector.summary()
+	if o.asJSON {
+		return report.JSON(stdout, summary)
+	}
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
+	return err
+}
+
+// verdict is the error that a run without a score for every rollout is, nil if all have one.
+func (o *Options) verdict(collector *collector) error {
+	left := collector.left()
+	var errs []error
+	for _, part := range []struct {
+		rollouts    int
+		why, advice string
+	}{
+		{collector.unscored() - left, "of the infrastructure: see the table", ", mend it, and --out %s --resume plays them again"},
+		{left, "the person at the terminal ended them", ": --out %s --resume asks for them again"},
+	} {
+		if part.rollouts == 0 {
+			continue
+		}
+		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // what is recorded ends so again
+			part.advice = ""
+		}
+		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))
+	}
+	return errors.Join(errs...)
+}
+
+// scenarioOf indexes scenarios by name.
+func scenarioOf(scenarios []*scenariov1.Scenario) map[string]*scenariov1.Scenario {
+	index := make(map[string]*scenariov1.Scenario, len(scenarios))
+	for _, s := range scenarios {
+		index[s.GetSetup().GetName()] = s
+	}
+	return index
+}

@@ -1,0 +1,65 @@
+package standalone
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// Use connects to an installation, starts what of it has to run here, and calls do with the
+// connections. A service that ends by itself ends do's context and is the error.
+func Use(ctx context.Context, cfg Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
+	running, err := Start(ctx, cfg, parts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = Join(err, running.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case err := <-running.Failed():
+			cancel(err)
+		case <-ctx.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	return Cause(ctx, do(ctx, running.Mesh()))
+}
+
+// Join joins what went wrong with what closing said, unless that is the same: a service's
+// failure is both.
+func Join(err, closed error) error {
+	if closed == nil || err != nil && errors.Is(closed, err) {
+		return err
+	}
+	return errors.Join(err, closed)
+}
+
+// UseTemporarily is Use for an installation whose data lasts no longer than the call. level is the
+// least that is logged.
+func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
+	dir, err := os.MkdirTemp("", "toolsandbox-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg.Dir = dir
+	log := launch.DefaultLog()
+	log.Level = level
+	return Use(ctx, cfg, mesh.Parts{Logger: log.New(stderr)}, do)
+}
+
+// Cause returns why ctx ended, if a service that failed was the reason, and else err.
+func Cause(ctx context.Context, err error) error {
+	if reason := context.Cause(ctx); err != nil && reason != nil && !errors.Is(reason, context.Canceled) {
+		return reason
+	}
+	return err
+}

@@ -1,0 +1,25 @@
+package sweep
+
+import (
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/mesh"
+)
+
+// Command returns the command line that does something with a sweep of the installation that these
+// flags lead to.
+func Command(network mesh.Config, verb, id string) string {
+	words := []string{"toolsandbox sweep", verb, id, "--remote"}
+	for _, flag := range []struct{ name, value, usual string }{
+		{"--orchestrator-addr", strings.Join(network.Orchestrators, ","), strings.Join(mesh.DefaultConfig().Orchestrators, ",")},
+		{"--tls-cert", network.TLSCert, ""},
+		{"--tls-key", network.TLSKey, ""},
+		{"--tls-ca", network.TLSCA, ""},
+	} {
+		if flag.value != flag.usual {
+			words = append(words, flag.name, report.ShellWord(flag.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
