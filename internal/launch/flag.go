@@ -24,7 +24,7 @@ func variable(flag string) string {
 
 // Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as
 // underscores) if there is one. Call it after parsing: what stands on the command line wins.
-// (Before parsing, a flag that is a list would be added to.)
+// (Before parsing, a flag that is a list would be added to.) Call it once.
 func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -36,11 +36,10 @@ func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error
 		if !ok {
 			return
 		}
-		if err := flags.Set(flag.Name, value); err != nil {
-			errs = append(errs, Usage("environment variable %s: %w", name, refusal(flag, value, err)))
-			return
+		source := "environment variable " + name
+		if err := setFrom(flags, flag, source, func() error { return flags.Set(flag.Name, value) }); err != nil {
+			errs = append(errs, Usage("%s: %w", source, refusal(flag, value, err)))
 		}
-		flag.Changed = false
 	})
 	return errors.Join(errs...)
 }

@@ -49,7 +49,6 @@ type Run func(ctx context.Context, m *mesh.Mesh) error
 // Process is one service as a process of its own.
 type Process struct {
 	service mesh.Service
-	flags   *pflag.FlagSet
 	body    Run
 	logging Log
 	network mesh.Config
@@ -59,7 +58,7 @@ type Process struct {
 // NewProcess adds a service's flags to a command. configure adds those that only this service has
 // and returns its body, which runs after the flags are parsed.
 func NewProcess(service mesh.Service, configure func(*pflag.FlagSet) Run, flags *pflag.FlagSet) *Process {
-	p := &Process{service: service, flags: flags, logging: DefaultLog(), network: mesh.DefaultConfig(), export: telemetry.DefaultConfig()}
+	p := &Process{service: service, logging: DefaultLog(), network: mesh.DefaultConfig(), export: telemetry.DefaultConfig()}
 	p.logging.RegisterFlags(flags)
 	p.network.RegisterFlags(flags)
 	p.export.RegisterFlags(flags)
@@ -68,12 +67,9 @@ func NewProcess(service mesh.Service, configure func(*pflag.FlagSet) Run, flags 
 	return p
 }
 
-// Run reads the environment and runs the service until ctx is done or something fatal happens. Call
-// it once, after the flags are parsed.
-func (p *Process) Run(ctx context.Context, env func(string) (string, bool)) (err error) {
-	if err := Environment(p.flags, env); err != nil {
-		return err
-	}
+// Run runs the service until ctx is done or something fatal happens. Call it once, after the flags
+// are set.
+func (p *Process) Run(ctx context.Context) (err error) {
 	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
 		return Usage("%w", err)
 	}

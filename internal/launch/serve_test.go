@@ -96,7 +96,10 @@ func TestProcess(t *testing.T) {
 			if err := flags.Parse(test.args); err != nil {
 				t.Fatal(err)
 			}
-			err := process.Run(t.Context(), lookup)
+			err := Environment(flags, lookup)
+			if err == nil {
+				err = process.Run(t.Context())
+			}
 			var out strings.Builder
 			if code := Report(&out, "p", err); code != test.code || !strings.Contains(out.String(), test.text) || (err != nil) != (test.text != "") {
 				t.Errorf("Run: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)

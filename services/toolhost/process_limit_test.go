@@ -56,7 +56,10 @@ func runProcess() int {
 	}, flags)
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
-		err = process.Run(ctx, os.LookupEnv)
+		err = launch.Environment(flags, os.LookupEnv)
+	}
+	if err == nil {
+		err = process.Run(ctx)
 	}
 	return launch.Report(os.Stderr, "toolhost", err)
 }

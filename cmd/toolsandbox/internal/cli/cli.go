@@ -26,7 +26,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(asRun(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	err = launch.Blame(cmd.Flags(), err)
 	if err != nil && !errors.Is(err, launch.ErrUsage) && isUsage(err) {
 		err = launch.Usage("%w: see --help", err)
 	}
@@ -66,7 +67,10 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 				return err
 			}
 		}
-		return launch.Swallowed(cmd.Flags())
+		if err := launch.Swallowed(cmd.Flags()); err != nil {
+			return err
+		}
+		return configure(cmd)
 	}
 	root.AddCommand(newRun(), newScenario(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
 	return root

@@ -61,11 +61,6 @@ directory. The exit code is 1 if any case differs.`,
   toolsandbox conformance vectors/trajectories --pack original
   toolsandbox conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Only these: --scenarios means something else where the environment is usually set, in
-			// run.
-			if err := launch.Environment(options.network, os.LookupEnv); err != nil {
-				return err
-			}
 			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -81,11 +76,10 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to show of each file")
 	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "cases at once")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
-	o.network.SetNormalizeFunc(dashes)
 	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of starting them")
 	o.engine.Network.RegisterClientFlags(o.network)
 	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
-	flags.AddFlagSet(o.network)
+	addSettings(flags, o.network)
 }
 
 // validate refuses flags that are out of range.

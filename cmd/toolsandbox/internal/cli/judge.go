@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -38,19 +37,14 @@ func newJudge() *judge {
 
 func (j *judge) register(flags *pflag.FlagSet) {
 	j.catalogue.RegisterSourceFlags(flags)
-	j.network.SetNormalizeFunc(dashes)
 	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
 	j.engine.Network.RegisterClientFlags(j.network)
-	flags.AddFlagSet(j.network)
+	addSettings(flags, j.network)
 }
 
-// load reads the environment, the record and the summary of the run in dir and the scenarios by
+// load reads the record and the summary of the run in dir and the scenarios by
 // name.
 func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scenario, error) {
-	// Only these: --scenario-dir means something else where the environment is usually set, in run.
-	if err := launch.Environment(j.network, os.LookupEnv); err != nil {
-		return nil, nil, err
-	}
 	if err := j.engine.Network.Validate(); err != nil {
 		return nil, nil, launch.Usage("%w", err)
 	}

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
 func newRun() *cobra.Command {
@@ -23,12 +21,11 @@ run in this process and keep their data below the output directory. Every flag c
   toolsandbox run --agent oracle --out out --resume
   toolsandbox run --replay out --out again`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := launch.Environment(cmd.Flags(), os.LookupEnv); err != nil {
-				return err
-			}
 			return options.Run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.RegisterFlags(cmd.Flags())
+	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options.RegisterFlags(settings)
+	addSettings(cmd.Flags(), settings)
 	return cmd
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,8 +72,10 @@ func newService(service mesh.Service, short string, configure func(*pflag.FlagSe
 		Example: fmt.Sprintf("  toolsandbox serve %s --nats-url nats://127.0.0.1:4222", service),
 		Args:    noArguments,
 	}
-	process := launch.NewProcess(service, configure, cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return process.Run(cmd.Context(), os.LookupEnv) }
+	settings := pflag.NewFlagSet(string(service), pflag.ContinueOnError)
+	process := launch.NewProcess(service, configure, settings)
+	addSettings(cmd.Flags(), settings)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return process.Run(cmd.Context()) }
 	return cmd
 }
 

@@ -57,21 +57,16 @@ func newPlace() *place {
 }
 
 func (p *place) register(flags *pflag.FlagSet) {
-	p.flags.SetNormalizeFunc(dashes)
 	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
 	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of --out")
 	p.engine.Network.RegisterClientFlags(p.flags)
 	p.flags.StringSliceVar(&p.engine.Network.ToolHosts, "toolhost-addr", p.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
-	flags.AddFlagSet(p.flags)
+	addSettings(flags, p.flags)
 }
 
-// prepare reads the environment and checks that there is something to look at.
+// prepare checks that there is something to look at.
 func (p *place) prepare() error {
-	// Only these: what --at or --table mean is not worth a variable.
-	if err := launch.Environment(p.flags, os.LookupEnv); err != nil {
-		return err
-	}
 	if err := p.engine.Network.Validate(); err != nil {
 		return launch.Usage("%w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,17 +47,13 @@ func newInstallation() *installation {
 }
 
 func (i *installation) register(flags *pflag.FlagSet) {
-	i.flags.SetNormalizeFunc(dashes)
 	i.flags.BoolVar(&i.engine.Network.Remote, "remote", true, "use the services at --orchestrator-addr; sweeps are nowhere else")
 	i.engine.Network.RegisterClientFlags(i.flags)
-	flags.AddFlagSet(i.flags)
+	addSettings(flags, i.flags)
 }
 
 // use connects to the orchestrator and calls do.
 func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, orchestratorv1.OrchestratorServiceClient) error) error {
-	if err := launch.Environment(i.flags, os.LookupEnv); err != nil {
-		return err
-	}
 	if !i.engine.Network.Remote {
 		return launch.Usage("--remote: false given, expected true: a run in one process ends with its command line")
 	}

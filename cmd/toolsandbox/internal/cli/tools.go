@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -69,9 +68,6 @@ world as it is, and its arguments. An argument with a question mark may be left 
 		Example: "  toolsandbox tools\n  toolsandbox tools --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := launch.Environment(options.network, os.LookupEnv); err != nil {
-				return err
-			}
 			if options.asJSON && options.asMarkdown {
 				return launch.Usage("--json and --markdown: both given, expected one")
 			}
@@ -85,11 +81,10 @@ world as it is, and its arguments. An argument with a question mark may be left 
 func (o *toolsOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
-	o.network.SetNormalizeFunc(dashes)
 	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the tool host that runs at --toolhost-addr")
 	o.engine.Network.RegisterClientFlags(o.network)
 	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
-	flags.AddFlagSet(o.network)
+	addSettings(flags, o.network)
 }
 
 func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error {

@@ -11,9 +11,8 @@ const testVariable = "TOOLSANDBOX_VECTORS"
 // everyFlag returns the names of the flags of all commands.
 func everyFlag(root *cobra.Command) []string {
 	var names []string
-	for commands := []*cobra.Command{root}; len(commands) > 0; commands = commands[1:] {
-		commands[0].Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-		commands = append(commands, commands[0].Commands()...)
-	}
+	visitCommands(root, func(cmd *cobra.Command) {
+		visitFlags(cmd, func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	})
 	return names
 }

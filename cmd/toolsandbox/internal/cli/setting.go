@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+const (
+	// configFlag names the file that holds settings.
+	configFlag = "config"
+	// settingAnnotation marks flags that are settings.
+	settingAnnotation = "setting"
+)
+
+// addSettings adds flags to a command that the environment and the file --config may set too. Other
+// flags of a command are for its command line only: where such a file is in use, --scenarios may
+// mean something else than what run means.
+func addSettings(flags, settings *pflag.FlagSet) {
+	settings.SetNormalizeFunc(dashes)
+	settings.VisitAll(func(flag *pflag.Flag) {
+		flag.Annotations = map[string][]string{settingAnnotation: nil}
+	})
+	flags.AddFlagSet(settings)
+	flags.String(configFlag, "", "YAML file with settings, as trials: 3; a flag and the environment win over it")
+}
+
+// configure reads the settings of a command from the environment and from the file --config.
+func configure(cmd *cobra.Command) error {
+	file := cmd.Flags().Lookup(configFlag)
+	if file == nil {
+		return nil
+	}
+	settings := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if _, ok := flag.Annotations[settingAnnotation]; ok {
+			settings.AddFlag(flag)
+		}
+	})
+	path := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	path.AddFlag(file)
+	for _, flags := range []*pflag.FlagSet{path, settings} {
+		if err := launch.Environment(flags, os.LookupEnv); err != nil {
+			return err
+		}
+	}
+	if !launch.Given(file) {
+		return nil
+	}
+	return launch.File(settings, file.Value.String(), settingNames(cmd.Root()))
+}
+
+// settingNames returns the names that a file may have: the settings of all commands.
+func settingNames(root *cobra.Command) []string {
+	var names []string
+	visitCommands(root, func(cmd *cobra.Command) {
+		visitFlags(cmd, func(flag *pflag.Flag) {
+			if _, ok := flag.Annotations[settingAnnotation]; ok && !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		})
+	})
+	return names
+}
+
+// visitCommands calls visit for a command and all that are below it.
+func visitCommands(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, below := range cmd.Commands() {
+		visitCommands(below, visit)
+	}
+}
+
+// visitFlags calls visit for a command's own flags and for those that it hands down.
+func visitFlags(cmd *cobra.Command, visit func(*pflag.Flag)) {
+	cmd.Flags().VisitAll(visit)
+	cmd.PersistentFlags().VisitAll(visit)
+}

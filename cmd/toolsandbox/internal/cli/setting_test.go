@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// writeSettings makes a file of settings in a directory of the test's own, which it enters.
+func writeSettings(t *testing.T, text string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("mine.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSettingsFile plays what a file says. The command line wins over the environment, and that
+// over the file; other commands' settings may stand there too.
+func TestSettingsFile(t *testing.T) {
+	writeSettings(t, "agent: unhelpful\ntrials: 3\nseed: 5\nscenarios: [turn_off_wifi]\nout: out\ntoolhost-live: 5\n")
+	t.Setenv("TOOLSANDBOX_CONFIG", "mine.yaml")
+	t.Setenv("TOOLSANDBOX_TRIALS", "2")
+	play(t, "--agent", "oracle")
+	run := readRun(t, "out")
+	if run.Agent.Name != "oracle" || run.Trials != 2 || run.Seed != 5 || run.Catalogue.Scenarios != 1 {
+		t.Errorf("got %s, %d trials, seed %d and %d scenarios, want oracle, 2, 5 and 1", run.Agent.Name, run.Trials, run.Seed, run.Catalogue.Scenarios)
+	}
+	if given := strings.Join(run.Given, " "); given != "agent out scenarios seed trials" {
+		t.Errorf("given: got %s, want what file, environment and command line say", given)
+	}
+}
+
+// TestSettingsFileErrors gives files with mistakes: one line names file, line and key, and nothing
+// is played.
+func TestSettingsFileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"trails: 3\n":                    "mine.yaml:1: trails: no setting has this name; did you mean trials?",
+		"agent: oracle\ntrials: many\n":  `mine.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
+		"agent: oracle\ntrials: 0\n":     "mine.yaml:2: --trials: 0 given, expected 1 to 100000",
+		"agent: orcale\n":                `mine.yaml:1: --agent: unknown agent "orcale"; `,
+		"config: other.yaml\n":           "mine.yaml:1: config: no setting has this name",
+		"rollouts: 5\n":                  "mine.yaml:1: rollouts: no setting has this name", // bench's, for its command line only
+		"sync: never\n":                  `mine.yaml:1: sync: "never" given, expected interval or always`,
+		"agentgw-limit: [opnai=rpm:5]\n": `mine.yaml:1: agentgw-limit: no provider is called "opnai"`,
+	} {
+		writeSettings(t, text)
+		code, _, stderr := command("run", "--config", "mine.yaml", "--out", "out", "turn_off_wifi")
+		if _, err := os.Stat("out"); code != launch.ExitUsage || !strings.HasPrefix(stderr, "toolsandbox: "+want) || strings.Count(stderr, "\n") != 1 || err == nil {
+			t.Errorf("%q: got code %d, %q and a directory %t, want 2, %s and none", text, code, stderr, err == nil, want)
+		}
+	}
+	if code, _, stderr := command("run", "--config", "missing.yaml"); code != launch.ExitUsage || stderr != "toolsandbox: --config: open missing.yaml: no such file or directory\n" {
+		t.Errorf("a missing file: got code %d and %q", code, stderr)
+	}
+}
+
+// TestSettingsFileOfOthers gives the file to commands that are no runs.
+func TestSettingsFileOfOthers(t *testing.T) {
+	writeSettings(t, "max-message-bytes: 7\nagent: oracle\n")
+	const want = "toolsandbox: mine.yaml:1: --max-message-bytes: 7 given, expected at least 65536\n"
+	for _, line := range []string{
+		"score out", "explain out turn_off_wifi", "sweep list", "session list", "tools --remote", "conformance x", "serve evaluator", "serve orchestrator",
+	} {
+		code, _, stderr := command(append(strings.Fields(line), "--config", "mine.yaml")...)
+		if code != launch.ExitUsage || stderr != want {
+			t.Errorf("%s: got code %d and %q, want 2 and %q", line, code, stderr, want)
+		}
+	}
+}

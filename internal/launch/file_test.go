@@ -1,0 +1,126 @@
+package launch_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// configured sets flags from a command line, then the environment, then a file with this text.
+func configured(t *testing.T, text string, env variables, args ...string) (*pflag.FlagSet, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("settings.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := someFlags()
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := launch.Environment(flags, env.lookup); err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"listen"}
+	flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+	return flags, launch.File(flags, "settings.yaml", known)
+}
+
+// TestFile reads settings of all kinds. The environment wins over the file, the command line over
+// both, and each flag knows who set it.
+func TestFile(t *testing.T) {
+	const text = `# settings
+trials: 3
+parallel: 0x10
+ratio: 0.25
+grace: 1m30s
+resume: true
+agent: openai:gpt-4o   # a comment
+scenarios: [wifi_*, "a,b"]
+seed: 7
+pause: 2s
+listen: nowhere   # another command's
+`
+	flags, err := configured(t, text, variables{"TOOLSANDBOX_SEED": "8", "TOOLSANDBOX_PAUSE": "3s"}, "--pause=4s", "-t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + launch.Source(flag) })
+	want := map[string]string{
+		"trials": "3 by settings.yaml:2", "parallel": "16 by settings.yaml:3", "ratio": "0.25 by settings.yaml:4", "grace": "1m30s by settings.yaml:5",
+		"resume": "true by settings.yaml:6", "agent": "openai:gpt-4o by settings.yaml:7", "scenarios": `[wifi_*,"a,b"] by settings.yaml:8`,
+		"seed": "8 by environment variable TOOLSANDBOX_SEED", "pause": "4s by command line", "test-mode": "true by command line",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if flags.Changed("trials") {
+		t.Error("trials: got Changed, which is for the command line")
+	}
+}
+
+// TestFileErrors reads files that cannot be meant: an error names file, line, key and what was
+// expected.
+func TestFileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"trails: 3\n":                         "settings.yaml:1: trails: no setting has this name; did you mean trials?",
+		"\nwhatever_it_is: 3\n":               "settings.yaml:2: whatever_it_is: no setting has this name",
+		"test_mode: true\n":                   "settings.yaml:1: test_mode: no setting has this name; did you mean test-mode?",
+		"agent: x\ntrials: many\n":            `settings.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
+		"trials: many\nseed: x\n":             "settings.yaml:1: trials: \"many\" given, expected a whole number, e.g. 3\nsettings.yaml:2: seed: \"x\" given, expected a whole number, e.g. 3",
+		"grace: 5\n":                          `settings.yaml:1: grace: "5" given, expected a number with its unit, e.g. 5s`,
+		"resume: perhaps\n":                   `settings.yaml:1: resume: "perhaps" given, expected true or false`,
+		"trials: [1, 2]\n":                    "settings.yaml:1: trials: a list given, expected a whole number, e.g. 3",
+		"trials:\n":                           "settings.yaml:1: trials: nothing given, expected a whole number, e.g. 3",
+		"agent: {openai: x}\n":                `settings.yaml:1: agent: "{openai: x}" given, expected a value`,
+		"seed: 1\nagent: x\nseed: 2\n":        `settings.yaml:3: mapping key "seed" already defined at [1:1]`,
+		"seed: 1\n---\nseed: 2\n":             "settings.yaml:3: seed: given in line 1 already",
+		"- seed\n":                            "settings.yaml:1: expected settings, as trials: 3",
+		"seed: [1\n":                          "settings.yaml:",
+		"seed: 99999999999999999999999999\n":  `settings.yaml:1: seed: "99999999999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,
+		"trials: 3\n---\nscenarios: {a: b}\n": `settings.yaml:3: scenarios: `,
+	} {
+		_, err := configured(t, text, nil)
+		if !errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got\n%v\nwant\n%s", text, err, want)
+		}
+	}
+	for _, text := range []string{"", "# nothing\n", "---\n"} {
+		if _, err := configured(t, text, nil); err != nil {
+			t.Errorf("%q: got %v, want nil", text, err)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "missing.yaml")
+	if err := launch.File(someFlags(), missing, nil); !errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
+		t.Errorf("a file that is not there: got %v, want a usage error that names it", err)
+	}
+}
+
+// TestBlame says where a value comes from that is out of range.
+func TestBlame(t *testing.T) {
+	flags, err := configured(t, "trials: 0\n", variables{"TOOLSANDBOX_SEED": "8"}, "--parallel=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"--trials: 0 given":   "settings.yaml:1: --trials: 0 given",
+		"--seed, --x: given":  "environment variable TOOLSANDBOX_SEED: --seed, --x: given",
+		"--parallel: 0 given": "--parallel: 0 given",
+		"--agent: missing":    "--agent: missing",
+		"trials":              "trials",
+	} {
+		if got := launch.Blame(flags, launch.Usage("%s", text)); !errors.Is(got, launch.ErrUsage) || got.Error() != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	if got := launch.Blame(flags, nil); got != nil {
+		t.Errorf("nil: got %v, want nil", got)
+	}
+}
