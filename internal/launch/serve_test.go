@@ -96,10 +96,7 @@ func TestProcess(t *testing.T) {
 			if err := flags.Parse(test.args); err != nil {
 				t.Fatal(err)
 			}
-			err := Environment(flags, lookup)
-			if err == nil {
-				err = process.Run(t.Context())
-			}
+			err := runIn(t, lookup, flags, process)
 			var out strings.Builder
 			if code := Report(&out, "p", err); code != test.code || !strings.Contains(out.String(), test.text) || (err != nil) != (test.text != "") {
 				t.Errorf("Run: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)
@@ -109,4 +106,13 @@ func TestProcess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// runIn runs a process with the settings of an environment.
+func runIn(t *testing.T, lookup func(string) (string, bool), flags *pflag.FlagSet, process *Process) error {
+	t.Helper()
+	if err := Environment(flags, lookup); err != nil {
+		return err
+	}
+	return process.Run(t.Context())
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -35,7 +34,6 @@ const (
 
 // Selection says which scenarios a command works on.
 type Selection struct {
-	dir string
 	// PackPaths are directories or .zip files; empty is the built-in catalogue.
 	PackPaths []string
 	builtin   bool
@@ -54,7 +52,6 @@ type Selection struct {
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.PackPaths, "pack", nil, "pack of scenarios, a directory or a .zip file, to use instead of the built-in catalogue; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
-	flags.StringVar(&c.dir, "scenario-dir", "", "the same as --pack, for one directory")
 }
 
 // RegisterFlags registers all flags.
@@ -155,22 +152,8 @@ type source struct {
 // sources returns the packs that the flags name, or the built-in catalogue.
 func (c *Selection) sources() ([]source, error) {
 	var out []source
-	if c.builtin || c.dir == "" && len(c.PackPaths) == 0 {
+	if c.builtin || len(c.PackPaths) == 0 {
 		out = append(out, source{scenarios.FS, "scenarios"})
-	}
-	if c.dir != "" {
-		info, err := os.Stat(c.dir)
-		if err != nil {
-			return nil, launch.Usage("--scenario-dir: %w", err)
-		}
-		if !info.IsDir() {
-			return nil, launch.Usage("--scenario-dir: %s is no directory", c.dir)
-		}
-		files, err := scenario.OpenPack(c.dir)
-		if err != nil {
-			return nil, launch.Usage("--scenario-dir: %w", err)
-		}
-		out = append(out, source{files, c.dir})
 	}
 	for _, name := range c.PackPaths {
 		files, err := scenario.OpenPack(name)
@@ -255,9 +238,6 @@ func (c *Selection) Schema() (*world.Schema, error) {
 // From says where scenarios come from.
 func (c *Selection) From() string {
 	names := slices.Clone(c.PackPaths)
-	if c.dir != "" {
-		names = append(names, strings.TrimSuffix(c.dir, "/"))
-	}
 	if c.builtin || len(names) == 0 {
 		names = append(names, "the built-in catalogue")
 	}

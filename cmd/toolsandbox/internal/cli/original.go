@@ -9,13 +9,18 @@ import (
 
 // The command line of the original works here as it is: this file knows how it is written.
 
-// dashes lets every flag be written with underscores, and --scenarios as --scenario, which the
-// original takes as well.
+// dashes lets every flag be written with underscores, and by the name that the original has for it.
 func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	if name == "scenario" {
+	name = strings.ReplaceAll(name, "_", "-")
+	switch name {
+	case "output-dir":
+		name = "out"
+	case "scenario":
 		name = "scenarios"
+	case "scenario-dir":
+		name = "pack"
 	}
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	return pflag.NormalizedName(name)
 }
 
 // asRun lets a command line that begins with a flag be one of run: the original has no commands, so

@@ -45,7 +45,7 @@ asked for, a message without its facts. A sound scenario gives 1 to the oracle a
 trips and by nothing else, and its categories are true. The exit code is 1 if any scenario is not proven.`,
 		Example: `  toolsandbox scenario prove
   toolsandbox scenario prove which_mateo 'wifi_*' -v
-  toolsandbox scenario prove --scenario-dir mine --json`,
+  toolsandbox scenario prove --pack mine --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

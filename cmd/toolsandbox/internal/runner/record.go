@@ -25,9 +25,6 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// aliasFlag is another name of --out.
-const aliasFlag = "output-dir"
-
 // record says what is about to be run. given are the flags that are no defaults.
 func (o *Options) record(args, given []string, spec sweep.Spec) (*results.Run, error) {
 	secrets := secretsOf(os.Environ())
@@ -110,7 +107,7 @@ func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
 func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	values := make(map[string]string)
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Name != "help" && flag.Name != aliasFlag {
+		if flag.Name != "help" {
 			values[flag.Name] = redact(flag.Value.String(), secrets)
 		}
 	})
@@ -122,7 +119,7 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 func givenFlags(flags *pflag.FlagSet) []string {
 	given := []string{}
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Name != aliasFlag && (flag.Changed || flag.Value.String() != flag.DefValue) {
+		if flag.Changed || flag.Value.String() != flag.DefValue {
 			given = append(given, flag.Name)
 		}
 	})
@@ -173,7 +170,7 @@ func redact(text string, secrets []string) string {
 // record of the run in it, which is new or goes on.
 func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
 	if o.out == "" {
-		if o.flags.Changed("out") || o.flags.Changed(aliasFlag) {
+		if o.flags.Changed("out") {
 			return nil, nil, launch.Usage("--out: empty, expected a directory for the results")
 		}
 		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))

@@ -85,8 +85,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.models.register(flags)
 	o.spend.register(flags)
 	o.scenarios.RegisterFlags(flags)
-	flags.StringVar(&o.out, "out", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
-	flags.StringVarP(&o.out, "output-dir", "o", "", "the same as --out")
+	flags.StringVarP(&o.out, "out", "o", "", "directory for the results (default: data/agent_<agent>_user_<user>_<time>)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the services' data (default: .toolsandbox below --out)")
 	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
@@ -98,6 +97,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing, and play again what has no score because the infrastructure failed or the run was cancelled")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this directory again from what it recorded; no model, plug-in, person or hosted service is asked")
 	flags.StringVar(&o.backend, "preferred-tool-backend", "DEFAULT", "the original's choice of tools: DEFAULT is the only one")
+	flags.Lookup("preferred-tool-backend").Hidden = true
 	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "name of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")

@@ -114,7 +114,7 @@ func TestRedact(t *testing.T) {
 // TestFlagsSorted says of every flag of run whether a run may go on with another value.
 func TestFlagsSorted(t *testing.T) {
 	free := []string{
-		"out", "output-dir", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
+		"out", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
 		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",
 		"otlp-endpoint", "otlp-tls", "trace-ratio", "orchestrator-respond-timeout", "toolhost-service-timeout", "agentgw-breaker-failures",
 		"agentgw-limit", "agentgw-limit-queue", "agentgw-max-pause", "agentgw-max-wait", "agentgw-price-file", "wait", "remote-wait",
