@@ -17,8 +17,8 @@ import (
 // variablePrefix begins the environment variables that set flags.
 const variablePrefix = "TOOLSANDBOX_"
 
-// variable is the environment variable of a flag.
-func variable(flag string) string {
+// Variable returns the name of the environment variable of a flag.
+func Variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -31,7 +31,7 @@ func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error
 		if flag.Changed {
 			return
 		}
-		name := variable(flag.Name)
+		name := Variable(flag.Name)
 		value, ok := lookup(name)
 		if !ok {
 			return
@@ -134,7 +134,7 @@ var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PO
 func Strays(environment []string, flags []string, extra ...string) []string {
 	known := slices.Clone(extra)
 	for _, flag := range flags {
-		known = append(known, variable(flag))
+		known = append(known, Variable(flag))
 	}
 	var warnings []string
 	for _, entry := range slices.Sorted(slices.Values(environment)) {

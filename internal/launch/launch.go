@@ -128,8 +128,8 @@ func DefaultLog() Log { return Log{Format: "text", Level: "info"} }
 
 // RegisterFlags adds the logging flags.
 func (l *Log) RegisterFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&l.Format, "log-format", l.Format, "text or json")
-	fs.StringVar(&l.Level, "log-level", l.Level, "debug, info, warn or error")
+	fs.StringVar(&l.Format, "log-format", l.Format, "`format` of the log: text or json")
+	fs.StringVar(&l.Level, "log-level", l.Level, "least `level` that is logged: debug, info, warn or error")
 }
 
 // Validate names the first field that is out of range.

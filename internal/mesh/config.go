@@ -86,8 +86,8 @@ func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 
 // registerPeers adds the flags that services and clients have.
 func (c *Config) registerPeers(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&c.Orchestrators, "orchestrator-addr", c.Orchestrators, "address of the orchestrator")
-	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "address of the evaluator")
+	fs.StringSliceVar(&c.Orchestrators, "orchestrator-addr", c.Orchestrators, "`address` of the orchestrator")
+	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "`address` of the evaluator")
 	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert, "PEM file with this process's certificate; turns TLS on")
 	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM file with the certificate's key")
 	fs.StringVar(&c.TLSCA, "tls-ca", c.TLSCA, "PEM file with the certificate authority of the peers; they must prove who they are")

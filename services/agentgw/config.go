@@ -103,7 +103,7 @@ func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
 
 // RegisterAttachFlags adds the flags that say how plug-in agents are connected.
 func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "host:port where agents attach themselves, for --agent attached:NAME; empty accepts none")
+	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "`host:port` where agents attach themselves, for --agent attached:NAME; empty accepts none")
 	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate to show to agents that attach themselves; turns TLS on")
 	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the authorities to trust at --agent grpcs://HOST:PORT (default: the system's)")
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")

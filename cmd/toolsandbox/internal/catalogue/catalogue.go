@@ -50,7 +50,7 @@ type Selection struct {
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "pack of scenarios, a directory or a .zip file, to use instead of the built-in catalogue; may be repeated")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory` or .zip file with scenarios to use instead of the built-in ones; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
 }
 
@@ -58,8 +58,8 @@ func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.RegisterSourceFlags(flags)
-	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "names of scenarios, with * and ?; more may follow as arguments; default all")
-	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or suffixes of names such as 3_distraction_tools")
+	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; more may follow as arguments (default: all)")
+	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
 }
 

@@ -7,25 +7,49 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 )
 
+// runRest says where the settings are that the help of run does not list.
+const runRest = `These and all other settings can stand in the file --config and in the environment: --spend-usd is spend-usd there and
+TOOLSANDBOX_SPEND_USD here. A flag wins over the environment, and that over the file. toolsandbox config lists them all.`
+
 func newRun() *cobra.Command {
-	options := runner.New(program())
 	cmd := &cobra.Command{
 		Use:   "run --agent AGENT [NAME...]",
 		Short: "Run scenarios with an agent and score them",
 		Long: `run plays scenarios between an agent and a simulated user and scores every trajectory. Without more flags all services
-run in this process and keep their data below the output directory. Every flag can be set in the environment:
---trace-ratio is TOOLSANDBOX_TRACE_RATIO.`,
+run in this process and keep their data below the output directory.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
   toolsandbox run --agent oracle --out out --resume
   toolsandbox run --replay out --out again`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return options.Run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
 	}
+	options := addRunSettings(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return options.Run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+// addRunSettings adds the flags of a run to a command whose help shows those that most runs need.
+func addRunSettings(cmd *cobra.Command) *runner.Options {
+	options := runner.New(program())
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(settings)
 	addSettings(cmd.Flags(), settings)
-	return cmd
+	groupFlags(cmd, runGroups(), runRest)
+	return options
+}
+
+// runGroups are the flags that most runs need.
+func runGroups() []group {
+	return []group{
+		{"What to play", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
+		{"Players", []string{"agent", "user", "attach-listen"}},
+		{"Models", []string{"base-url", "temperature", "max-tokens", "reasoning-effort"}},
+		{"Limits", []string{"parallel", "spend-tokens", "spend-usd"}},
+		{"Going on and repeating", []string{"resume", "replay"}},
+		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
+		{"Services elsewhere", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},
+		{"Other settings", []string{"config"}},
+	}
 }

@@ -27,13 +27,13 @@ type modelOptions struct {
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.baseURL, "base-url", "", "where models are asked, e.g. http://localhost:8000/v1 of a local server (default: their provider's own address)")
+	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the models' server, e.g. http://localhost:8000/v1 (default: the provider's)")
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
 	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = givenFloat(), givenInt32(), givenInt32(), givenInt32(), givenDuration()
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
-	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in tokens (default: the provider's)")
-	flags.StringVar(&o.effort, "reasoning-effort", "", "how much --agent reasons, for models of OpenAI, Anthropic and Gemini that do: e.g. low, medium, high (default: the provider's)")
-	flags.Var(&o.budget, "thinking-budget", "tokens that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
+	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
+	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")
+	flags.Var(&o.budget, "thinking-budget", "`tokens` that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
 	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "how much --user reasons")
 	flags.Var(&o.userBudget, "user-thinking-budget", "tokens that --user may think for")
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")

@@ -24,8 +24,8 @@ type spendOptions struct {
 func (o *spendOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	o.tokens, o.dollars = givenInt64(), givenFloat()
-	flags.Var(&o.tokens, "spend-tokens", "tokens that the models of this run may use in all; then it stops, and --resume with a higher limit goes on (default: no limit)")
-	flags.Var(&o.dollars, "spend-usd", "the same in US dollars, by the gateway's table of prices: nobody has checked the one that is built in, see --agentgw-price-file")
+	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; then the run stops, and --resume goes on (default: no limit)")
+	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the table of prices: nobody has checked the one that is built in")
 }
 
 // limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// setting is one setting of a run in the output for programs.
+type setting struct {
+	Name string `json:"name"`
+	// Value is as the flag takes it; a list is written with its elements.
+	Value   string   `json:"value"`
+	Values  []string `json:"values,omitempty"`
+	Default string   `json:"default"`
+	// Source is default, command line, environment variable NAME or FILE:LINE.
+	Source      string `json:"source"`
+	Variable    string `json:"variable"`
+	Group       string `json:"group"`
+	Description string `json:"description"`
+
+	kind string
+}
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print every setting of run, with its value and where that comes from",
+		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a file.
+Settings that nobody gave stand in comments with their defaults. It plays nothing, and does not check whether values fit together.`,
+		Example: `  toolsandbox config
+  toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
+  toolsandbox config --config toolsandbox.yaml --json`,
+		Args: noArguments,
+	}
+	addRunSettings(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		settings := settingsOf(cmd)
+		if cmd.Flags().Lookup("json").Value.String() == "true" {
+			return report.JSON(cmd.OutOrStdout(), settings)
+		}
+		return printSettings(cmd.OutOrStdout(), settings)
+	}
+	return cmd
+}
+
+// settingsOf returns the settings of a command: those in groups first, then the others by name.
+func settingsOf(cmd *cobra.Command) []setting {
+	var settings []setting
+	add := func(title string, flag *pflag.Flag) {
+		if _, ok := flag.Annotations[settingAnnotation]; !ok || flag.Hidden ||
+			slices.ContainsFunc(settings, func(s setting) bool { return s.Name == flag.Name }) {
+			return
+		}
+		_, description := pflag.UnquoteUsage(flag)
+		s := setting{
+			Name: flag.Name, Value: flag.Value.String(), Default: flag.DefValue, Source: launch.Source(flag), Variable: launch.Variable(flag.Name),
+			Group: title, Description: description, kind: flag.Value.Type(),
+		}
+		if many, ok := flag.Value.(pflag.SliceValue); ok {
+			s.Values = many.GetSlice()
+		}
+		settings = append(settings, s)
+	}
+	for _, g := range runGroups() {
+		for _, name := range g.flags {
+			add(g.title, cmd.Flags().Lookup(name))
+		}
+	}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Everything else", flag) })
+	return settings
+}
+
+// printSettings prints settings as a file of them.
+func printSettings(w io.Writer, settings []setting) error {
+	var out strings.Builder
+	title := ""
+	for _, s := range settings {
+		if s.Group != title {
+			title = s.Group
+			fmt.Fprintf(&out, "\n## %s\n", title)
+		}
+		fmt.Fprintf(&out, "\n# %s\n", s.Description)
+		value, err := s.yaml()
+		if err != nil {
+			return err
+		}
+		if s.Source == "default" {
+			fmt.Fprintf(&out, "%s\n", strings.TrimSpace(fmt.Sprintf("# %s: %s", s.Name, value)))
+			continue
+		}
+		fmt.Fprintf(&out, "%s: %s # %s\n", s.Name, value, s.Source)
+	}
+	_, err := io.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
+	return err
+}
+
+// yaml returns the value as a file of settings has it. JSON is YAML.
+func (s *setting) yaml() (string, error) {
+	var value any = s.Value
+	switch {
+	case strings.HasSuffix(s.kind, "Slice"), strings.HasSuffix(s.kind, "Array"):
+		value = append([]string{}, s.Values...)
+	case s.Value == "" && s.Source == "default", s.kind == "bool", s.kind == "duration", strings.HasPrefix(s.kind, "int"), strings.HasPrefix(s.kind, "float"):
+		return s.Value, nil
+	}
+	raw, err := json.Marshal(value)
+	return string(raw), err
+}
