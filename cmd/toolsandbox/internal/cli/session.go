@@ -71,7 +71,7 @@ func (p *place) prepare() error {
 		return launch.Usage("%w", err)
 	}
 	if p.engine.Network.Remote {
-		return nil
+		return p.refuseUnused()
 	}
 	if p.engine.Dir = p.dataDir; p.engine.Dir != "" {
 		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
@@ -93,6 +93,17 @@ func (p *place) prepare() error {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one of
+// run too, so that a file or the environment may have it for that.
+func (p *place) refuseUnused() error {
+	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": launch.Given(p.flags.Lookup("data-dir"))} {
+		if given {
+			return launch.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
+		}
+	}
+	return nil
 }
 
 // use connects to the place, starts what of these services has to run here, and calls do. No

@@ -125,6 +125,9 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	if err := o.checkSweepID(); err != nil {
 		return sweep.Spec{}, err
 	}
+	if err := o.refuseUnused(); err != nil {
+		return sweep.Spec{}, err
+	}
 	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
 	if err := checkBackend(o.backend); err != nil {
 		return sweep.Spec{}, err

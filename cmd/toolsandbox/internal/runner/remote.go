@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// remoteFlags returns the flags that do nothing with --remote, and for each where it is set instead.
+func remoteFlags() map[string]string {
+	const (
+		gateway  = "give it to toolsandbox serve agentgw there"
+		toolHost = "give it to toolsandbox serve toolhost there"
+	)
+	return map[string]string{
+		"agent-ca": gateway, "attach-cert": gateway, "attach-key": gateway, "attach-listen": gateway, "agentgw-breaker-failures": gateway,
+		"agentgw-limit": gateway, "agentgw-limit-queue": gateway, "agentgw-max-pause": gateway, "agentgw-max-wait": gateway,
+		"agentgw-price-file": gateway, "agentgw-template-dir": gateway,
+		"toolhost-service-timeout": toolHost, "toolhost-service-url": toolHost,
+		"orchestrator-respond-timeout": "give it to toolsandbox serve orchestrator there",
+		"data-dir":                     "give --toolhost-dir to toolsandbox serve toolhost there",
+		"sync":                         "give it to toolsandbox serve nats there",
+	}
+}
+
+// refuseUnused refuses flags that do nothing with --remote, whoever has set them.
+func (o *Options) refuseUnused() error {
+	if !o.engine.Network.Remote {
+		return nil
+	}
+	elsewhere := remoteFlags()
+	var errs []error
+	o.flags.VisitAll(func(flag *pflag.Flag) {
+		instead, unused := elsewhere[flag.Name]
+		if !unused || !launch.Given(flag) {
+			return
+		}
+		name := "--" + flag.Name
+		if !flag.Changed {
+			name = fmt.Sprintf("%s: %s", launch.Source(flag), name)
+		}
+		errs = append(errs, launch.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
+	})
+	return errors.Join(errs...)
+}

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/results"
+)
+
+// remoteValues holds a value for each flag that does nothing with --remote.
+func remoteValues() map[string]string {
+	return map[string]string{
+		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
+		"agentgw-limit": "openai=rpm:5", "agentgw-limit-queue": "5", "agentgw-max-pause": "5s", "agentgw-max-wait": "5s",
+		"agentgw-price-file": "price.yaml", "agentgw-template-dir": "templates", "toolhost-service-timeout": "5s",
+		"toolhost-service-url": "http://localhost:1", "orchestrator-respond-timeout": "5s", "data-dir": "data", "sync": "always",
+	}
+}
+
+// given returns the options of a run whose flags come from a command line, an environment and a
+// file.
+func givenOptions(t *testing.T, args []string, environment map[string]string, file string) *Options {
+	t.Helper()
+	options, flags := New(results.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options.RegisterFlags(flags)
+	path := filepath.Join(t.TempDir(), "mine.yaml")
+	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
+		launch.Environment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
+		launch.File(flags, path, slices.Collect(maps.Keys(remoteValues()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options
+}
+
+// TestRemoteFlags gives each flag that does nothing with --remote, as a flag, in the environment and
+// in a file: it is refused by name, with what to do. Without --remote it is not.
+func TestRemoteFlags(t *testing.T) {
+	values, wanted := remoteValues(), remoteFlags()
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(wanted)), slices.Sorted(maps.Keys(values))); diff != "" {
+		t.Fatalf("flags (-refused +tested):\n%s", diff)
+	}
+	for name, value := range values {
+		for how, options := range map[string]func(remote string) *Options{
+			"--" + name: func(remote string) *Options {
+				return givenOptions(t, []string{"--remote=" + remote, "--" + name, value}, nil, "")
+			},
+			"environment variable " + launch.Variable(name) + ": --" + name: func(remote string) *Options {
+				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{launch.Variable(name): value}, "")
+			},
+			"mine.yaml:1: --" + name: func(remote string) *Options {
+				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
+			},
+		} {
+			want := fmt.Sprintf("%s: given, but with --remote it does nothing here: %s", how, wanted[name])
+			err := options("true").refuseUnused()
+			if got := fmt.Sprint(err); !errors.Is(err, launch.ErrUsage) || !matchesEnd(got, want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			if err := options("false").refuseUnused(); err != nil {
+				t.Errorf("%s without --remote: got %v, want nil", how, err)
+			}
+		}
+	}
+}
+
+// matchesEnd compares an error with its end: a file's directory stands before it.
+func matchesEnd(got, want string) bool {
+	return len(got) >= len(want) && got[len(got)-len(want):] == want
+}
+
+// TestRemoteFlagsAreSorted says of every other flag of run that it does something with --remote.
+func TestRemoteFlagsAreSorted(t *testing.T) {
+	useful := []string{
+		"agent", "user", "base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
+		"user-thinking-budget", "spend-tokens", "spend-usd", "pack", "builtin", "scenarios", "variants", "test-mode", "out", "parallel", "trials", "seed", "compat",
+		"max-rollout-bytes", "services", "resume", "replay", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
+		"tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
+	}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	New(results.Program{}).RegisterFlags(flags)
+	var got []string
+	flags.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
+	want := slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(remoteFlags())), useful...)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags that do nothing or something, and flags of run (-want +got):\n%s", diff)
+	}
+}
