@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
@@ -36,6 +37,16 @@ type importOptions struct {
 	out   string
 	name  string
 	force bool
+
+	asJSON bool
+}
+
+// importedPack is a new pack in the output for programs.
+type importedPack struct {
+	Pack      string `json:"pack"`
+	Scenarios int    `json:"scenarios"`
+	// Variants counts the scenarios and their variants.
+	Variants int `json:"variants"`
 }
 
 func newScenarioImport() *cobra.Command {
@@ -56,6 +67,7 @@ of all its scenarios and their variants. Every mistake in the file is reported a
 	}
 	cmd.Flags().StringVarP(&options.out, "out", "o", "", "directory of the new pack")
 	cmd.Flags().StringVar(&options.name, "name", "original", "name of the new pack")
+	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that holds files already")
 	return cmd
 }
@@ -78,6 +90,9 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	all := scenarios.All()
 	if err := o.write(&scenariov1.Catalogue{Scenarios: all}, filepath.Base(path)); err != nil {
 		return fmt.Errorf("write pack: %w", err)
+	}
+	if o.asJSON {
+		return report.JSON(stdout, importedPack{o.out, scenarios.Bases(), len(all)})
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %d scenarios with their variants, %d in all\n", o.out, scenarios.Bases(), len(all))
 	return err

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
 func newScenarioFmt() *cobra.Command {
-	var check, upgrade bool
+	var check, upgrade, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
 		Short: "Bring files of a pack into their canonical form",
@@ -24,26 +25,36 @@ in an earlier version of the format are brought into today's.`,
 			if len(args) == 0 {
 				return launch.Usage("FILE: missing, expected files to format")
 			}
-			changed := 0
+			changed := []string{}
 			for _, name := range args {
 				different, err := format(name, upgrade, !check)
 				if err != nil {
 					return err
 				}
-				if different {
-					changed++
-					if err := printf(cmd.OutOrStdout(), "%s", name); err != nil {
-						return err
-					}
+				if !different {
+					continue
+				}
+				changed = append(changed, name)
+				if asJSON {
+					continue
+				}
+				if err := printf(cmd.OutOrStdout(), "%s", name); err != nil {
+					return err
 				}
 			}
-			if check && changed > 0 {
-				return fmt.Errorf("%d files are not in canonical form: run toolsandbox scenario fmt", changed)
+			if asJSON {
+				if err := report.JSON(cmd.OutOrStdout(), map[string][]string{"changed": changed}); err != nil {
+					return err
+				}
+			}
+			if n := len(changed); check && n > 0 {
+				return fmt.Errorf("%d files are not in canonical form: run toolsandbox scenario fmt", n)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if any file would change")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, when all are read")
 	cmd.Flags().BoolVar(&upgrade, "upgrade", false, "bring files of an earlier version of the format into today's")
 	return cmd
 }

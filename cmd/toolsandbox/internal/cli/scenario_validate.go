@@ -3,18 +3,37 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
+// checkedPacks is what validate found, in the output for programs.
+type checkedPacks struct {
+	From      string          `json:"from"`
+	Scenarios int             `json:"scenarios"`
+	Problems  []problemInPack `json:"problems"`
+}
+
+// problemInPack is one problem of a file.
+type problemInPack struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
+
 func newScenarioValidate() *cobra.Command {
 	var from catalogue.Selection
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check scenarios",
@@ -26,26 +45,46 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			packs, err := from.Packs()
 			var mistakes scenario.Errors
-			if errors.As(err, &mistakes) {
-				for _, mistake := range mistakes {
-					if err := printf(cmd.OutOrStdout(), "%s", mistake); err != nil {
-						return err
-					}
-				}
-				return fmt.Errorf("%d problems in %s", len(mistakes), from.From())
-			}
-			if err != nil {
+			if err != nil && !errors.As(err, &mistakes) {
 				return err
 			}
 			count := 0
 			for _, pack := range packs {
 				count += len(pack.Scenarios)
 			}
-			return printf(cmd.OutOrStdout(), "ok: %d scenarios in %s", count, from.From())
+			if err := writeChecked(cmd.OutOrStdout(), asJSON, from.From(), count, mistakes); err != nil {
+				return err
+			}
+			if n := len(mistakes); n > 0 {
+				return fmt.Errorf("%d problems in %s", n, from.From())
+			}
+			return nil
 		},
 	}
 	from.RegisterSourceFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// writeChecked prints the problems of packs, or how many scenarios they have if there is none.
+func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes scenario.Errors) error {
+	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
+	for _, m := range mistakes {
+		checked.Problems = append(checked.Problems, problemInPack{m.File, m.Line, m.Column, m.Field, m.Reason})
+		if asJSON {
+			continue
+		}
+		if err := printf(w, "%s", m); err != nil {
+			return err
+		}
+	}
+	switch {
+	case asJSON:
+		return report.JSON(w, checked)
+	case len(mistakes) > 0:
+		return nil
+	}
+	return printf(w, "ok: %d scenarios in %s", count, from)
 }
 
 func newScenarioNew() *cobra.Command {

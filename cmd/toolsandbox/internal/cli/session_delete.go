@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/internal/launch"
 )
 
 func newSessionDelete(from *place) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "delete ID...",
 		Short: "Delete sessions",
 		Long: `delete removes sessions with all their table versions and answers. Forks keep what they share with a session that is deleted. If
@@ -39,12 +41,20 @@ one of the sessions does not exist, none is deleted. Logs, results and the files
 					if err := client.Delete(ctx, id); err != nil {
 						return err
 					}
+					if asJSON {
+						continue
+					}
 					if err := printf(cmd.OutOrStdout(), "deleted %s", id); err != nil {
 						return err
 					}
+				}
+				if asJSON {
+					return report.JSON(cmd.OutOrStdout(), map[string][]string{"deleted": ids})
 				}
 				return nil
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, when all are deleted")
+	return cmd
 }

@@ -15,6 +15,7 @@ import (
 
 func newSessionFork(from *place) *cobra.Command {
 	var at int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fork ID --at INDEX NEW_ID",
 		Short: "Make a session that shares another's history up to a message",
@@ -38,17 +39,30 @@ happens in one from then on is not seen in the other. Repeating the command is n
 				if err != nil {
 					return err
 				}
+				if asJSON {
+					return report.JSON(cmd.OutOrStdout(), session.JSON(fork))
+				}
 				return printf(cmd.OutOrStdout(), "%s shares messages 0 to %d with %s\nlook at it: toolsandbox session show %s %s",
 					fork.GetId(), fork.GetForkedAt(), fork.GetParentId(), fork.GetId(), from.arguments())
 			})
 		},
 	}
 	cmd.Flags().IntVar(&at, "at", 0, "number of the last message that both share")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// replayedLine is a session that a replay found identical, in the output for programs.
+type replayedLine struct {
+	ID       string `json:"id"`
+	To       int    `json:"to"`
+	Answers  int    `json:"answers"`
+	Versions int    `json:"versions"`
 }
 
 func newSessionReplay(from *place) *cobra.Command {
 	var to int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay ID",
 		Short: "Execute a session's calls again and compare every byte",
@@ -76,11 +90,15 @@ exit code is 1 if anything differs, and the first difference is printed.`,
 				if err != nil {
 					return err
 				}
+				if asJSON {
+					return report.JSON(cmd.OutOrStdout(), replayedLine{found.GetId(), replayed.To, replayed.Answers, replayed.Versions})
+				}
 				return printf(cmd.OutOrStdout(), "session %s, messages 0 to %d: %d answers and %d table versions are identical",
 					found.GetId(), replayed.To, replayed.Answers, replayed.Versions)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&to, "to", 0, "number of the last message to replay (default: the last one)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/results"
 )
 
@@ -42,14 +43,20 @@ func programText() string {
 }
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version and the commit of this program",
-		Example: "  toolsandbox version",
+		Example: "  toolsandbox version\n  toolsandbox version --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return report.JSON(cmd.OutOrStdout(), program())
+			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), programText())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }

@@ -71,6 +71,9 @@ func ListJSON(sessions []*toolhostv1.Session) any {
 	return list
 }
 
+// JSON returns a session as a value that encoding/json prints.
+func JSON(s *toolhostv1.Session) any { return describe(s) }
+
 func describe(s *toolhostv1.Session) sessionJSON {
 	described := sessionJSON{ID: s.GetId(), Scenario: s.GetSetupName(), Messages: s.GetLastIndex() + 1}
 	if s.GetParentId() != "" {

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+// notJSON returns the commands without --json, and why they have none.
+func notJSON() map[string]string {
+	const (
+		family  = "it only has commands below it"
+		service = "it prints nothing; --log-format json makes its log JSON"
+	)
+	return map[string]string{
+		"toolsandbox": family, "toolsandbox scenario": family, "toolsandbox session": family, "toolsandbox sweep": family, "toolsandbox serve": family,
+		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
+		"toolsandbox serve toolhost":     service,
+		"toolsandbox serve nats":         "it prints one line for people, when it is ready",
+		"toolsandbox scenario graph":     "it draws",
+		"toolsandbox scenario new":       "it writes a file in YAML",
+		"toolsandbox scenario schema":    "what it prints is JSON",
+		"toolsandbox session exchanges":  "what it prints is JSON, a line a turn",
+		"toolsandbox session recordings": "it prints a part of a scenario, in YAML",
+	}
+}
+
+// TestEveryCommandHasJSON walks the commands: each has --json or a reason why it has none.
+func TestEveryCommandHasJSON(t *testing.T) {
+	var without []string
+	visitCommands(newRoot(), func(cmd *cobra.Command) {
+		reason, known := notJSON()[cmd.CommandPath()]
+		switch flag := cmd.Flags().Lookup("json"); {
+		case flag == nil && reason == "":
+			t.Errorf("%s: no --json and no reason why", cmd.CommandPath())
+		case flag != nil && known:
+			t.Errorf("%s: has --json, and a reason why not: %s", cmd.CommandPath(), reason)
+		case flag != nil && (flag.Value.Type() != "bool" || flag.DefValue != "false"):
+			t.Errorf("%s: --json is a %s with default %s, want a switch that is off", cmd.CommandPath(), flag.Value.Type(), flag.DefValue)
+		case flag == nil:
+			without = append(without, cmd.CommandPath())
+		}
+	})
+	if len(without) != len(notJSON()) {
+		t.Errorf("commands without --json: got %q, want %d", without, len(notJSON()))
+	}
+}
+
+// jsonShape is a command line with the fields of what it prints, or of its elements if that is a
+// list.
+type jsonShape struct{ line, fields string }
+
+// jsonShapes are the shapes that programs may rely on. The page docs/cli.md shows them.
+func jsonShapes() []jsonShape {
+	return []jsonShape{
+		{"run --agent oracle --out other --json turn_off_wifi", "category_aggregated_results git_sha per_scenario_results"},
+		{"config --agent oracle --json", "default description group name source value variable"},
+		{"agents --json", "description name roles"},
+		{"tools --json", "default_needs description module name needs parameters read_only visible_to"},
+		{"version --json", "commit go modified version"},
+		{"scenario list --json turn_off_wifi", "categories milestones minefields name tools"},
+		{"scenario show --json turn_off_wifi", "evaluation proof setup"},
+		{"scenario validate --json", "from problems scenarios"},
+		{"scenario fmt --json pack/mine.yaml", "changed"},
+		{"scenario import --json OFF --out imported", "pack scenarios variants"},
+		{"scenario prove --json turn_off_wifi", "failed proven rollouts scenarios seconds"},
+		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory unmoved written"},
+		{"explain out turn_off_wifi --json", "explanation name recorded_similarity"},
+		{"conformance VECTORS --json", "failed files passed"},
+		{"bench --rollouts 10 --json turn_off_wifi", "alone_p50_ms alone_p99_ms busy_p50_ms busy_p99_ms cpu_ms_per_rollout cpu_seconds idle_session_bytes messages_per_rollout parallel " +
+			"rollouts rollouts_per_core_second rollouts_per_second shares wall_seconds"},
+		{"session list --json --out out", "forked_at id messages parent scenario"},
+		{"session show turn_off_wifi --json --out out", "at session tables versions"},
+		{"session diff turn_off_wifi 0 2 --json --out out", "from session tables to"},
+		{"session fork turn_off_wifi --at 3 mine --json --out out", "forked_at id messages parent scenario"},
+		{"session replay turn_off_wifi --json --out out", "answers id to versions"},
+		{"session delete mine --json --out out", "deleted"},
+	}
+}
+
+// TestJSON runs commands with --json: stdout holds JSON values with these fields and nothing else.
+func TestJSON(t *testing.T) {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := strings.NewReplacer("OFF", filepath.Join(here, "testdata", "off.json"), "VECTORS", filepath.Join(here, "..", "..", "..", "..", "e2e", "testdata", "vectors"))
+	t.Chdir(t.TempDir())
+	play(t, "--agent", "oracle", "--out", "out", "turn_off_wifi")
+	if code, _, stderr := command("scenario", "new", "mine", "--out", "pack"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, test := range jsonShapes() {
+		code, stdout, stderr := command(strings.Fields(files.Replace(test.line))...)
+		got, err := fieldsOf(stdout)
+		if diff := cmp.Diff(test.fields, got); code != 0 || err != nil || diff != "" {
+			t.Errorf("%s: got code %d, %s, %v and fields (-want +got):\n%s", test.line, code, stderr, err, diff)
+		}
+	}
+}
+
+// fieldsOf returns the sorted names of the fields of the first of the JSON values that a text holds,
+// or of its first element.
+func fieldsOf(text string) (string, error) {
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	var first any
+	for n := 0; ; n++ {
+		var value any
+		err := decoder.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			first = value
+		}
+	}
+	if list, ok := first.([]any); ok && len(list) > 0 {
+		first = list[0]
+	}
+	object, _ := first.(map[string]any)
+	return strings.Join(slices.Sorted(maps.Keys(object)), " "), nil
+}
