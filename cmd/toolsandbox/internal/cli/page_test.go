@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+)
+
+const pageHead = `# The command line
+
+` + "`go test ./cmd/toolsandbox/internal/cli -update`" + ` writes this page from the program's own flags.
+
+## Settings
+
+A setting is a flag that can also stand in a file and in the environment, under one name: ` + "`--spend-usd 5`" + ` is the line
+` + "`spend-usd: 5`" + ` of the YAML file that ` + "`--config`" + ` names, and ` + "`TOOLSANDBOX_SPEND_USD=5`" + ` in the environment. A flag wins over the
+environment, the environment over the file, and the file over the default. A list is a YAML list in a file, and has commas elsewhere.
+
+` + "```yaml" + `
+agent: openai:gpt-4o
+user: openai:gpt-4o
+variants: [all]
+spend-usd: 20
+agentgw-limit: [openai=rpm:600, anthropic=rpm:300]
+` + "```" + `
+
+One file may serve several commands: each takes the settings that it has. A name that no command has is an error with file, line and
+the nearest name; so is a value that cannot be. ` + "`toolsandbox config`" + ` takes the flags of ` + "`run`" + ` and prints every setting with
+its value and where that comes from, as such a file:
+
+` + "```sh" + `
+toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
+toolsandbox run --config toolsandbox.yaml --out out turn_off_wifi
+` + "```" + `
+
+With ` + "`--remote`" + ` the services elsewhere have settings of their own. A setting of ` + "`run`" + ` that does nothing then is refused, whoever
+gave it, with the command that takes it instead.
+
+The original's spellings work and stand in no list: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
+` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`--preferred_tool_backend DEFAULT`" + `, and no ` + "`run`" + ` before the first flag.
+`
+
+// cell makes a text a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// row is a flag as a row of a table.
+func row(name, kind, value, meaning string) string {
+	if value != "" {
+		value = "`" + value + "`"
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, cell(kind), cell(value), cell(meaning))
+}
+
+const tableHead = "\n| name | takes | default | meaning |\n|---|---|---|---|\n"
+
+// flagRow is a flag as a row of a table.
+func flagRow(flag *pflag.Flag) string {
+	kind, meaning := pflag.UnquoteUsage(flag)
+	value := strings.Trim(flag.DefValue, "[]")
+	if value == "false" {
+		value = ""
+	}
+	return row(flag.Name, kind, value, meaning)
+}
+
+// writeRunSettings writes the settings of run, a table for each group.
+func writeRunSettings(out *strings.Builder, root *cobra.Command) {
+	run, _, _ := root.Find([]string{"run"})
+	title := ""
+	for _, s := range settingsOf(run) {
+		if s.Group != title {
+			title = s.Group
+			fmt.Fprintf(out, "\n### %s\n%s", title, tableHead)
+		}
+		out.WriteString(flagRow(run.Flags().Lookup(s.Name)))
+	}
+}
+
+// writeServiceSettings writes the settings of services that run does not have.
+func writeServiceSettings(out *strings.Builder, root *cobra.Command) {
+	run, _, _ := root.Find([]string{"run"})
+	serve, _, _ := root.Find([]string{"serve"})
+	all := serve.Commands()
+	services, flags := make(map[string][]string), make(map[string]*pflag.Flag)
+	for _, service := range all {
+		service.Flags().VisitAll(func(flag *pflag.Flag) {
+			if _, ok := flag.Annotations[settingAnnotation]; ok && run.Flags().Lookup(flag.Name) == nil {
+				services[flag.Name], flags[flag.Name] = append(services[flag.Name], service.Name()), flag
+			}
+		})
+	}
+	for _, shared := range []bool{true, false} {
+		for i, service := range all {
+			var rows []string
+			for name, of := range services {
+				if of[0] == service.Name() && shared == (len(of) > 1) {
+					rows = append(rows, flagRow(flags[name]))
+				}
+			}
+			title := service.Name()
+			if shared {
+				title = "All services"
+			}
+			if len(rows) > 0 && (!shared || i == 0) {
+				fmt.Fprintf(out, "\n### %s\n%s%s", title, tableHead, strings.Join(slices.Sorted(slices.Values(rows)), ""))
+			}
+		}
+	}
+}
+
+// shapeOf returns the fields of a value as JSON.
+func shapeOf(t *testing.T, value any) string {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := fieldsOf(string(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+// cliPage is docs/cli.md.
+func cliPage(t *testing.T) string {
+	t.Helper()
+	root := newRoot()
+	root.InitDefaultHelpFlag()
+	var out strings.Builder
+	out.WriteString(pageHead)
+	out.WriteString("\n## Settings of run\n\n`run --help` lists those above \"Everything else\".\n")
+	writeRunSettings(&out, root)
+	out.WriteString("\n## Settings of services\n\n`toolsandbox serve SERVICE` has settings of `run` too, those of its own service, and these.\n")
+	writeServiceSettings(&out, root)
+	out.WriteString("\n## Commands\n\n`toolsandbox COMMAND --help` has examples and all flags.\n\n| command | does |\n|---|---|\n")
+	visitCommands(root, func(cmd *cobra.Command) {
+		if cmd.HasParent() && !cmd.HasSubCommands() {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cmd.Short)
+		}
+	})
+	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds JSON alone; what is for people is on standard\n" +
+		"error. These fields stay; others may be added. `sweep watch`, and `session exchanges` by itself, print one object a line.\n\n| command | fields of what it prints, or of each element |\n|---|---|\n")
+	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
+		jsonShape{"sweep cancel nightly --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
+		jsonShape{"sweep watch nightly --remote --json", shapeOf(t, report.SweepResult{Detail: "x"})})
+	files := strings.NewReplacer("OFF", "scenarios.json", "VECTORS", "vectors")
+	for _, shape := range shapes {
+		fmt.Fprintf(&out, "| `toolsandbox %s` | `%s` |\n", files.Replace(shape.line), strings.ReplaceAll(shape.fields, " ", "`, `"))
+	}
+	out.WriteString("\nCommands without it:\n\n")
+	for _, name := range slices.Sorted(maps.Keys(notJSON())) {
+		fmt.Fprintf(&out, "- `%s`: %s\n", name, notJSON()[name])
+	}
+	return out.String()
+}
+
+// TestCommandLinePage compares docs/cli.md with the flags of the program.
+func TestCommandLinePage(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "..", "docs", "cli.md")
+	page := cliPage(t)
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), page); diff != "" {
+		t.Errorf("%s is not what the flags say: run go test ./cmd/toolsandbox/internal/cli -update (-page +flags):\n%s", path, diff)
+	}
+}
