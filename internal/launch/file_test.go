@@ -124,3 +124,24 @@ func TestBlame(t *testing.T) {
 		t.Errorf("nil: got %v, want nil", got)
 	}
 }
+
+// FuzzFile reads any text as settings: it is an error that names the file, or sets what a flag
+// takes.
+func FuzzFile(f *testing.F) {
+	for _, text := range []string{"trials: 3\n", "scenarios: [a, b]\n", "a: &x 1\nb: *x\n", "? [a]\n: b\n", "<<: {trials: 3}\n", "agent: |\n  x\n", "agent: !!str 3\n", "'seed': -1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "settings.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := someFlags()
+		var known []string
+		flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+		err := launch.File(flags, path, known)
+		if err != nil && (!errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
+			t.Errorf("%q: got %v, want a usage error that begins with the file", text, err)
+		}
+	})
+}

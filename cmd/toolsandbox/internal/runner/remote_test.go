@@ -26,7 +26,7 @@ func remoteValues() map[string]string {
 	}
 }
 
-// given returns the options of a run whose flags come from a command line, an environment and a
+// givenOptions returns the options of a run whose flags come from a command line, an environment and a
 // file.
 func givenOptions(t *testing.T, args []string, environment map[string]string, file string) *Options {
 	t.Helper()

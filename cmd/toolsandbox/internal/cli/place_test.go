@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/launch"
+)
+
+// TestSessionsElsewhere refuses flags that name the directory of a run in one process. A file may
+// have --out for run.
+func TestSessionsElsewhere(t *testing.T) {
+	writeSettings(t, "remote: true\nout: out\n")
+	const does = " given, but with --remote it does nothing: sessions are at --toolhost-addr\n"
+	for line, want := range map[string]string{
+		"session list --remote --out out":                       "toolsandbox: --out:" + does,
+		"session show x --remote --data-dir data":               "toolsandbox: --data-dir:" + does,
+		"session list --config mine.yaml --data-dir data":       "toolsandbox: --data-dir:" + does,
+		"session list --config mine.yaml --toolhost-addr a,b,,": "toolsandbox: ",
+	} {
+		code, _, stderr := command(append(strings.Fields(line), "--max-message-bytes", "65536", "--tls-ca", "missing.pem", "--tls-cert", "c", "--tls-key", "k")...)
+		if code == launch.ExitOK || !strings.HasPrefix(stderr, want) || want == "toolsandbox: " && strings.Contains(stderr, does) {
+			t.Errorf("%s: got code %d and %q, want %q", line, code, stderr, want)
+		}
+	}
+}
