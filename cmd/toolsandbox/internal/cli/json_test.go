@@ -73,7 +73,7 @@ func jsonShapes() []jsonShape {
 		{"scenario fmt --json pack/mine.yaml", "changed"},
 		{"scenario import --json OFF --out imported", "pack scenarios variants"},
 		{"scenario prove --json turn_off_wifi", "failed proven rollouts scenarios seconds"},
-		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory unmoved written"},
+		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory unmoved user_flags_changed written"},
 		{"explain out turn_off_wifi --json", "explanation name recorded_similarity"},
 		{"conformance VECTORS --json", "failed files passed"},
 		{"bench --rollouts 10 --json turn_off_wifi", "alone_p50_ms alone_p99_ms busy_p50_ms busy_p99_ms cpu_ms_per_rollout cpu_seconds idle_session_bytes messages_per_rollout parallel " +
