@@ -21,7 +21,7 @@ SERVICES := orchestrator toolhost agentgw evaluator
 PLAIN_MODULES := ./proto ./tools
 RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
 # A package that is tested both ways: without the race detector on many more random cases.
-PLAIN_PACKAGES := ./services/toolhost/internal/execute
+PLAIN_PACKAGES := ./services/toolhost/internal/executor
 packages = $(addsuffix /...,$(1))
 
 # The Python of the tests of sdk/python lives in a virtual environment of its own.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 	"github.com/toolsandbox/toolsandbox/e2e/internal/compare"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // toolsandbox runs the command line to its end and returns what it printed on standard output.
@@ -93,7 +93,7 @@ func TestLongKilledServices(t *testing.T) {
 		t.Fatalf("services killed: got %d, want %d", killed, len(victims))
 	}
 	equalRuns(t, calm, shaken)
-	summary, err := results.ReadSummary(shaken)
+	summary, err := runfiles.ReadSummary(shaken)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
@@ -27,7 +27,7 @@ func TestLongImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--user", "scripted:"+turns, "--out", out)
-	summary, err := results.ReadSummary(out)
+	summary, err := runfiles.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs
@@ -34,7 +34,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
-			first, err := results.ReadRun(broken)
+			first, err := runfiles.ReadRun(broken)
 			if err != nil || (first.Ended == nil) != (signal == os.Kill) {
 				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
 			}
@@ -47,13 +47,13 @@ func TestLongInterruptAndResume(t *testing.T) {
 
 // checkResumed wants the record of a run that went on once: everything as of the one that nobody
 // stopped, but for its times and where it is.
-func checkResumed(t *testing.T, calm, broken string, first *results.Run) {
+func checkResumed(t *testing.T, calm, broken string, first *runfiles.Run) {
 	t.Helper()
-	want, err := results.ReadRun(calm)
+	want, err := runfiles.ReadRun(calm)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := results.ReadRun(broken)
+	got, err := runfiles.ReadRun(broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func checkInterrupted(t *testing.T, stopped ended, out string) {
 	if match == nil {
 		t.Fatalf("stderr: got %q, want a match of %s", stopped.stderr, want)
 	}
-	summary, err := results.ReadSummary(out)
+	summary, err := runfiles.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	directories, err := os.ReadDir(filepath.Join(out, results.TrajectoriesDirectory))
+	directories, err := os.ReadDir(filepath.Join(out, runfiles.TrajectoriesDirectory))
 	if err != nil {
 		t.Fatal(err)
 	}

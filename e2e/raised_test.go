@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -63,7 +63,7 @@ func TestAgentRaises(t *testing.T) {
 	}
 }
 
-func scored(t *testing.T, out string) (read results.Summary) {
+func scored(t *testing.T, out string) (read runfiles.Summary) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
 	if err == nil {

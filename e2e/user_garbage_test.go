@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // garbage is what a model writes that does not master its form.
@@ -24,13 +24,13 @@ func garbage() map[string][]string {
 }
 
 // entry returns what the summary of a run says about its only rollout.
-func entry(t *testing.T, out string) results.ScenarioResult {
+func entry(t *testing.T, out string) runfiles.ScenarioResult {
 	t.Helper()
-	summary, err := results.ReadSummary(out)
+	summary, err := runfiles.ReadSummary(out)
 	if err != nil || len(summary.Scenarios) != 1 {
 		t.Fatalf("summary: got %+v and %v, want one rollout", summary, err)
 	}
-	if run, err := results.ReadRun(out); err != nil || run.Totals.UserContract == nil {
+	if run, err := runfiles.ReadRun(out); err != nil || run.Totals.UserContract == nil {
 		t.Fatalf("run: got %+v and %v, want how often its user was flagged", run, err)
 	}
 	return summary.Scenarios[0]

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -113,7 +113,7 @@ func watch(ctx context.Context, client orchestratorv1.OrchestratorServiceClient,
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	results := make(map[string]*busv1.Result)
-	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.WatchSweepResponse], error) {
+	err := rpc.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.WatchSweepResponse], error) {
 		return client.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: sweep})
 	}, nil, func(event *orchestratorv1.WatchSweepResponse) error {
 		if result := event.GetResult(); result != nil {

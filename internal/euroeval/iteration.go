@@ -66,8 +66,8 @@ type Iteration struct {
 	Order []int
 	// Generated is the number of prompts that no earlier iteration had.
 	Generated int
-	// Score is the share of correct predictions by EuroEval's order, Aligned that with every record's
-	// own functions.
+	// Score is the share of correct predictions by EuroEval's order, Aligned that with every
+	// record's own functions.
 	Score, Aligned Score
 }
 

@@ -42,8 +42,9 @@ const (
 
 func refuse(code int, text string) error { return &Error{Code: code, Text: text} }
 
-// Check returns nil for a phone number in international form, else an *Error. The text may have other text around the
-// number, punctuation, an extension, letters for digits, and the form of RFC 3966. It is safe for concurrent use.
+// Check returns nil for a phone number in international form, else an *Error. The text may have
+// other text around the number, punctuation, an extension, letters for digits, and the form of RFC
+// 3966. It is safe for concurrent use.
 func Check(number string) error {
 	if utf8.RuneCountInString(number) > maxText {
 		return refuse(CodeLong, "The string supplied was too long to parse.")

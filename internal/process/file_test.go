@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // configured sets flags from a command line, then the environment, then a file with this text.
@@ -24,12 +24,12 @@ func configured(t *testing.T, text string, env variables, args ...string) (*pfla
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	if err := launch.Environment(flags, env.lookup); err != nil {
+	if err := process.Environment(flags, env.lookup); err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"listen"}
 	flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-	return flags, launch.File(flags, "settings.yaml", known)
+	return flags, process.File(flags, "settings.yaml", known)
 }
 
 // TestFile reads settings of all kinds. The environment wins over the file, the command line over
@@ -52,7 +52,7 @@ listen: nowhere   # another command's
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + launch.Source(flag) })
+	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + process.Source(flag) })
 	want := map[string]string{
 		"trials": "3 by settings.yaml:2", "parallel": "16 by settings.yaml:3", "ratio": "0.25 by settings.yaml:4", "grace": "1m30s by settings.yaml:5",
 		"resume": "true by settings.yaml:6", "agent": "openai:gpt-4o by settings.yaml:7", "scenarios": `[wifi_*,"a,b"] by settings.yaml:8`,
@@ -88,7 +88,7 @@ func TestFileErrors(t *testing.T) {
 		"trials: 3\n---\nscenarios: {a: b}\n": `settings.yaml:3: scenarios: `,
 	} {
 		_, err := configured(t, text, nil)
-		if !errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
+		if !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got\n%v\nwant\n%s", text, err, want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestFileErrors(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
-	if err := launch.File(someFlags(), missing, nil); !errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
+	if err := process.File(someFlags(), missing, nil); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
 		t.Errorf("a file that is not there: got %v, want a usage error that names it", err)
 	}
 }
@@ -116,11 +116,11 @@ func TestBlame(t *testing.T) {
 		"--agent: missing":    "--agent: missing",
 		"trials":              "trials",
 	} {
-		if got := launch.Blame(flags, launch.Usage("%s", text)); !errors.Is(got, launch.ErrUsage) || got.Error() != want {
+		if got := process.Blame(flags, process.Usage("%s", text)); !errors.Is(got, process.ErrUsage) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
-	if got := launch.Blame(flags, nil); got != nil {
+	if got := process.Blame(flags, nil); got != nil {
 		t.Errorf("nil: got %v, want nil", got)
 	}
 }
@@ -139,8 +139,8 @@ func FuzzFile(f *testing.F) {
 		flags := someFlags()
 		var known []string
 		flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-		err := launch.File(flags, path, known)
-		if err != nil && (!errors.Is(err, launch.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
+		err := process.File(flags, path, known)
+		if err != nil && (!errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
 			t.Errorf("%q: got %v, want a usage error that begins with the file", text, err)
 		}
 	})

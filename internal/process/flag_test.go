@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // someFlags has a flag of each kind.
@@ -56,8 +56,8 @@ func TestFlagError(t *testing.T) {
 		"--=x":                          `bad flag syntax: --=x: see --help`,
 	} {
 		flags := someFlags()
-		err := launch.FlagError(flags, flags.Parse(strings.Fields(line)))
-		if !errors.Is(err, launch.ErrUsage) || err.Error() != want {
+		err := process.FlagError(flags, flags.Parse(strings.Fields(line)))
+		if !errors.Is(err, process.ErrUsage) || err.Error() != want {
 			t.Errorf("%s: got\n%v\nwant\n%s", line, err, want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestSwallowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := launch.Swallowed(flags); err != nil {
+		if err := process.Swallowed(flags); err != nil {
 			got = err.Error()
 		}
 		if got != want {
@@ -105,7 +105,7 @@ func TestStrays(t *testing.T) {
 		"environment variable TOOLSANDBOX_WHATEVER_IT_IS: no flag has this name",
 		"environment variable TOOLSANDBOX_trials: no flag has this name; did you mean TOOLSANDBOX_TRIALS?",
 	}
-	if diff := cmp.Diff(want, launch.Strays(environment, []string{"trials", "nats-url", "agent"}, "TOOLSANDBOX_VECTORS")); diff != "" {
+	if diff := cmp.Diff(want, process.Strays(environment, []string{"trials", "nats-url", "agent"}, "TOOLSANDBOX_VECTORS")); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

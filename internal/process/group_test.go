@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // patience bounds every wait for something that must happen.
@@ -22,8 +22,8 @@ type key struct{}
 func TestGroupStopsInReverseOrder(t *testing.T) {
 	var mu sync.Mutex
 	var stopped []string
-	component := func(name string) launch.Component {
-		return launch.Component{Name: name, Run: func(ctx context.Context) error {
+	component := func(name string) process.Component {
+		return process.Component{Name: name, Run: func(ctx context.Context) error {
 			if ctx.Value(key{}) != "value" {
 				t.Errorf("value in the context of %s: got %v, want value", name, ctx.Value(key{}))
 			}
@@ -35,7 +35,7 @@ func TestGroupStopsInReverseOrder(t *testing.T) {
 		}}
 	}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-	group := launch.Start(ctx, component("bus"), component("host"), component("worker"))
+	group := process.Start(ctx, component("bus"), component("host"), component("worker"))
 	cancel() // is not theirs
 	select {
 	case err := <-group.Failed():
@@ -65,7 +65,7 @@ func TestGroupReportsComponents(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			calm := func(ctx context.Context) error { <-ctx.Done(); return nil }
-			group := launch.Start(t.Context(), launch.Component{Name: "bus", Run: calm}, launch.Component{Name: "host", Run: test.run}, launch.Component{Name: "worker", Run: calm})
+			group := process.Start(t.Context(), process.Component{Name: "bus", Run: calm}, process.Component{Name: "host", Run: test.run}, process.Component{Name: "worker", Run: calm})
 			if test.failed != "" {
 				if err := <-group.Failed(); err.Error() != test.failed {
 					t.Errorf("Failed: got %v, want %s", err, test.failed)
@@ -82,11 +82,11 @@ func TestGroupNamesWhatHangs(t *testing.T) {
 	release := make(chan struct{})
 	var group sync.WaitGroup
 	group.Add(3)
-	component := func(name string, wait func(context.Context)) launch.Component {
-		return launch.Component{Name: name, Run: func(ctx context.Context) error { defer group.Done(); wait(ctx); return fmt.Errorf("%s ended", name) }}
+	component := func(name string, wait func(context.Context)) process.Component {
+		return process.Component{Name: name, Run: func(ctx context.Context) error { defer group.Done(); wait(ctx); return fmt.Errorf("%s ended", name) }}
 	}
 	calm := func(ctx context.Context) { <-ctx.Done() }
-	running := launch.Start(t.Context(), component("bus", calm), component("host", func(context.Context) { <-release }), component("worker", calm))
+	running := process.Start(t.Context(), component("bus", calm), component("host", func(context.Context) { <-release }), component("worker", calm))
 	err := running.Stop(50 * time.Millisecond)
 	want := "worker ended\nhost did not stop within 50ms"
 	if err == nil || err.Error() != want {

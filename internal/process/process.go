@@ -1,6 +1,6 @@
-// Package launch is how a process of the product starts and ends: flags and
+// Package process is how a process of the product starts and ends: flags and
 // environment, logging, signals, shutdown in reverse order, and the one exit code.
-package launch
+package process
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -44,21 +44,21 @@ func (e *usageError) Error() string   { return e.err.Error() }
 func (e *usageError) Unwrap() []error { return []error{ErrUsage, e.err} }
 
 // Run is the body of a service's process: it blocks until ctx is done or something fatal happens.
-type Run func(ctx context.Context, m *mesh.Mesh) error
+type Run func(ctx context.Context, m *rpc.Node) error
 
 // Process is one service as a process of its own.
 type Process struct {
-	service mesh.Service
+	service rpc.Service
 	body    Run
 	logging Log
-	network mesh.Config
+	network rpc.Config
 	export  telemetry.Config
 }
 
 // NewProcess adds a service's flags to a command. configure adds those that only this service has
 // and returns its body, which runs after the flags are parsed.
-func NewProcess(service mesh.Service, configure func(*pflag.FlagSet) Run, flags *pflag.FlagSet) *Process {
-	p := &Process{service: service, logging: DefaultLog(), network: mesh.DefaultConfig(), export: telemetry.DefaultConfig()}
+func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *pflag.FlagSet) *Process {
+	p := &Process{service: service, logging: DefaultLog(), network: rpc.DefaultConfig(), export: telemetry.DefaultConfig()}
 	p.logging.RegisterFlags(flags)
 	p.network.RegisterFlags(flags)
 	p.export.RegisterFlags(flags)
@@ -85,7 +85,7 @@ func (p *Process) Run(ctx context.Context) (err error) {
 			logger.Warn("telemetry was not sent completely", "error", closeErr)
 		}
 	}()
-	m, err := mesh.Connect(ctx, p.network, mesh.Parts{Logger: logger, Telemetry: traces})
+	m, err := rpc.Connect(ctx, p.network, rpc.Options{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +39,7 @@ func parse(env variables, args ...string) (text string, list []string, number in
 	if err := flags.Parse(args); err != nil {
 		return "", nil, 0, err
 	}
-	return text, list, number, launch.Environment(flags, env.lookup)
+	return text, list, number, process.Environment(flags, env.lookup)
 }
 
 func TestPrecedence(t *testing.T) {
@@ -72,8 +72,8 @@ func TestPrecedence(t *testing.T) {
 
 func TestBadEnvironment(t *testing.T) {
 	_, _, _, err := parse(variables{"TOOLSANDBOX_NUMBER": "many"})
-	if !errors.Is(err, launch.ErrUsage) || !strings.Contains(err.Error(), "environment variable TOOLSANDBOX_NUMBER") || !strings.Contains(err.Error(), `"many"`) {
-		t.Errorf("Environment: got %v, want %v that names variable and value", err, launch.ErrUsage)
+	if !errors.Is(err, process.ErrUsage) || !strings.Contains(err.Error(), "environment variable TOOLSANDBOX_NUMBER") || !strings.Contains(err.Error(), `"many"`) {
+		t.Errorf("Environment: got %v, want %v that names variable and value", err, process.ErrUsage)
 	}
 }
 
@@ -84,17 +84,17 @@ func TestReport(t *testing.T) {
 		code int
 		text string
 	}{
-		{"none", nil, launch.ExitOK, ""},
-		{"failure", errors.New("no network"), launch.ExitFailure, "test: no network\n"},
-		{"usage", launch.Usage("--number: %d given", 7), launch.ExitUsage, "test: --number: 7 given\n"},
-		{"wrapped usage", fmt.Errorf("start: %w", launch.Usage("bad")), launch.ExitUsage, "test: start: bad\n"},
-		{"joined", errors.Join(errors.New("a"), errors.New("b\nc")), launch.ExitFailure, "test: a; b; c\n"},
-		{"joined with usage", errors.Join(errors.New("a"), launch.Usage("b")), launch.ExitUsage, "test: a; b\n"},
+		{"none", nil, process.ExitOK, ""},
+		{"failure", errors.New("no network"), process.ExitFailure, "test: no network\n"},
+		{"usage", process.Usage("--number: %d given", 7), process.ExitUsage, "test: --number: 7 given\n"},
+		{"wrapped usage", fmt.Errorf("start: %w", process.Usage("bad")), process.ExitUsage, "test: start: bad\n"},
+		{"joined", errors.Join(errors.New("a"), errors.New("b\nc")), process.ExitFailure, "test: a; b; c\n"},
+		{"joined with usage", errors.Join(errors.New("a"), process.Usage("b")), process.ExitUsage, "test: a; b\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var out strings.Builder
-			if code := launch.Report(&out, "test", test.err); code != test.code || out.String() != test.text {
+			if code := process.Report(&out, "test", test.err); code != test.code || out.String() != test.text {
 				t.Errorf("Report: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)
 			}
 		})
@@ -102,14 +102,14 @@ func TestReport(t *testing.T) {
 }
 
 func TestUsageKeepsItsCause(t *testing.T) {
-	if err := launch.Usage("read: %w", io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, launch.ErrUsage) {
-		t.Errorf("Usage: got %v, want both %v and %v", err, io.ErrUnexpectedEOF, launch.ErrUsage)
+	if err := process.Usage("read: %w", io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, process.ErrUsage) {
+		t.Errorf("Usage: got %v, want both %v and %v", err, io.ErrUnexpectedEOF, process.ErrUsage)
 	}
 }
 
 func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		ctx, stop := launch.Signals(context.Background())
+		ctx, stop := process.Signals(context.Background())
 		if ctx.Err() != nil {
 			t.Errorf("context before %v: got %v, want nil", signal, ctx.Err())
 		}
@@ -123,7 +123,7 @@ func TestSignals(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
-	logger := launch.Log{Format: "json", Level: "warn"}.New(&out)
+	logger := process.Log{Format: "json", Level: "warn"}.New(&out)
 	logger.Info("not this")
 	logger.Warn("lost", "rollout", "s.0")
 	var got map[string]any
@@ -135,7 +135,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("log as JSON (-want +got):\n%s", diff)
 	}
 	out.Reset()
-	launch.DefaultLog().New(&out).Info("found", "rollout", "s.0")
+	process.DefaultLog().New(&out).Info("found", "rollout", "s.0")
 	if !strings.HasSuffix(out.String(), " level=INFO msg=found rollout=s.0\n") {
 		t.Errorf("log as text: got %q, want level, message and attribute", out.String())
 	}
@@ -143,11 +143,11 @@ func TestLog(t *testing.T) {
 
 func TestLogValidate(t *testing.T) {
 	for _, level := range []string{"debug", "info", "warn", "error"} {
-		if err := (launch.Log{Format: "json", Level: level}).Validate(); err != nil {
+		if err := (process.Log{Format: "json", Level: level}).Validate(); err != nil {
 			t.Errorf("Validate of level %s: got %v, want nil", level, err)
 		}
 	}
-	for want, log := range map[string]launch.Log{
+	for want, log := range map[string]process.Log{
 		`--log-format: "xml" given, expected text or json`:               {Format: "xml", Level: "info"},
 		`--log-level: "loud" given, expected debug, info, warn or error`: {Format: "text", Level: "loud"},
 	} {

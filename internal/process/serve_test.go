@@ -1,4 +1,4 @@
-package launch
+package process
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/porttest"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // freeAddress returns an address on which nobody listens but whom the test tells of it.
@@ -82,17 +82,17 @@ func TestProcess(t *testing.T) {
 			ran := false
 			configure := func(flags *pflag.FlagSet) Run {
 				flags.IntVar(&extra, "extra", 1, "")
-				return func(_ context.Context, m *mesh.Mesh) error {
+				return func(_ context.Context, m *rpc.Node) error {
 					ran = true
-					if extra != 5 || !m.Hosts(mesh.Evaluator) || m.Bus() == nil {
-						t.Errorf("body: got extra %d, hosts the service %v, want 5, true", extra, m.Hosts(mesh.Evaluator))
+					if extra != 5 || !m.Hosts(rpc.Evaluator) || m.Bus() == nil {
+						t.Errorf("body: got extra %d, hosts the service %v, want 5, true", extra, m.Hosts(rpc.Evaluator))
 					}
 					return test.body
 				}
 			}
 			lookup := func(name string) (string, bool) { value, ok := test.env[name]; return value, ok }
 			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-			process := NewProcess(mesh.Evaluator, configure, flags)
+			process := NewProcess(rpc.Evaluator, configure, flags)
 			if err := flags.Parse(test.args); err != nil {
 				t.Fatal(err)
 			}

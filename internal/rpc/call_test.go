@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
@@ -130,8 +130,8 @@ func TestServiceRepeats(t *testing.T) {
 			var calls atomic.Int32
 			l.serve(t, &evaluator{score: func(ctx context.Context, id string) (*busv1.Result, error) {
 				n := calls.Add(1)
-				if mesh.Repeated(ctx) != (n > 1) {
-					t.Errorf("call %d: repeated is %v, want %v", n, mesh.Repeated(ctx), n > 1)
+				if rpc.Repeated(ctx) != (n > 1) {
+					t.Errorf("call %d: repeated is %v, want %v", n, rpc.Repeated(ctx), n > 1)
 				}
 				if n < 3 {
 					return nil, status.Error(codes.Unavailable, "busy")
@@ -190,7 +190,7 @@ func TestUnknownMethod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			l.serve(t, &evaluator{score: echo})
-			err := l.client.Conn(mesh.Evaluator).Invoke(within(t), "/toolsandbox.evaluator.v1.EvaluatorService/Praise", &evaluatorv1.GetScoreRequest{}, &evaluatorv1.GetScoreResponse{})
+			err := l.client.Conn(rpc.Evaluator).Invoke(within(t), "/toolsandbox.evaluator.v1.EvaluatorService/Praise", &evaluatorv1.GetScoreRequest{}, &evaluatorv1.GetScoreResponse{})
 			if status.Code(err) != codes.Unimplemented {
 				t.Errorf("got %v, want %v", err, codes.Unimplemented)
 			}

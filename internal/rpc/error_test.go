@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"net"
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
@@ -31,20 +31,20 @@ func occupied(t *testing.T) string {
 }
 
 func TestPortInUse(t *testing.T) {
-	cfg := mesh.DefaultConfig()
-	cfg.Service, cfg.NATSURL, cfg.Listen = mesh.Evaluator, startNATS(t), occupied(t)
-	m, err := mesh.Connect(t.Context(), cfg, parts())
+	cfg := rpc.DefaultConfig()
+	cfg.Service, cfg.NATSURL, cfg.Listen = rpc.Evaluator, startNATS(t), occupied(t)
+	m, err := rpc.Connect(t.Context(), cfg, options())
 	m = closed(t, m, err)
-	err = m.Serve(t.Context(), mesh.Evaluator, func(grpc.ServiceRegistrar) {})
+	err = m.Serve(t.Context(), rpc.Evaluator, func(grpc.ServiceRegistrar) {})
 	checkError(t, "Serve", err, "evaluator: port of "+cfg.Listen+" is in use: stop the other process or choose another --listen")
 }
 
 func TestCannotListen(t *testing.T) {
-	cfg := mesh.DefaultConfig()
-	cfg.Service, cfg.NATSURL, cfg.Listen = mesh.Evaluator, startNATS(t), "127.0.0.1:no"
-	m, err := mesh.Connect(t.Context(), cfg, parts())
+	cfg := rpc.DefaultConfig()
+	cfg.Service, cfg.NATSURL, cfg.Listen = rpc.Evaluator, startNATS(t), "127.0.0.1:no"
+	m, err := rpc.Connect(t.Context(), cfg, options())
 	m = closed(t, m, err)
-	err = m.Serve(t.Context(), mesh.Evaluator, func(grpc.ServiceRegistrar) {})
+	err = m.Serve(t.Context(), rpc.Evaluator, func(grpc.ServiceRegistrar) {})
 	checkError(t, "Serve", err, "evaluator: listen on 127.0.0.1:no: …: choose another --listen")
 }
 
@@ -74,7 +74,7 @@ func TestNATSErrors(t *testing.T) {
 			checkError(t, "StartNATS", err, test.want)
 		})
 	}
-	_, err := mesh.Open(t.Context(), mesh.DefaultConfig(), file, parts())
+	_, err := rpc.Open(t.Context(), rpc.DefaultConfig(), file, options())
 	checkError(t, "Open", err, "data directory "+filepath.Join(file, "nats")+" cannot be made: …: choose another one")
 }
 
@@ -90,9 +90,9 @@ func TestNATSUnreachable(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := mesh.DefaultConfig()
+			cfg := rpc.DefaultConfig()
 			cfg.NATSURL = test.url
-			_, err := mesh.Connect(t.Context(), cfg, parts())
+			_, err := rpc.Connect(t.Context(), cfg, options())
 			checkError(t, "Connect", err, test.want)
 			if err != nil && strings.Contains(err.Error(), "secret") {
 				t.Errorf("Connect: got %v, want an error without the password", err)
@@ -102,43 +102,43 @@ func TestNATSUnreachable(t *testing.T) {
 }
 
 func TestMissingCredentials(t *testing.T) {
-	cfg := mesh.DefaultConfig()
+	cfg := rpc.DefaultConfig()
 	cfg.NATSURL, cfg.NATSCredentials = startNATS(t), filepath.Join(t.TempDir(), "missing.creds")
-	_, err := mesh.Connect(t.Context(), cfg, parts())
+	_, err := rpc.Connect(t.Context(), cfg, options())
 	checkError(t, "Connect", err, "NATS at "+cfg.NATSURL+" cannot be reached: …missing.creds…")
 }
 
 func TestValidate(t *testing.T) {
-	if err := mesh.DefaultConfig().Validate(); err != nil {
+	if err := rpc.DefaultConfig().Validate(); err != nil {
 		t.Errorf("Validate of the default: got %v, want nil", err)
 	}
 	tests := []struct {
 		name   string
-		change func(*mesh.Config)
+		change func(*rpc.Config)
 		want   string
 	}{
-		{"message size", func(c *mesh.Config) { c.MaxMessageBytes = 65535 }, "--max-message-bytes: 65535 given, expected at least 65536"},
-		{"grace", func(c *mesh.Config) { c.Grace = -1 }, "--grace: -1ns given, expected 0 or more"},
-		{"certificate alone", func(c *mesh.Config) { c.TLSCert = "c" }, "--tls-cert and --tls-key: one given, expected both or neither"},
-		{"key alone", func(c *mesh.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
-		{"authority alone", func(c *mesh.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
-		{"no orchestrator", func(c *mesh.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
-		{"no tool host", func(c *mesh.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
-		{"no agent gateway", func(c *mesh.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
-		{"no evaluator", func(c *mesh.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
-		{"shard", func(c *mesh.Config) { c.ShardIndex = 1 }, "--shard-index: 1 given, expected 0 to 0 (--toolhost-addr has 1)"},
-		{"negative shard", func(c *mesh.Config) { c.ShardIndex = -1 }, "--shard-index: -1 given, expected 0 to 0 (--toolhost-addr has 1)"},
-		{"bus", func(c *mesh.Config) { c.Bus.Shards = 0 }, "bus shards: 0 given, …"},
+		{"message size", func(c *rpc.Config) { c.MaxMessageBytes = 65535 }, "--max-message-bytes: 65535 given, expected at least 65536"},
+		{"grace", func(c *rpc.Config) { c.Grace = -1 }, "--grace: -1ns given, expected 0 or more"},
+		{"certificate alone", func(c *rpc.Config) { c.TLSCert = "c" }, "--tls-cert and --tls-key: one given, expected both or neither"},
+		{"key alone", func(c *rpc.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
+		{"authority alone", func(c *rpc.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
+		{"no orchestrator", func(c *rpc.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
+		{"no tool host", func(c *rpc.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
+		{"no agent gateway", func(c *rpc.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
+		{"no evaluator", func(c *rpc.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
+		{"shard", func(c *rpc.Config) { c.ShardIndex = 1 }, "--shard-index: 1 given, expected 0 to 0 (--toolhost-addr has 1)"},
+		{"negative shard", func(c *rpc.Config) { c.ShardIndex = -1 }, "--shard-index: -1 given, expected 0 to 0 (--toolhost-addr has 1)"},
+		{"bus", func(c *rpc.Config) { c.Bus.Shards = 0 }, "bus shards: 0 given, …"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := mesh.DefaultConfig()
+			cfg := rpc.DefaultConfig()
 			test.change(&cfg)
 			checkError(t, "Validate", cfg.Validate(), test.want)
-			_, err := mesh.Connect(t.Context(), cfg, parts())
+			_, err := rpc.Connect(t.Context(), cfg, options())
 			checkError(t, "Connect", err, test.want)
 			cfg.Remote = true
-			_, err = mesh.Open(t.Context(), cfg, "", parts())
+			_, err = rpc.Open(t.Context(), cfg, "", options())
 			checkError(t, "Open", err, test.want)
 		})
 	}
@@ -146,9 +146,9 @@ func TestValidate(t *testing.T) {
 
 // Settings of the network do not touch an installation of one process.
 func TestLocalIgnoresTheNetwork(t *testing.T) {
-	cfg := mesh.DefaultConfig()
+	cfg := rpc.DefaultConfig()
 	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA, cfg.NATSURL, cfg.Listen = "none.pem", "none.pem", "none.pem", "nats://nowhere", "nowhere"
-	m, err := mesh.Open(t.Context(), cfg, t.TempDir(), parts())
+	m, err := rpc.Open(t.Context(), cfg, t.TempDir(), options())
 	l := link{}
 	l.server = closed(t, m, err)
 	l.client = l.server
@@ -159,7 +159,7 @@ func TestLocalIgnoresTheNetwork(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	cfg := mesh.DefaultConfig()
+	cfg := rpc.DefaultConfig()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	cfg.RegisterFlags(flags)
 	if err := flags.Parse([]string{"--toolhost-addr=a:1,b:1", "--shard-index=1", "--bus-shards=4", "--grace=1m", "--tls-cert=c", "--tls-key=k"}); err != nil {

@@ -1,4 +1,4 @@
-package mesh
+package rpc
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // explain returns the gRPC status of what a call failed with. It adds that NATS is away, where that
 // may be why: then the call may be repeated.
-func (m *Mesh) explain(err error) error {
+func (n *Node) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -17,7 +17,7 @@ func (m *Mesh) explain(err error) error {
 	if !ok {
 		failed = status.FromContextError(err)
 	}
-	if m.nats == nil || m.nats.IsConnected() {
+	if n.nats == nil || n.nats.IsConnected() {
 		return failed.Err()
 	}
 	switch failed.Code() {
@@ -27,6 +27,6 @@ func (m *Mesh) explain(err error) error {
 	}
 	stated := failed.Proto()
 	stated.Code = int32(codes.Unavailable)
-	stated.Message += fmt.Sprintf(": NATS at %s cannot be reached from there", redact(m.cfg.NATSURL))
+	stated.Message += fmt.Sprintf(": NATS at %s cannot be reached from there", redact(n.cfg.NATSURL))
 	return status.FromProto(stated).Err()
 }

@@ -1,4 +1,4 @@
-package mesh
+package rpc
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 	}
 	cfg := DefaultConfig()
 	cfg.NATSURL = "nats://me:secret@" + address
-	m, err := Connect(t.Context(), cfg, Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := Connect(t.Context(), cfg, Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(errors.Join(err, srv.Close()))
 	}

@@ -1,4 +1,4 @@
-package mesh
+package rpc
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const StreamDirectory = "nats"
 // local makes an installation of one process: services meet in memory, and an embedded NATS server
 // keeps its streams in dir. Addresses, TLS and NATS settings of cfg are not read. A directory that
 // cannot be written is an error.
-func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
+func local(ctx context.Context, cfg Config, dir string, options Options) (*Node, error) {
 	if err := cfg.Bus.Validate(); err != nil {
 		return nil, err
 	}
@@ -23,16 +23,16 @@ func local(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, err
 	if err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger, hosted: make(map[Service]bool)}
+	n := &Node{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger, hosted: make(map[Service]bool)}
 	for _, service := range Services() {
-		m.hosted[service] = true
+		n.hosted[service] = true
 	}
-	m.onClose(srv.Close)
+	n.onClose(srv.Close)
 	conn, err := srv.Connect()
 	if err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, errors.Join(err, n.Close())
 	}
-	m.nats = conn
-	m.onClose(func() error { conn.Close(); return nil })
-	return m.open(ctx, newMemory(cfg, parts.Telemetry, parts.Logger))
+	n.nats = conn
+	n.onClose(func() error { conn.Close(); return nil })
+	return n.open(ctx, newMemory(cfg, options.Telemetry, options.Logger))
 }

@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/resolver"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
@@ -61,8 +61,8 @@ func TestLongNewReplica(t *testing.T) {
 	start := func(score func(context.Context, string) (*busv1.Result, error)) {
 		address := freeAddress(t)
 		cfg := configure(nil)
-		cfg.NATSURL, cfg.Service, cfg.Evaluators = url, mesh.Evaluator, []string{address}
-		m, err := mesh.Connect(t.Context(), cfg, parts())
+		cfg.NATSURL, cfg.Service, cfg.Evaluators = url, rpc.Evaluator, []string{address}
+		m, err := rpc.Connect(t.Context(), cfg, options())
 		l := link{server: closed(t, m, err)}
 		l.serve(t, &evaluator{score: score})
 		replicas.add(address)
@@ -70,7 +70,7 @@ func TestLongNewReplica(t *testing.T) {
 	start(echo)
 	cfg := configure(nil)
 	cfg.NATSURL, cfg.Remote, cfg.Evaluators = url, true, []string{"replicas:///evaluator"}
-	m, err := mesh.Open(t.Context(), cfg, "", parts())
+	m, err := rpc.Open(t.Context(), cfg, "", options())
 	client := link{client: closed(t, m, err)}
 	var added time.Time
 	for pause := time.Tick(10 * time.Millisecond); second.Load() == 0; <-pause {

@@ -1,9 +1,9 @@
-// Package mesh connects the services of an installation with each other and with NATS. It is the
+// Package rpc connects the services of an installation with each other and with NATS. It is the
 // one place that knows whether a peer lives in this process (its handlers are called, NATS is
 // embedded) or elsewhere (TCP, with or without TLS).
 //
-// A Mesh is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
-package mesh
+// A Node is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
+package rpc
 
 import (
 	"context"
@@ -64,8 +64,8 @@ type conn interface {
 	Close() error
 }
 
-// Mesh is a process's connections to its peers.
-type Mesh struct {
+// Node is a process's connections to its peers.
+type Node struct {
 	cfg       Config
 	transport transport
 	hosted    map[Service]bool
@@ -77,7 +77,7 @@ type Mesh struct {
 	closers   []func() error
 }
 
-// Network is what a service sees of a mesh: its peers and how it is served itself, but not the bus,
+// Network is what a service sees of a node: its peers and how it is served itself, but not the bus,
 // of which it gets the stores that it may use.
 type Network interface {
 	Conn(s Service) grpc.ClientConnInterface
@@ -90,8 +90,8 @@ type Network interface {
 	Logger(s Service) *slog.Logger
 }
 
-// Parts are what a mesh is given beside its configuration.
-type Parts struct {
+// Options are what a node is given beside its configuration.
+type Options struct {
 	// Logger receives what services log.
 	Logger *slog.Logger
 	// Telemetry may be nil.
@@ -100,67 +100,67 @@ type Parts struct {
 
 // Connect joins an installation whose services and NATS server are reached over TCP. Peers that are
 // not there yet are waited for by each call; the NATS server must be there.
-func Connect(ctx context.Context, cfg Config, parts Parts) (*Mesh, error) {
+func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	resolveSooner()
-	conn, err := connectNATS(cfg, parts.Logger)
+	conn, err := connectNATS(cfg, options.Logger)
 	if err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: cfg, nats: conn, telemetry: parts.Telemetry, logger: parts.Logger, hosted: map[Service]bool{cfg.Service: true}}
-	m.onClose(func() error { conn.Close(); return nil })
-	return m.open(ctx, &tcp{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger})
+	n := &Node{cfg: cfg, nats: conn, telemetry: options.Telemetry, logger: options.Logger, hosted: map[Service]bool{cfg.Service: true}}
+	n.onClose(func() error { conn.Close(); return nil })
+	return n.open(ctx, &tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
 }
 
 // Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins
 // one as a client of its gRPC services. Hosts tells which services the caller has to run.
-func Open(ctx context.Context, cfg Config, dir string, parts Parts) (*Mesh, error) {
+func Open(ctx context.Context, cfg Config, dir string, options Options) (*Node, error) {
 	if cfg.Remote {
-		return client(cfg, parts)
+		return client(cfg, options)
 	}
-	return local(ctx, cfg, dir, parts)
+	return local(ctx, cfg, dir, options)
 }
 
 // client joins an installation as a client of its gRPC services only: there is no bus.
-func client(cfg Config, parts Parts) (*Mesh, error) {
+func client(cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}
-	if err := m.dial(&tcp{cfg: cfg, telemetry: parts.Telemetry, logger: parts.Logger}); err != nil {
-		return nil, errors.Join(err, m.Close())
+	n := &Node{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}
+	if err := n.dial(&tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger}); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	return m, nil
+	return n, nil
 }
 
-// open finishes a mesh whose NATS connection stands.
-func (m *Mesh) open(ctx context.Context, t transport) (*Mesh, error) {
-	js, err := jetstream.New(m.nats)
+// open finishes a node whose NATS connection stands.
+func (n *Node) open(ctx context.Context, t transport) (*Node, error) {
+	js, err := jetstream.New(n.nats)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open JetStream: %w", err), m.Close())
+		return nil, errors.Join(fmt.Errorf("open JetStream: %w", err), n.Close())
 	}
-	if m.bus, err = bus.Open(ctx, js, m.cfg.Bus); err != nil {
-		return nil, errors.Join(err, m.Close())
+	if n.bus, err = bus.Open(ctx, js, n.cfg.Bus); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	if err := m.dial(t); err != nil {
-		return nil, errors.Join(err, m.Close())
+	if err := n.dial(t); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	return m, nil
+	return n, nil
 }
 
-func (m *Mesh) dial(t transport) error {
-	m.transport = t
-	m.peers = make(map[Service][]conn)
+func (n *Node) dial(t transport) error {
+	n.transport = t
+	n.peers = make(map[Service][]conn)
 	for _, service := range Services() {
 		conns, err := t.dial(service)
 		if err != nil {
 			return err
 		}
-		m.peers[service] = conns
+		n.peers[service] = conns
 		for _, conn := range conns {
-			m.onClose(conn.Close)
+			n.onClose(conn.Close)
 		}
 	}
 	return nil
@@ -168,53 +168,53 @@ func (m *Mesh) dial(t transport) error {
 
 // Conn returns a connection to any replica of a service. Calls on it wait until the service is
 // there, within their deadline.
-func (m *Mesh) Conn(s Service) grpc.ClientConnInterface { return m.peers[s][0] }
+func (n *Node) Conn(s Service) grpc.ClientConnInterface { return n.peers[s][0] }
 
 // Shard returns a connection to the replica of a service that owns a key.
-func (m *Mesh) Shard(s Service, key string) grpc.ClientConnInterface {
-	conns := m.peers[s]
+func (n *Node) Shard(s Service, key string) grpc.ClientConnInterface {
+	conns := n.peers[s]
 	return conns[shardOf(key, len(conns))]
 }
 
 // Owns says whether this process is the shard of a service that owns a key.
-func (m *Mesh) Owns(s Service, key string) bool {
-	return shardOf(key, len(m.peers[s])) == m.ShardIndex(s)
+func (n *Node) Owns(s Service, key string) bool {
+	return shardOf(key, len(n.peers[s])) == n.ShardIndex(s)
 }
 
 // ShardIndex returns this process's position among the shards of a service.
-func (m *Mesh) ShardIndex(s Service) int {
-	if s == m.cfg.Service {
-		return m.cfg.ShardIndex
+func (n *Node) ShardIndex(s Service) int {
+	if s == n.cfg.Service {
+		return n.cfg.ShardIndex
 	}
 	return 0
 }
 
 // ShardCount returns the number of shards of a service.
-func (m *Mesh) ShardCount(s Service) int { return len(m.peers[s]) }
+func (n *Node) ShardCount(s Service) int { return len(n.peers[s]) }
 
 // Hosts says whether a service has to run in this process.
-func (m *Mesh) Hosts(s Service) bool { return m.hosted[s] }
+func (n *Node) Hosts(s Service) bool { return n.hosted[s] }
 
 // Bus returns the bus; nil for a client of an installation that runs elsewhere.
-func (m *Mesh) Bus() *bus.Bus { return m.bus }
+func (n *Node) Bus() *bus.Bus { return n.bus }
 
 // Telemetry returns the process's telemetry; it may be turned off but can always be called.
-func (m *Mesh) Telemetry() *telemetry.Telemetry { return m.telemetry }
+func (n *Node) Telemetry() *telemetry.Telemetry { return n.telemetry }
 
 // Logger returns the logger of a service of this process.
-func (m *Mesh) Logger(s Service) *slog.Logger { return m.logger.With("service", string(s)) }
+func (n *Node) Logger(s Service) *slog.Logger { return n.logger.With("service", string(s)) }
 
 // Close closes connections in the reverse order of their opening.
-func (m *Mesh) Close() error {
+func (n *Node) Close() error {
 	var errs []error
-	for i := len(m.closers) - 1; i >= 0; i-- {
-		errs = append(errs, m.closers[i]())
+	for i := len(n.closers) - 1; i >= 0; i-- {
+		errs = append(errs, n.closers[i]())
 	}
-	m.closers = nil
+	n.closers = nil
 	return errors.Join(errs...)
 }
 
-func (m *Mesh) onClose(f func() error) { m.closers = append(m.closers, f) }
+func (n *Node) onClose(f func() error) { n.closers = append(n.closers, f) }
 
 func shardOf(key string, shards int) int {
 	h := fnv.New32a()

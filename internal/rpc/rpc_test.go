@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -46,7 +46,7 @@ func TestHosts(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			got := [3]bool{l.server.Hosts(mesh.Evaluator), l.server.Hosts(mesh.Orchestrator), l.client.Hosts(mesh.Evaluator)}
+			got := [3]bool{l.server.Hosts(rpc.Evaluator), l.server.Hosts(rpc.Orchestrator), l.client.Hosts(rpc.Evaluator)}
 			if got != want[name] {
 				t.Errorf("Hosts of server, of another service, of client: got %v, want %v", got, want[name])
 			}
@@ -88,12 +88,12 @@ func TestRequestsAreValidated(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	long := func(cfg *mesh.Config) { cfg.Grace = patience } // or the watch would be cut before it has told
+	long := func(cfg *rpc.Config) { cfg.Grace = patience } // or the watch would be cut before it has told
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, long)
 			stop := l.serve(t, &evaluator{score: echo})
-			client := healthv1.NewHealthClient(l.client.Conn(mesh.Evaluator))
+			client := healthv1.NewHealthClient(l.client.Conn(rpc.Evaluator))
 			ctx, leave := context.WithCancel(within(t))
 			checked, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
 			if err != nil || checked.GetStatus() != healthv1.HealthCheckResponse_SERVING {
@@ -118,7 +118,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestRunningCallEndsWithinTheGrace(t *testing.T) {
-	long := func(cfg *mesh.Config) { cfg.Grace = patience }
+	long := func(cfg *rpc.Config) { cfg.Grace = patience }
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, long)
@@ -134,7 +134,7 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 				answered <- err
 			}()
 			<-running
-			health, err := healthv1.NewHealthClient(l.client.Conn(mesh.Evaluator)).Watch(within(t), &healthv1.HealthCheckRequest{})
+			health, err := healthv1.NewHealthClient(l.client.Conn(rpc.Evaluator)).Watch(within(t), &healthv1.HealthCheckRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 }
 
 func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
-	short := func(cfg *mesh.Config) { cfg.Grace = 50 * time.Millisecond }
+	short := func(cfg *rpc.Config) { cfg.Grace = 50 * time.Millisecond }
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, short)
@@ -194,7 +194,7 @@ func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
 
 func TestMessageSize(t *testing.T) {
 	const limit = 1 << 16
-	small := func(cfg *mesh.Config) { cfg.MaxMessageBytes = limit }
+	small := func(cfg *rpc.Config) { cfg.MaxMessageBytes = limit }
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, small)
@@ -224,17 +224,17 @@ func TestMessageSize(t *testing.T) {
 // Every key has one owner, and that is whom the others ask.
 func TestShards(t *testing.T) {
 	for _, shards := range []int{1, 2, 3, 7} {
-		cfg := mesh.DefaultConfig()
-		cfg.Remote, cfg.Service, cfg.ToolHosts = true, mesh.ToolHost, nil
+		cfg := rpc.DefaultConfig()
+		cfg.Remote, cfg.Service, cfg.ToolHosts = true, rpc.ToolHost, nil
 		for i := range shards {
 			cfg.ToolHosts = append(cfg.ToolHosts, fmt.Sprintf("host-%d:1", i))
 		}
-		processes := make([]*mesh.Mesh, shards)
+		processes := make([]*rpc.Node, shards)
 		for i := range processes {
 			cfg.ShardIndex = i
-			m, err := mesh.Open(t.Context(), cfg, "", parts())
+			m, err := rpc.Open(t.Context(), cfg, "", options())
 			processes[i] = closed(t, m, err)
-			if got, count := processes[i].ShardIndex(mesh.ToolHost), processes[i].ShardCount(mesh.ToolHost); got != i || count != shards {
+			if got, count := processes[i].ShardIndex(rpc.ToolHost), processes[i].ShardCount(rpc.ToolHost); got != i || count != shards {
 				t.Errorf("shard of process %d: got %d of %d, want %d of %d", i, got, count, i, shards)
 			}
 		}
@@ -243,7 +243,7 @@ func TestShards(t *testing.T) {
 			key := fmt.Sprintf("sweep.%d", k)
 			var owners []int
 			for i, m := range processes {
-				if m.Owns(mesh.ToolHost, key) {
+				if m.Owns(rpc.ToolHost, key) {
 					owners = append(owners, i)
 				}
 			}
@@ -251,7 +251,7 @@ func TestShards(t *testing.T) {
 				t.Fatalf("owners of %s among %d: got %v, want one", key, shards, owners)
 			}
 			used[owners[0]] = true
-			target := processes[0].Shard(mesh.ToolHost, key).(*grpc.ClientConn).Target()
+			target := processes[0].Shard(rpc.ToolHost, key).(*grpc.ClientConn).Target()
 			if want := "dns:///" + cfg.ToolHosts[owners[0]]; target != want {
 				t.Errorf("Shard(%s) among %d: got %s, want %s", key, shards, target, want)
 			}
@@ -263,11 +263,11 @@ func TestShards(t *testing.T) {
 }
 
 func TestShardOfOtherServices(t *testing.T) {
-	cfg := mesh.DefaultConfig()
-	cfg.Remote, cfg.Service, cfg.ShardIndex, cfg.ToolHosts = true, mesh.ToolHost, 1, []string{"a:1", "b:1"}
-	m, err := mesh.Open(t.Context(), cfg, "", parts())
+	cfg := rpc.DefaultConfig()
+	cfg.Remote, cfg.Service, cfg.ShardIndex, cfg.ToolHosts = true, rpc.ToolHost, 1, []string{"a:1", "b:1"}
+	m, err := rpc.Open(t.Context(), cfg, "", options())
 	m = closed(t, m, err)
-	if !m.Owns(mesh.Evaluator, "s.0") || m.ShardIndex(mesh.Evaluator) != 0 {
-		t.Errorf("shard of a service with one address: got %d, want 0, which owns everything", m.ShardIndex(mesh.Evaluator))
+	if !m.Owns(rpc.Evaluator, "s.0") || m.ShardIndex(rpc.Evaluator) != 0 {
+		t.Errorf("shard of a service with one address: got %d, want 0, which owns everything", m.ShardIndex(rpc.Evaluator))
 	}
 }

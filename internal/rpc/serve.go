@@ -1,4 +1,4 @@
-package mesh
+package rpc
 
 import (
 	"context"
@@ -21,7 +21,8 @@ const (
 	keepaliveTimeout = 10 * time.Second
 	keepaliveMinimum = 10 * time.Second
 	// connectionAge is how long a connection takes new calls. Whoever makes the next one looks the
-	// name up again, at most once in resolutionInterval, so that a new replica is found within both.
+	// name up again, at most once in resolutionInterval, so that a new replica is found within
+	// both.
 	connectionAge      = 15 * time.Second
 	resolutionInterval = 10 * time.Second
 	dialBaseDelay      = 50 * time.Millisecond
@@ -37,24 +38,24 @@ const serviceConfig = `{
 // Serve serves one service of this process until ctx is done, then lets running calls end within
 // the grace time. Beside what register adds it serves grpc.health.v1, checks every request against
 // its protovalidate rules, and bounds message sizes.
-func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
+func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {
 		return fmt.Errorf("%s: compile validation rules: %w", s, err)
 	}
-	srv, err := m.transport.open(s, &guard{validator: validator, explain: m.explain})
+	srv, err := n.transport.open(s, &guard{validator: validator, explain: n.explain})
 	if err != nil {
 		return err
 	}
 	register(srv)
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
-	if m.cfg.Reflection {
+	if n.cfg.Reflection {
 		reflection.Register(srv)
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
-	m.Logger(s).Info("serving", "address", srv.Address())
+	n.Logger(s).Info("serving", "address", srv.Address())
 	select {
 	case err := <-served:
 		return fmt.Errorf("%s: serve: %w", s, err)
@@ -66,7 +67,7 @@ func (m *Mesh) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 		defer close(stopped)
 		srv.GracefulStop()
 	}()
-	grace := time.NewTimer(m.cfg.Grace)
+	grace := time.NewTimer(n.cfg.Grace)
 	defer grace.Stop()
 	select {
 	case <-stopped:

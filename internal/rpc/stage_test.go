@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/porttest"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience bounds every wait for something that must happen.
 const patience = time.Minute
 
-func parts() mesh.Parts { return mesh.Parts{Logger: slog.New(slog.DiscardHandler)} }
+func options() rpc.Options { return rpc.Options{Logger: slog.New(slog.DiscardHandler)} }
 
 // evaluator answers as a test wants.
 type evaluator struct {
@@ -84,50 +84,50 @@ func startNATS(t *testing.T) string {
 	return "nats://" + address
 }
 
-func closed(t *testing.T, m *mesh.Mesh, err error) *mesh.Mesh {
+func closed(t *testing.T, m *rpc.Node, err error) *rpc.Node {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
-			t.Errorf("close mesh: %v", err)
+			t.Errorf("close node: %v", err)
 		}
 	})
 	return m
 }
 
 // link is a process that serves the evaluator and one that calls it.
-type link struct{ server, client *mesh.Mesh }
+type link struct{ server, client *rpc.Node }
 
 // transports are the ways in which the two can meet: in one process, or each in its own.
-func transports() map[string]func(t *testing.T, change func(*mesh.Config)) link {
-	return map[string]func(t *testing.T, change func(*mesh.Config)) link{
-		"memory": func(t *testing.T, change func(*mesh.Config)) link {
+func transports() map[string]func(t *testing.T, change func(*rpc.Config)) link {
+	return map[string]func(t *testing.T, change func(*rpc.Config)) link{
+		"memory": func(t *testing.T, change func(*rpc.Config)) link {
 			t.Helper()
-			m, err := mesh.Open(t.Context(), configure(change), t.TempDir(), parts())
+			m, err := rpc.Open(t.Context(), configure(change), t.TempDir(), options())
 			m = closed(t, m, err)
 			return link{m, m}
 		},
-		"TCP": func(t *testing.T, change func(*mesh.Config)) link {
+		"TCP": func(t *testing.T, change func(*rpc.Config)) link {
 			t.Helper()
 			cfg := configure(change)
 			cfg.NATSURL = startNATS(t)
 			cfg.Evaluators = []string{freeAddress(t)}
 			server := cfg
-			server.Service = mesh.Evaluator
-			m, err := mesh.Connect(t.Context(), server, parts())
+			server.Service = rpc.Evaluator
+			m, err := rpc.Connect(t.Context(), server, options())
 			m = closed(t, m, err)
 			cfg.Remote = true
-			client, err := mesh.Open(t.Context(), cfg, "", parts())
+			client, err := rpc.Open(t.Context(), cfg, "", options())
 			return link{m, closed(t, client, err)}
 		},
 	}
 }
 
 // configure returns the default configuration with a change, which may be nil.
-func configure(change func(*mesh.Config)) mesh.Config {
-	cfg := mesh.DefaultConfig()
+func configure(change func(*rpc.Config)) rpc.Config {
+	cfg := rpc.DefaultConfig()
 	if change != nil {
 		change(&cfg)
 	}
@@ -135,7 +135,7 @@ func configure(change func(*mesh.Config)) mesh.Config {
 }
 
 func (l link) caller() evaluatorv1.EvaluatorServiceClient {
-	return evaluatorv1.NewEvaluatorServiceClient(l.client.Conn(mesh.Evaluator))
+	return evaluatorv1.NewEvaluatorServiceClient(l.client.Conn(rpc.Evaluator))
 }
 
 // serve serves the evaluator until the returned function is called, which waits for its end.
@@ -144,7 +144,7 @@ func (l link) serve(t *testing.T, e *evaluator) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- l.server.Serve(ctx, mesh.Evaluator, func(r grpc.ServiceRegistrar) { evaluatorv1.RegisterEvaluatorServiceServer(r, e) })
+		ended <- l.server.Serve(ctx, rpc.Evaluator, func(r grpc.ServiceRegistrar) { evaluatorv1.RegisterEvaluatorServiceServer(r, e) })
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

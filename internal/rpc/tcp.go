@@ -1,4 +1,4 @@
-package mesh
+package rpc
 
 import (
 	"crypto/tls"
@@ -159,17 +159,17 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 
 // redact removes user names and passwords from NATS URLs.
 func redact(urls string) string {
-	parts := strings.Split(urls, ",")
-	for i, part := range parts {
+	options := strings.Split(urls, ",")
+	for i, part := range options {
 		if at := strings.LastIndex(part, "@"); at >= 0 {
 			scheme := ""
 			if colon := strings.Index(part, "://"); colon >= 0 {
 				scheme = part[:colon+3]
 			}
-			parts[i] = scheme + part[at+1:]
+			options[i] = scheme + part[at+1:]
 		}
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(options, ",")
 }
 
 func (c Config) clientCredentials() (credentials.TransportCredentials, error) {

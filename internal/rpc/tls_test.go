@@ -1,4 +1,4 @@
-package mesh_test
+package rpc_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
@@ -102,32 +102,32 @@ func TestLongTLS(t *testing.T) {
 	tests := []struct {
 		name   string
 		ca     string // of the server
-		client func(*mesh.Config)
+		client func(*rpc.Config)
 		want   codes.Code
 	}{
-		{"both prove who they are", ours.file, func(c *mesh.Config) { c.TLSCert, c.TLSKey, c.TLSCA = clientCert, clientKey, ours.file }, codes.OK},
-		{"no proof asked for", "", func(c *mesh.Config) { c.TLSCert, c.TLSKey, c.TLSCA = strangerCert, strangerKey, ours.file }, codes.OK},
-		{"plain text", ours.file, func(*mesh.Config) {}, codes.Unavailable},
-		{"client of another authority", ours.file, func(c *mesh.Config) { c.TLSCert, c.TLSKey, c.TLSCA = strangerCert, strangerKey, ours.file }, codes.Unavailable},
-		{"server of another authority", "", func(c *mesh.Config) { c.TLSCert, c.TLSKey, c.TLSCA = clientCert, clientKey, theirs.file }, codes.Unavailable},
-		{"authority of the system", "", func(c *mesh.Config) { c.TLSCert, c.TLSKey = clientCert, clientKey }, codes.Unavailable},
+		{"both prove who they are", ours.file, func(c *rpc.Config) { c.TLSCert, c.TLSKey, c.TLSCA = clientCert, clientKey, ours.file }, codes.OK},
+		{"no proof asked for", "", func(c *rpc.Config) { c.TLSCert, c.TLSKey, c.TLSCA = strangerCert, strangerKey, ours.file }, codes.OK},
+		{"plain text", ours.file, func(*rpc.Config) {}, codes.Unavailable},
+		{"client of another authority", ours.file, func(c *rpc.Config) { c.TLSCert, c.TLSKey, c.TLSCA = strangerCert, strangerKey, ours.file }, codes.Unavailable},
+		{"server of another authority", "", func(c *rpc.Config) { c.TLSCert, c.TLSKey, c.TLSCA = clientCert, clientKey, theirs.file }, codes.Unavailable},
+		{"authority of the system", "", func(c *rpc.Config) { c.TLSCert, c.TLSKey = clientCert, clientKey }, codes.Unavailable},
 	}
 	nats := startNATS(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := mesh.DefaultConfig()
-			cfg.Service, cfg.NATSURL, cfg.Evaluators = mesh.Evaluator, nats, []string{freeAddress(t)}
+			cfg := rpc.DefaultConfig()
+			cfg.Service, cfg.NATSURL, cfg.Evaluators = rpc.Evaluator, nats, []string{freeAddress(t)}
 			client := cfg
 			cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = serverCert, serverKey, test.ca
-			m, err := mesh.Connect(t.Context(), cfg, parts())
+			m, err := rpc.Connect(t.Context(), cfg, options())
 			server := closed(t, m, err)
 			client.Remote = true
 			test.client(&client)
-			m, err = mesh.Open(t.Context(), client, "", parts())
+			m, err = rpc.Open(t.Context(), client, "", options())
 			l := link{server: server, client: closed(t, m, err)}
 			l.serve(t, &evaluator{score: echo})
 			waitForPort(t, cfg.Evaluators[0])
-			if err := call(t, l.client.Conn(mesh.Evaluator)); status.Code(err) != test.want {
+			if err := call(t, l.client.Conn(rpc.Evaluator)); status.Code(err) != test.want {
 				t.Errorf("call: got %v, want %v", err, test.want)
 			}
 		})
@@ -143,10 +143,10 @@ func TestTLSWithoutClientCertificate(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(ours.parsed(t))
 	for ca, want := range map[string]codes.Code{"": codes.OK, ours.file: codes.Unavailable} {
-		cfg := mesh.DefaultConfig()
-		cfg.Service, cfg.NATSURL, cfg.Evaluators = mesh.Evaluator, nats, []string{freeAddress(t)}
+		cfg := rpc.DefaultConfig()
+		cfg.Service, cfg.NATSURL, cfg.Evaluators = rpc.Evaluator, nats, []string{freeAddress(t)}
 		cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = cert, key, ca
-		m, err := mesh.Connect(t.Context(), cfg, parts())
+		m, err := rpc.Connect(t.Context(), cfg, options())
 		link{server: closed(t, m, err)}.serve(t, &evaluator{score: echo})
 		waitForPort(t, cfg.Evaluators[0])
 		conn, err := grpc.NewClient(cfg.Evaluators[0], grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13})))
@@ -215,9 +215,9 @@ func TestTLSFiles(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := mesh.DefaultConfig()
+			cfg := rpc.DefaultConfig()
 			cfg.Remote, cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = true, test.cert, test.key, test.ca
-			_, err := mesh.Open(t.Context(), cfg, "", parts())
+			_, err := rpc.Open(t.Context(), cfg, "", options())
 			checkError(t, "Open", err, test.want)
 		})
 	}

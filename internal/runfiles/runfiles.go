@@ -1,11 +1,11 @@
-// Package results writes the files of a run as the original lays them out, so that tools made for
+// Package runfiles writes the files of a run as the original lays them out, so that tools made for
 // those files keep working: result_summary.json and, per rollout, conversation.json,
 // execution_context.json and pretty_print.txt. What the original does not know stands beside them
 // in run.json.
 //
 // Its functions keep no state. Every file appears whole or not at all; should the machine itself
 // fail, that holds from the summary on, which is written last.
-package results
+package runfiles
 
 import (
 	"crypto/sha256"

@@ -11,22 +11,22 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// Run serves the gateway on the mesh until ctx is done, and then returns nil. Turns that cannot
-// be computed again are kept on the mesh's bus, and so are the budgets of model providers, which
+// Run serves the gateway at the node until ctx is done, and then returns nil. Turns that cannot
+// be computed again are kept on the bus, and so are the budgets of model providers, which
 // all replicas share.
-func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.AgentGateway) (err error) {
+func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
-	budget, err := openBudget(cfg, prices, stores.Ledger, m.Logger(mesh.AgentGateway))
+	budget, err := openBudget(cfg, prices, stores.Ledger, m.Logger(rpc.AgentGateway))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.AgentGatewa
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, cfg, m.Logger(mesh.AgentGateway))
+		attached <- server.serveAttached(ctx, cfg, m.Logger(rpc.AgentGateway))
 	}()
 	go func() {
 		defer cancel()
@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.AgentGatewa
 			}
 		})
 	}()
-	err = m.Serve(ctx, mesh.AgentGateway, func(r grpc.ServiceRegistrar) {
+	err = m.Serve(ctx, rpc.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
 		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: server})
 	})
@@ -66,9 +66,9 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.AgentGatewa
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at
 // once.
-func openBudget(cfg Config, prices *pricing.Table, ledger bus.Ledger, logger *slog.Logger) (*governor.Governor, error) {
+func openBudget(cfg Config, prices *pricing.Table, ledger bus.Ledger, logger *slog.Logger) (*ratelimit.Limiter, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}
-	return governor.New(cfg.Budget, prices, ledger, logger)
+	return ratelimit.New(cfg.Budget, prices, ledger, logger)
 }

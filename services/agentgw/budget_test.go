@@ -18,7 +18,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -26,8 +26,8 @@ import (
 
 const answer = `{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":300,"completion_tokens":200}}`
 
-// governed returns a replica of the gateway with budgets, whose documents are on a bus.
-func governed(t *testing.T, b *bus.Bus, change func(c *governor.Config)) *Server {
+// withLimits returns a replica of the gateway with budgets, whose documents are on a bus.
+func withLimits(t *testing.T, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Getenv = func(string) string { return "" }
@@ -36,7 +36,7 @@ func governed(t *testing.T, b *bus.Bus, change func(c *governor.Config)) *Server
 	if err != nil {
 		t.Fatal(err)
 	}
-	budget, err := governor.New(cfg.Budget, prices, b.Ledger, slog.New(slog.DiscardHandler))
+	budget, err := ratelimit.New(cfg.Budget, prices, b.Ledger, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestReplicasKeepToTheRate(t *testing.T) {
 	began := time.Now()
 	var group sync.WaitGroup
 	for replica := range 2 {
-		server := governed(t, b, func(c *governor.Config) { c.Limits = map[string]governor.Limit{"openai": {Requests: perMinute}} })
+		server := withLimits(t, b, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"openai": {Requests: perMinute}} })
 		for n := range 32 {
 			group.Go(func() {
 				for i := 0; asked.Load() < enough && ctx.Err() == nil; i++ {
@@ -120,7 +120,7 @@ func TestSpentTurnsAreHeld(t *testing.T) {
 		asked.Add(1)
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(*governor.Config) {})
+	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
 	respond := func(rollout string, limit int64) *agentgwv1.RespondResponse {
 		t.Helper()
 		request := turnOf(rollout, address)
@@ -158,7 +158,7 @@ func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
 		<-leave
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(c *governor.Config) { c.Limits = map[string]governor.Limit{"default": {Concurrency: 1}} })
+	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
 	var group sync.WaitGroup
 	group.Go(func() {
 		if _, err := server.Respond(t.Context(), turnOf("s.0", address)); err != nil {
@@ -185,8 +185,8 @@ func TestDeadProviderIsLeftAlone(t *testing.T) {
 		asked.Add(1)
 		http.Error(w, "broken", http.StatusInternalServerError)
 	})
-	server := governed(t, natstest.Start(t), func(c *governor.Config) {
-		c.Limits, c.BreakerFailures = map[string]governor.Limit{"openai": {Concurrency: 1}}, threshold
+	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) {
+		c.Limits, c.BreakerFailures = map[string]ratelimit.Limit{"openai": {Concurrency: 1}}, threshold
 	})
 	var group sync.WaitGroup
 	for n := range turns {

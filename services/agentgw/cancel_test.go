@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -34,7 +34,7 @@ func TestCancelledTurns(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(c *governor.Config) { c.Limits = map[string]governor.Limit{"default": {Concurrency: 1}} })
+	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
 	var group, waits sync.WaitGroup
 	respond := func(group *sync.WaitGroup, rollout string, check func(*agentgwv1.RespondResponse, error)) {
 		group.Go(func() { check(server.Respond(t.Context(), turnOf(rollout, address))) })
@@ -81,7 +81,7 @@ func TestCancelledRetries(t *testing.T) {
 				w.Header().Set("Retry-After", "50")
 				http.Error(w, "later", status)
 			})
-			server := governed(t, natstest.Start(t), func(*governor.Config) {})
+			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/porttest"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 
@@ -24,10 +24,10 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// checking runs a gateway on a mesh of this process and returns what checks players there.
+// checking runs a gateway on a node of this process and returns what checks players there.
 func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClient {
 	t.Helper()
-	m, err := mesh.Open(t.Context(), mesh.DefaultConfig(), t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := rpc.Open(t.Context(), rpc.DefaultConfig(), t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClie
 			t.Error(err)
 		}
 	})
-	return agentgwv1.NewPlayerCheckServiceClient(m.Conn(mesh.AgentGateway))
+	return agentgwv1.NewPlayerCheckServiceClient(m.Conn(rpc.AgentGateway))
 }
 
 // checkPlayer asks about a player; the names of states are shortened.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
 const (
@@ -45,7 +45,7 @@ type Config struct {
 	// PriceFile names a table of prices to use instead of the one that is built in.
 	PriceFile string
 	// Budget bounds the requests to model providers.
-	Budget governor.Config
+	Budget ratelimit.Config
 	// Unbudgeted lets all requests to model providers begin at once, whatever Budget says: for
 	// providers that are made to fail.
 	Unbudgeted bool
@@ -69,7 +69,7 @@ func DefaultConfig() Config {
 	return Config{
 		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
 		ModelAnswerBytes: 8 << 20, ModelTurnBytes: 512 << 10, ModelExchangeBytes: 1 << 20, ModelConnections: 16384, Getenv: os.Getenv,
-		Budget: governor.DefaultConfig(),
+		Budget: ratelimit.DefaultConfig(),
 	}
 }
 

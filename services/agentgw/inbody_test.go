@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
 // TestRateLimitInAnswer slows a provider down that says in an answer with status 200 that there are
@@ -26,7 +26,7 @@ func TestRateLimitInAnswer(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, answer)
 			})
-			server := governed(t, natstest.Start(t), func(*governor.Config) {})
+			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
 			got, err := server.Respond(t.Context(), turnOf("s.1", address))
 			if err != nil || len(got.GetMessages()) != 1 || asked.Load() != 4 {
 				t.Errorf("got %v and %v after %d requests, want an answer to the 4th", got, err, asked.Load())

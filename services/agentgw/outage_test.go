@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
 // TestShortOutageIsShort lets a provider that has worked fail for a moment: all turns are played
@@ -28,8 +28,8 @@ func TestShortOutageIsShort(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(c *governor.Config) {
-		c.Limits, c.BreakerFailures = map[string]governor.Limit{"openai": {Concurrency: 1}}, threshold
+	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) {
+		c.Limits, c.BreakerFailures = map[string]ratelimit.Limit{"openai": {Concurrency: 1}}, threshold
 	})
 	play := func(rollout string) error {
 		for {
@@ -86,7 +86,7 @@ func TestOutageForATime(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, answer)
 			})
-			server := governed(t, natstest.Start(t), func(c *governor.Config) { c.MaxPause = test.longest })
+			server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxPause = test.longest })
 			began := time.Now()
 			for n, held := range test.held {
 				ctx, stop := context.WithTimeout(t.Context(), test.turn)

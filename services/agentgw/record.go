@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
@@ -100,7 +100,7 @@ func answered(reply *agentgwv1.Reply) *agentgwv1.Reply {
 // fresh says whether nobody can have asked for the turn before: the caller says so, and this is not
 // its call tried again below it.
 func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
-	return req.GetFresh() && !req.GetReplay() && !mesh.Repeated(ctx)
+	return req.GetFresh() && !req.GetReplay() && !rpc.Repeated(ctx)
 }
 
 // answers says whether a recorded reply, if there is one, answers the conversation of a request.

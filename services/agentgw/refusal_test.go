@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -33,7 +33,7 @@ func TestEndlessRefusals(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(c *governor.Config) { c.MaxWait = time.Second })
+	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxWait = time.Second })
 	play := func(n int, round int32) (*agentgwv1.RespondResponse, error) {
 		request := turnOf(fmt.Sprint("s.", n), address)
 		request.Round = round
@@ -87,7 +87,7 @@ func TestRefusedTurn(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := governed(t, natstest.Start(t), func(*governor.Config) {})
+	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
 	small := func() {
 		if got, err := server.Respond(t.Context(), turnOf("other.0", address)); err != nil || len(got.GetMessages()) != 1 {
 			t.Errorf("another turn: got %v, %v, want an answer", got, err)

@@ -10,27 +10,27 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestRun serves the gateway on a mesh of this process and stops it.
+// TestRun serves the gateway on a node of this process and stops it.
 func TestRun(t *testing.T) {
-	m, err := mesh.Open(t.Context(), mesh.DefaultConfig(), t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := rpc.Open(t.Context(), rpc.DefaultConfig(), t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		if err := m.Close(); err != nil {
-			t.Errorf("close mesh: %v", err)
+			t.Errorf("close node: %v", err)
 		}
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- agentgw.Run(ctx, agentgw.DefaultConfig(), m, m.Bus().AgentGateway()) }()
-	client := agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway))
+	client := agentgwv1.NewAgentGatewayServiceClient(m.Conn(rpc.AgentGateway))
 	callCtx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	if _, err := client.Respond(callCtx, ask(play(t, agent, "oracle"))); err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/model"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/plugin"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/random"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -88,7 +88,7 @@ func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 }
 
 // newServer is NewServer with prices and budgets, of which the caller keeps the care.
-func newServer(cfg Config, prices *pricing.Table, budget *governor.Governor, recorder Recorder, relay Relay) (*Server, error) {
+func newServer(cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
@@ -288,7 +288,7 @@ func code(err error) codes.Code {
 		{plugin.ErrUnavailable, codes.Unavailable}, // nobody was asked
 		{plugin.ErrAgain, codes.Aborted},           // was asked often enough: UNAVAILABLE would be tried again at once
 		{plugin.ErrBusy, codes.Unavailable},        // passes, and another replica may have room
-		{governor.ErrClosed, codes.Unavailable},
+		{ratelimit.ErrClosed, codes.Unavailable},
 		{model.ErrTimeout, codes.DeadlineExceeded},
 		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once
 	} {

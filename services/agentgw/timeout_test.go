@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
 // TestSlowModel asks a provider that answers too late: no request is sent that would be dropped,
@@ -35,7 +35,7 @@ func TestSlowModel(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
 				<-r.Context().Done()
 			})
-			server := governed(t, natstest.Start(t), func(*governor.Config) {})
+			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
 			ctx, cancel := context.WithTimeout(t.Context(), test.turn)
 			defer cancel()
 			request := turnOf("s.0", address)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
@@ -24,11 +24,11 @@ const queueLength = 256
 // Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the
 // bus: after a restart it reads the streams again and goes on with the rollouts that have no
 // result.
-func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Evaluator) error {
+func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
-	logger := m.Logger(mesh.Evaluator)
+	logger := m.Logger(rpc.Evaluator)
 	judge := newJudge(stores, logger)
 	assembler, err := resume(ctx, stores)
 	if ctx.Err() != nil {
@@ -42,7 +42,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Evaluator) 
 	defer stop()
 	tasks := []func(context.Context) error{
 		func(ctx context.Context) error {
-			return m.Serve(ctx, mesh.Evaluator, func(registrar grpc.ServiceRegistrar) {
+			return m.Serve(ctx, rpc.Evaluator, func(registrar grpc.ServiceRegistrar) {
 				evaluatorv1.RegisterEvaluatorServiceServer(registrar, service)
 			})
 		},

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -164,12 +164,12 @@ func cycle() *evaluationv1.Evaluation {
 	}}
 }
 
-// start runs the whole service in a mesh of this process.
+// start runs the whole service in a node of this process.
 func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
 	t.Helper()
-	cfg := mesh.DefaultConfig()
+	cfg := rpc.DefaultConfig()
 	cfg.Grace = 100 * time.Millisecond
-	m, err := mesh.Open(t.Context(), cfg, t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := rpc.Open(t.Context(), cfg, t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +182,10 @@ func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 		if err := m.Close(); err != nil {
-			t.Errorf("close mesh: %v", err)
+			t.Errorf("close node: %v", err)
 		}
 	})
-	return stageOn(t, m.Bus()), evaluatorv1.NewEvaluatorServiceClient(m.Conn(mesh.Evaluator))
+	return stageOn(t, m.Bus()), evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator))
 }
 
 func within(t *testing.T) context.Context {

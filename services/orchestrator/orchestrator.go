@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -21,12 +21,12 @@ import (
 // Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts
 // that are under way then are given back to the queue; whoever takes them goes on at the next
 // message.
-func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Orchestrator) error {
+func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
 	sessions := func(sessionID string) toolhostv1.ToolHostServiceClient {
-		return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, sessionID))
+		return toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, sessionID))
 	}
 	player := worker.New(worker.Config{
 		Name:           cfg.Name,
@@ -39,14 +39,14 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Orchestrato
 		ResultTimeout:  cfg.ResultTimeout,
 	}, worker.Peers{
 		Bus:      stores,
-		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(mesh.AgentGateway)),
+		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(rpc.AgentGateway)),
 		ToolHost: sessions,
 		Trace:    m.Telemetry().Rollout,
-		Logger:   m.Logger(mesh.Orchestrator),
+		Logger:   m.Logger(rpc.Orchestrator),
 	})
 	service := &server{
 		bus:   stores,
-		tools: toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)),
+		tools: toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)),
 		done:  ctx.Done(),
 
 		silence: silence,
@@ -63,9 +63,9 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.Orchestrato
 	}
 	group.Go(func() {
 		defer stop()
-		errs[1] = m.Serve(ctx, mesh.Orchestrator, func(registrar grpc.ServiceRegistrar) {
+		errs[1] = m.Serve(ctx, rpc.Orchestrator, func(registrar grpc.ServiceRegistrar) {
 			orchestratorv1.RegisterOrchestratorServiceServer(registrar, service)
-			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(m.Conn(mesh.AgentGateway))})
+			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(m.Conn(rpc.AgentGateway))})
 		})
 	})
 	group.Wait()

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -44,9 +44,9 @@ func (i *installation) judge(ctx context.Context, id string, _ uint64, entry *bu
 // a result.
 func TestRun(t *testing.T) {
 	i := install(t)
-	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, talker{}) })
+	i.serve(t, rpc.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, talker{}) })
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, DefaultConfig(), i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
+		if err := Run(i.ctx, DefaultConfig(), i.Node, i.Node.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
@@ -100,9 +100,9 @@ func (s silent) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*ag
 func TestParallelTakesEffect(t *testing.T) {
 	i := install(t)
 	gateway := silent{asked: make(chan string, 5)}
-	i.serve(t, mesh.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, gateway) })
+	i.serve(t, rpc.AgentGateway, func(r grpc.ServiceRegistrar) { agentgwv1.RegisterAgentGatewayServiceServer(r, gateway) })
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, DefaultConfig(), i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
+		if err := Run(i.ctx, DefaultConfig(), i.Node, i.Node.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})
@@ -133,7 +133,7 @@ func TestRunServesOnly(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Parallel = 0
 	i.tasks.Go(func() {
-		if err := Run(i.ctx, cfg, i.Mesh, i.Mesh.Bus().Orchestrator()); err != nil {
+		if err := Run(i.ctx, cfg, i.Node, i.Node.Bus().Orchestrator()); err != nil {
 			t.Errorf("Run: got %v, want nil", err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -75,9 +75,9 @@ func (i *installation) recording(t *testing.T, id string) []*orchestratorv1.Reco
 func installRecorder(t *testing.T) *installation {
 	t.Helper()
 	i := install(t)
-	host := toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost))
+	host := toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost))
 	service := &server{bus: i.Bus().Orchestrator(), tools: host, done: i.ctx.Done()}
-	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
+	i.serve(t, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
 

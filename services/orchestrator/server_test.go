@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -53,9 +53,9 @@ func (toolHost) CreateSession(context.Context, *toolhostv1.CreateSessionRequest)
 	return &toolhostv1.CreateSessionResponse{}, nil
 }
 
-// installation is a mesh on which the tool host is served.
+// installation is a node at which the tool host is served.
 type installation struct {
-	*mesh.Mesh
+	*rpc.Node
 	client orchestratorv1.OrchestratorServiceClient
 	tasks  sync.WaitGroup
 	ctx    context.Context
@@ -64,27 +64,27 @@ type installation struct {
 
 func install(t *testing.T) *installation {
 	t.Helper()
-	cfg := mesh.DefaultConfig()
+	cfg := rpc.DefaultConfig()
 	cfg.Grace = 100 * time.Millisecond
-	m, err := mesh.Open(t.Context(), cfg, t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := rpc.Open(t.Context(), cfg, t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &installation{Mesh: m, client: orchestratorv1.NewOrchestratorServiceClient(m.Conn(mesh.Orchestrator))}
+	i := &installation{Node: m, client: orchestratorv1.NewOrchestratorServiceClient(m.Conn(rpc.Orchestrator))}
 	i.ctx, i.stop = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		i.stop()
 		i.tasks.Wait()
 		if err := m.Close(); err != nil {
-			t.Errorf("close mesh: %v", err)
+			t.Errorf("close node: %v", err)
 		}
 	})
-	i.serve(t, mesh.ToolHost, func(r grpc.ServiceRegistrar) { toolhostv1.RegisterToolHostServiceServer(r, toolHost{}) })
+	i.serve(t, rpc.ToolHost, func(r grpc.ServiceRegistrar) { toolhostv1.RegisterToolHostServiceServer(r, toolHost{}) })
 	return i
 }
 
 // serve serves a service until the installation stops.
-func (i *installation) serve(t *testing.T, s mesh.Service, register func(grpc.ServiceRegistrar)) {
+func (i *installation) serve(t *testing.T, s rpc.Service, register func(grpc.ServiceRegistrar)) {
 	t.Helper()
 	i.tasks.Go(func() {
 		if err := i.Serve(i.ctx, s, register); err != nil {
@@ -104,8 +104,8 @@ func installServer(t *testing.T) *installation {
 func installSilent(t *testing.T, after time.Duration) *installation {
 	t.Helper()
 	i := install(t)
-	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(mesh.ToolHost)), done: i.ctx.Done(), silence: after}
-	i.serve(t, mesh.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
+	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost)), done: i.ctx.Done(), silence: after}
+	i.serve(t, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }
 

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
 	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
@@ -57,7 +57,7 @@ const littleSpace = 1 << 20
 // TestFullDisk lets the tool host's file grow up to a limit.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	testFullDisk(t, func(natsURL string, space int) *process {
+	testFullDisk(t, func(natsURL string, space int) *child {
 		return startProcess(t, natsURL, dir, space, (*exec.Cmd).Start)
 	})
 }
@@ -65,7 +65,7 @@ func TestFullDisk(t *testing.T) {
 // testFullDisk has several sessions write until the disk is full: the tool host ends with one line.
 // Then everything acknowledged can be read, and with more space it is there once and all sessions
 // go on. start starts a tool host on the same disk with some space, 0 for enough.
-func testFullDisk(t *testing.T, start func(natsURL string, space int) *process) {
+func testFullDisk(t *testing.T, start func(natsURL string, space int) *child) {
 	t.Helper()
 	natsURL, conn := natstest.Listen(t)
 	published := natstest.Open(t, conn, bus.DefaultConfig())
@@ -116,12 +116,12 @@ func fillDisk(t *testing.T, client toolhostv1.ToolHostServiceClient) []*filling 
 }
 
 // wantCleanEnd waits for the end of a tool host whose commit failed.
-func wantCleanEnd(t *testing.T, p *process) {
+func wantCleanEnd(t *testing.T, p *child) {
 	t.Helper()
 	code, lines := p.wait(t)
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "time=") }) // the log
-	if code != launch.ExitFailure || len(lines) != 1 || !strings.HasPrefix(lines[0], "toolhost: ") || !strings.Contains(lines[0], storeFile) {
-		t.Errorf("end: got exit code %d and %q, want %d and one line that names %s", code, lines, launch.ExitFailure, storeFile)
+	if code != process.ExitFailure || len(lines) != 1 || !strings.HasPrefix(lines[0], "toolhost: ") || !strings.Contains(lines[0], storeFile) {
+		t.Errorf("end: got exit code %d and %q, want %d and one line that names %s", code, lines, process.ExitFailure, storeFile)
 	}
 }
 

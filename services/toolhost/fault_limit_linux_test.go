@@ -20,7 +20,7 @@ import (
 // TestFullFileSystem gives the tool host a file system of its own, where that is allowed.
 func TestFullFileSystem(t *testing.T) {
 	d := mountDisk(t, littleSpace)
-	testFullDisk(t, func(natsURL string, space int) *process {
+	testFullDisk(t, func(natsURL string, space int) *child {
 		if space == 0 {
 			if err := d.do(func() error { return d.resize(64 * littleSpace) }); err != nil {
 				t.Fatalf("make the file system larger: %v", err)

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
@@ -43,29 +43,29 @@ func runProcess() int {
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "limit file size to %s: %v\n", text, err)
-			return launch.ExitUsage
+			return process.ExitUsage
 		}
 	}
-	ctx, stop := launch.Signals(context.Background())
+	ctx, stop := process.Signals(context.Background())
 	defer stop()
 	flags := pflag.NewFlagSet("toolhost", pflag.ContinueOnError)
-	process := launch.NewProcess(mesh.ToolHost, func(flags *pflag.FlagSet) launch.Run {
+	server := process.NewProcess(rpc.ToolHost, func(flags *pflag.FlagSet) process.Run {
 		cfg := DefaultConfig()
 		cfg.RegisterFlags(flags)
-		return func(ctx context.Context, m *mesh.Mesh) error { return Run(ctx, cfg, m, m.Bus().ToolHost()) }
+		return func(ctx context.Context, m *rpc.Node) error { return Run(ctx, cfg, m, m.Bus().ToolHost()) }
 	}, flags)
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
-		err = launch.Environment(flags, os.LookupEnv)
+		err = process.Environment(flags, os.LookupEnv)
 	}
 	if err == nil {
-		err = process.Run(ctx)
+		err = server.Run(ctx)
 	}
-	return launch.Report(os.Stderr, "toolhost", err)
+	return process.Report(os.Stderr, "toolhost", err)
 }
 
-// process is a tool host of its own.
-type process struct {
+// child is a tool host of its own.
+type child struct {
 	client toolhostv1.ToolHostServiceClient
 	conn   *grpc.ClientConn
 	cmd    *exec.Cmd
@@ -78,9 +78,9 @@ var addressPattern = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
 // startProcess starts a tool host on a directory and waits until it serves. fileSize is the size
 // that its files may have, 0 for any; start starts the command.
-func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*exec.Cmd) error) *process {
+func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*exec.Cmd) error) *child {
 	tb.Helper()
-	p := &process{read: make(chan struct{})}
+	p := &child{read: make(chan struct{})}
 	ctx := context.WithoutCancel(tb.Context()) // it may be stopped in a cleanup, when that of the test has ended
 	p.cmd = exec.CommandContext(ctx, os.Args[0], "--toolhost-dir", dir, "--nats-url", natsURL, "--listen", "127.0.0.1:0")
 	p.cmd.Env = append(os.Environ(), envProcess+"=1")
@@ -116,7 +116,7 @@ func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*
 }
 
 // follow collects what the process prints and delivers the address at which it serves.
-func (p *process) follow(stderr io.Reader, address chan<- string) {
+func (p *child) follow(stderr io.Reader, address chan<- string) {
 	defer close(p.read)
 	for scan := bufio.NewScanner(stderr); scan.Scan(); {
 		p.lines = append(p.lines, scan.Text())
@@ -128,7 +128,7 @@ func (p *process) follow(stderr io.Reader, address chan<- string) {
 
 // wait waits for the end of the process and returns its exit code, -1 after a signal, and what it
 // printed on standard error.
-func (p *process) wait(tb testing.TB) (code int, lines []string) {
+func (p *child) wait(tb testing.TB) (code int, lines []string) {
 	tb.Helper()
 	<-p.read
 	err := p.cmd.Wait()
@@ -142,12 +142,12 @@ func (p *process) wait(tb testing.TB) (code int, lines []string) {
 }
 
 // stop ends a process as an operator does.
-func (p *process) stop(tb testing.TB) {
+func (p *child) stop(tb testing.TB) {
 	tb.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		tb.Fatalf("stop process: %v", err)
 	}
-	if code, lines := p.wait(tb); code != launch.ExitOK {
+	if code, lines := p.wait(tb); code != process.ExitOK {
 		tb.Errorf("stopped process: got exit code %d, want 0:\n%s", code, strings.Join(lines, "\n"))
 	}
 }
@@ -156,18 +156,18 @@ func (p *process) stop(tb testing.TB) {
 // returned.
 func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.ToolHostServiceClient, stop func(), ended func() error) {
 	tb.Helper()
-	m, err := mesh.Open(tb.Context(), mesh.DefaultConfig(), streams, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	m, err := rpc.Open(tb.Context(), rpc.DefaultConfig(), streams, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		tb.Fatalf("open mesh: %v", err)
+		tb.Fatalf("open node: %v", err)
 	}
 	ctx, stop := context.WithCancel(tb.Context())
 	result := make(chan error, 1)
 	go func() { result <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
-	return toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, "")), stop, func() error {
+	return toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, "")), stop, func() error {
 		err := <-result
 		stop()
 		if err := m.Close(); err != nil {
-			tb.Errorf("close mesh: %v", err)
+			tb.Errorf("close node: %v", err)
 		}
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
@@ -150,7 +150,7 @@ func observer(ctx context.Context) host.Observer {
 		return nil
 	}
 	tracer := otel.Tracer("toolhost")
-	return func(began time.Time, calls []*worldv1.Message, answers []execute.Answer) {
+	return func(began time.Time, calls []*worldv1.Message, answers []executor.Answer) {
 		for _, answer := range answers {
 			name := answer.Tool
 			if name == "" {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -31,7 +31,7 @@ const lockTimeout = 5 * time.Second
 
 // Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit
 // fails: the process must then exit, reopen the file and go on with what was acknowledged.
-func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.ToolHost) (err error) {
+func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -43,7 +43,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.ToolHost) (
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	defer func() { err = errors.Join(err, sessions.Close()) }()
-	services, err := newClient(cfg, m.Logger(mesh.ToolHost))
+	services, err := newClient(cfg, m.Logger(rpc.ToolHost))
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -53,7 +53,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.ToolHost) (
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(mesh.ToolHost, id) }}
+	handler := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(rpc.ToolHost, id) }}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})
@@ -65,7 +65,7 @@ func Run(ctx context.Context, cfg Config, m mesh.Network, stores bus.ToolHost) (
 		case <-ctx.Done():
 		}
 	}()
-	err = m.Serve(ctx, mesh.ToolHost, func(registrar grpc.ServiceRegistrar) {
+	err = m.Serve(ctx, rpc.ToolHost, func(registrar grpc.ServiceRegistrar) {
 		toolhostv1.RegisterToolHostServiceServer(registrar, handler)
 	})
 	stop(nil)

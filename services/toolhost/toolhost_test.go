@@ -16,10 +16,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 )
 
 // TestRun starts the service as a process does, stops it and finds its sessions again.
@@ -27,14 +27,14 @@ func TestRun(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Dir = filepath.Join(t.TempDir(), "toolhost")
 	for round := range 2 {
-		m, err := mesh.Open(t.Context(), mesh.DefaultConfig(), t.TempDir(), mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+		m, err := rpc.Open(t.Context(), rpc.DefaultConfig(), t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
-			t.Fatalf("open mesh: %v", err)
+			t.Fatalf("open node: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
-		client := toolhostv1.NewToolHostServiceClient(m.Shard(mesh.ToolHost, "s"))
+		client := toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, "s"))
 		create(t, client, "s", smallSetup("small"))
 		run(t, client, "s", 3, addContact(2, "Bob"))
 		if _, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "s", Index: 3}); err == nil {
@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("round %d: Run: %v", round, err)
 		}
 		if err := m.Close(); err != nil {
-			t.Errorf("close mesh: %v", err)
+			t.Errorf("close node: %v", err)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestSpans(t *testing.T) {
 		t.Error("observer of a context without span: got one, want none")
 	}
 	ctx, parent := provider.Tracer("test").Start(t.Context(), "parent")
-	observer(ctx)(time.Now(), []*worldv1.Message{call(2, worldv1.Role_ROLE_AGENT, "")}, []execute.Answer{
+	observer(ctx)(time.Now(), []*worldv1.Message{call(2, worldv1.Role_ROLE_AGENT, "")}, []executor.Answer{
 		{Tool: "get_wifi_status"}, {Exception: "SyntaxError: no"},
 	})
 	parent.End()

@@ -18,7 +18,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -71,7 +71,7 @@ type Share struct {
 // Config says what is measured.
 type Config struct {
 	Engine   standalone.Config
-	Parts    mesh.Parts
+	Parts    rpc.Options
 	Spec     sweep.Spec
 	Rollouts int
 	// Profile receives the CPU profile of the sweep; empty for none.
@@ -85,7 +85,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
-	m := &meter{cfg: cfg, orchestrator: running.Mesh().Conn(mesh.Orchestrator), evaluator: running.Mesh().Conn(mesh.Evaluator)}
+	m := &meter{cfg: cfg, orchestrator: running.Node().Conn(rpc.Orchestrator), evaluator: running.Node().Conn(rpc.Evaluator)}
 	report = &Report{Parallel: cfg.Spec.Parallel}
 	warm := cfg.Spec
 	warm.ID, warm.Trials = "warm", 1
@@ -98,7 +98,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err := m.aloneTimes(ctx, report); err != nil {
 		return nil, err
 	}
-	report.IdleSessionBytes, err = weigh(ctx, running.Mesh().Conn(mesh.ToolHost), cfg.Spec.Scenarios[0].GetSetup())
+	report.IdleSessionBytes, err = weigh(ctx, running.Node().Conn(rpc.ToolHost), cfg.Spec.Scenarios[0].GetSetup())
 	return report, err
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/descriptor"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
@@ -58,7 +58,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, running.Close()) }()
-	m := &meter{cfg: cfg, orchestrator: running.Mesh().Conn(mesh.Orchestrator), evaluator: running.Mesh().Conn(mesh.Evaluator)}
+	m := &meter{cfg: cfg, orchestrator: running.Node().Conn(rpc.Orchestrator), evaluator: running.Node().Conn(rpc.Evaluator)}
 	spec := cfg.Spec
 	spec.ID, spec.Trials = "slow", max(cfg.Rollouts/len(spec.Scenarios), 1)
 	spec.Agents = []*agentgwv1.Player{{Name: "slow", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{

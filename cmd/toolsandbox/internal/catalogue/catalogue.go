@@ -1,4 +1,5 @@
-// Package catalogue finds the scenarios that a command works on: in packs or in the built-in catalogue.
+// Package catalogue finds the scenarios that a command works on: in packs or in the built-in
+// catalogue.
 package catalogue
 
 import (
@@ -12,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -88,7 +89,7 @@ func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 // unknown says that no scenario matches a pattern, and what may help.
 func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return launch.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
 			pattern, c.From())
 	}
 	names := make([]string, len(all))
@@ -96,9 +97,9 @@ func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 		names[i] = all[i].Name
 	}
 	if near := spelling.Nearest(pattern, names, 2); near != "" {
-		return launch.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
+		return process.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
 	}
-	return launch.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
+	return process.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
 // Everything returns all variants of all scenarios, by name.
@@ -137,7 +138,7 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, launch.Usage("no scenario in %s", c.From())
+		return nil, process.Usage("no scenario in %s", c.From())
 	}
 	return all, nil
 }
@@ -158,7 +159,7 @@ func (c *Selection) sources() ([]source, error) {
 	for _, name := range c.PackPaths {
 		files, err := scenario.OpenPack(name)
 		if err != nil {
-			return nil, launch.Usage("--pack: %w", err)
+			return nil, process.Usage("--pack: %w", err)
 		}
 		out = append(out, source{files, name})
 	}
@@ -260,7 +261,7 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 		case name == AllVariants:
 			return func(string) bool { return true }, nil
 		case !ok:
-			return nil, launch.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
+			return nil, process.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
 		}
 		chosen[suffix] = true
 	}
@@ -275,10 +276,10 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 		return nil, err
 	}
 	if len(patterns) == 0 && c.flags != nil && c.flags.Changed("scenarios") {
-		return nil, launch.Usage("--scenarios: empty, expected names of scenarios, with * and ?")
+		return nil, process.Usage("--scenarios: empty, expected names of scenarios, with * and ?")
 	}
 	if c.testMode && len(patterns) > 0 {
-		return nil, launch.Usage("--test-mode: given with --scenarios %s: give one of them", patterns[0])
+		return nil, process.Usage("--test-mode: given with --scenarios %s: give one of them", patterns[0])
 	}
 	taken := make([]bool, len(all))
 	take := func(wants func(*scenario.Expanded) bool) (found bool) {
@@ -294,7 +295,7 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 	}
 	for _, pattern := range patterns {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, launch.Usage("--scenarios: pattern %q: %w", pattern, err)
+			return nil, process.Usage("--scenarios: pattern %q: %w", pattern, err)
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := take(func(e *scenario.Expanded) bool {

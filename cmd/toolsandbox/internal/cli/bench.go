@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -31,11 +31,11 @@ type benchOptions struct {
 	delay              time.Duration
 	calls              int
 	http2              bool
-	network            mesh.Config
+	network            rpc.Config
 }
 
 func newBench() *cobra.Command {
-	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8, network: mesh.DefaultConfig()}
+	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8, network: rpc.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
@@ -65,7 +65,7 @@ time of the whole is compared with the longest chain of its answers.`,
 
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 || o.calls < 0 {
-		return launch.Usage("--rollouts, --parallel, --model-delay and --model-calls: %d, %d, %s and %d given, expected at least 1, 1 to 100000, and nothing below 0",
+		return process.Usage("--rollouts, --parallel, --model-delay and --model-calls: %d, %d, %s and %d given, expected at least 1, 1 to 100000, and nothing below 0",
 			o.rollouts, o.parallel, o.delay, o.calls)
 	}
 	scenarios, err := o.catalogue.Load(args)
@@ -85,9 +85,9 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services := standalone.DefaultConfig()
 	services.Network = o.network
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
-	log := launch.DefaultLog()
+	log := process.DefaultLog()
 	log.Level = "warn"
-	config := bench.Config{Engine: services, Parts: mesh.Parts{Logger: log.New(stderr)}, Spec: spec, Rollouts: o.rollouts, Profile: o.profile}
+	config := bench.Config{Engine: services, Parts: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Rollouts: o.rollouts, Profile: o.profile}
 	if o.delay > 0 {
 		services.AgentGateway.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "none"}[name] }
 		config.Engine = services

@@ -11,27 +11,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a
 // mistake on the command line, 1 for anything else.
 func Main(args []string, stdout, stderr io.Writer) int {
-	if err := launch.Heap(os.LookupEnv); err != nil {
-		return launch.Report(stderr, "toolsandbox", err)
+	if err := process.Heap(os.LookupEnv); err != nil {
+		return process.Report(stderr, "toolsandbox", err)
 	}
-	ctx, stop := launch.Signals(context.Background())
+	ctx, stop := process.Signals(context.Background())
 	defer stop()
 	root := newRoot()
 	root.SetArgs(asRun(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = launch.Blame(cmd.Flags(), err)
-	if err != nil && !errors.Is(err, launch.ErrUsage) && isUsage(err) {
-		err = launch.Usage("%w: see --help", err)
+	err = process.Blame(cmd.Flags(), err)
+	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
+		err = process.Usage("%w: see --help", err)
 	}
-	return launch.Report(stderr, "toolsandbox", err)
+	return process.Report(stderr, "toolsandbox", err)
 }
 
 // isUsage recognises cobra's own errors, which have no type.
@@ -60,14 +60,14 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(dashes)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return launch.FlagError(cmd.Flags(), err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return process.FlagError(cmd.Flags(), err) })
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, warning := range launch.Strays(os.Environ(), everyFlag(root), testVariable) {
+		for _, warning := range process.Strays(os.Environ(), everyFlag(root), testVariable) {
 			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
 				return err
 			}
 		}
-		if err := launch.Swallowed(cmd.Flags()); err != nil {
+		if err := process.Swallowed(cmd.Flags()); err != nil {
 			return err
 		}
 		return configure(cmd)
@@ -79,7 +79,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 // noArguments refuses arguments as a mistake on the command line.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return launch.Usage("unexpected argument %q: see --help", args[0])
+		return process.Usage("unexpected argument %q: see --help", args[0])
 	}
 	return nil
 }

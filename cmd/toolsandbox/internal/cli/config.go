@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // setting is one setting of a run in the output for programs.
@@ -62,7 +62,7 @@ func settingsOf(cmd *cobra.Command) []setting {
 		}
 		_, description := pflag.UnquoteUsage(flag)
 		s := setting{
-			Name: flag.Name, Value: flag.Value.String(), Default: flag.DefValue, Source: launch.Source(flag), Variable: launch.Variable(flag.Name),
+			Name: flag.Name, Value: flag.Value.String(), Default: flag.DefValue, Source: process.Source(flag), Variable: process.Variable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
 		if many, ok := flag.Value.(pflag.SliceValue); ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/conformance"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // conformanceOptions are the flags of conformance.
@@ -85,21 +85,21 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 // validate refuses flags that are out of range.
 func (o *conformanceOptions) validate() error {
 	if o.vectors.First < 0 {
-		return launch.Usage("--first: %d given, expected 0 or more", o.vectors.First)
+		return process.Usage("--first: %d given, expected 0 or more", o.vectors.First)
 	}
 	if o.vectors.Parallel < 1 || o.vectors.Parallel > 10000 {
-		return launch.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
+		return process.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
 	}
 	for name, path := range map[string]string{"scenarios": o.vectors.Scenarios, "worlds": o.vectors.Worlds} {
 		if _, err := os.Stat(path); path != "" && err != nil {
-			return launch.Usage("--%s: %w", name, err)
+			return process.Usage("--%s: %w", name, err)
 		}
 	}
 	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
-		return launch.Usage("--pack: given beside --scenarios, expected one of both")
+		return process.Usage("--pack: given beside --scenarios, expected one of both")
 	}
 	if err := o.engine.Network.Validate(); err != nil {
-		return launch.Usage("%w", err)
+		return process.Usage("%w", err)
 	}
 	return nil
 }
@@ -124,11 +124,11 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 		return err
 	}
 	if len(args) == 0 {
-		return launch.Usage("PATH: missing, expected files or folders of vectors")
+		return process.Usage("PATH: missing, expected files or folders of vectors")
 	}
 	files, err := conformance.Files(args)
 	if err != nil {
-		return launch.Usage("%w", err)
+		return process.Usage("%w", err)
 	}
 	if err := o.loadPacks(); err != nil {
 		return err
@@ -136,18 +136,18 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel
 	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, and not because of each other
 	o.vectors.Run = rand.Text()             // an installation elsewhere remembers the sessions of earlier runs
-	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
+	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return o.play(ctx, m, files, stdout)
 	})
 }
 
 // play runs the files, one after the other, and prints each report as it comes.
-func (o *conformanceOptions) play(ctx context.Context, connections *mesh.Mesh, files []string, stdout io.Writer) error {
+func (o *conformanceOptions) play(ctx context.Context, connections *rpc.Node, files []string, stdout io.Writer) error {
 	runner := conformance.New(conformance.Services{
-		Orchestrator: connections.Conn(mesh.Orchestrator),
-		Evaluator:    connections.Conn(mesh.Evaluator),
-		AgentGateway: connections.Conn(mesh.AgentGateway),
-		ToolHost:     func(session string) grpc.ClientConnInterface { return connections.Shard(mesh.ToolHost, session) },
+		Orchestrator: connections.Conn(rpc.Orchestrator),
+		Evaluator:    connections.Conn(rpc.Evaluator),
+		AgentGateway: connections.Conn(rpc.AgentGateway),
+		ToolHost:     func(session string) grpc.ClientConnInterface { return connections.Shard(rpc.ToolHost, session) },
 	}, o.vectors)
 	summary := conformanceSummary{}
 	for _, file := range files {

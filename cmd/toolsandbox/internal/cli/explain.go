@@ -12,8 +12,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -40,7 +40,7 @@ rollouts. The evaluation is read from the catalogue as it is now.`,
   toolsandbox explain out turn_off_wifi --node 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return launch.Usage("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
+				return process.Usage("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
 			}
 			return options.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -62,9 +62,9 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	}
 	scenario := scenarios[played(entry.Name, scenarios)]
 	if scenario == nil {
-		return launch.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.From(), played(entry.Name, scenarios))
+		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.From(), played(entry.Name, scenarios))
 	}
-	trajectory, err := results.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return advised(dir, err)
 	}
@@ -85,7 +85,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 		return refused("explain", entry.Name, err)
 	}
 	if o.node != "" && !explained.Keep(o.node) {
-		return launch.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
+		return process.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
 			strings.Join(explained.Names(), ", "))
 	}
 	if o.asJSON {
@@ -101,8 +101,8 @@ func coloured(w io.Writer) bool {
 }
 
 // find returns the rollout of that name, or the only one of the scenario of that name.
-func find(dir, name string, summary *results.Summary, scenarios map[string]*scenariov1.Scenario) (*results.ScenarioResult, error) {
-	var trials []*results.ScenarioResult
+func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) (*runfiles.ScenarioResult, error) {
+	var trials []*runfiles.ScenarioResult
 	var names, known []string
 	for i := range summary.Scenarios {
 		entry := &summary.Scenarios[i]
@@ -118,12 +118,12 @@ func find(dir, name string, summary *results.Summary, scenarios map[string]*scen
 	case 1:
 		return trials[0], nil
 	case 0:
-		hint := "see the names in " + results.SummaryFile
+		hint := "see the names in " + runfiles.SummaryFile
 		if near := spelling.Nearest(name, known, 3); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return nil, launch.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
+		return nil, process.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
 	default:
-		return nil, launch.Usage("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
+		return nil, process.Usage("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
 	}
 }

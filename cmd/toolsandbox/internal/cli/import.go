@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -60,7 +60,7 @@ of all its scenarios and their variants. Every mistake in the file is reported a
   toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return launch.Usage("FILE: %d given, expected one file that tools/exporter wrote", len(args))
+				return process.Usage("FILE: %d given, expected one file that tools/exporter wrote", len(args))
 			}
 			return options.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -74,11 +74,11 @@ of all its scenarios and their variants. Every mistake in the file is reported a
 
 func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	if o.out == "" {
-		return launch.Usage("--out: missing, expected the directory of the new pack")
+		return process.Usage("--out: missing, expected the directory of the new pack")
 	}
 	data, err := scenario.ReadFile(path, maxOriginal)
 	if err != nil {
-		return launch.Usage("FILE: %s: %w", path, err)
+		return process.Usage("FILE: %s: %w", path, err)
 	}
 	if err := o.vacant(); err != nil {
 		return err
@@ -133,9 +133,9 @@ func (o *importOptions) vacant() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return launch.Usage("--out: %w", err)
+		return process.Usage("--out: %w", err)
 	case len(entries) > 0 && !o.force:
-		return launch.Usage("--out: %s holds files already: choose another directory, or --force", o.out)
+		return process.Usage("--out: %s holds files already: choose another directory, or --force", o.out)
 	}
 	return nil
 }

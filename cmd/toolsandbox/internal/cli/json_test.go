@@ -108,8 +108,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the sorted names of the fields of the first of the JSON values that a text holds,
-// or of its first element.
+// fieldsOf returns the sorted names of the fields of the first of the JSON values that a text
+// holds, or of its first element.
 func fieldsOf(text string) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	var first any

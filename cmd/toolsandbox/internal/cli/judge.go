@@ -14,9 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -27,7 +27,7 @@ type judge struct {
 	catalogue catalogue.Selection
 	engine    standalone.Config
 	network   *pflag.FlagSet
-	run       *results.Run      // nil if the original made it
+	run       *runfiles.Run     // nil if the original made it
 	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
 }
 
@@ -44,18 +44,18 @@ func (j *judge) register(flags *pflag.FlagSet) {
 
 // load reads the record and the summary of the run in dir and the scenarios by
 // name.
-func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scenario, error) {
+func (j *judge) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := j.engine.Network.Validate(); err != nil {
-		return nil, nil, launch.Usage("%w", err)
+		return nil, nil, process.Usage("%w", err)
 	}
-	summary, err := results.ReadSummary(dir)
+	summary, err := runfiles.ReadSummary(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, launch.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
+		return nil, nil, process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
 	if err != nil {
 		return nil, nil, advised(dir, err)
 	}
-	run, err := results.ReadRun(dir)
+	run, err := runfiles.ReadRun(dir)
 	switch {
 	case err == nil:
 		j.run, j.digests = run, run.Digests()
@@ -71,7 +71,7 @@ func (j *judge) load(dir string) (*results.Summary, map[string]*scenariov1.Scena
 
 // advised adds what to do about a file of the run in dir that is damaged.
 func advised(dir string, err error) error {
-	if errors.Is(err, results.ErrDamaged) {
+	if errors.Is(err, runfiles.ErrDamaged) {
 		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, report.ShellWord(dir))
 	}
 	return err
@@ -97,8 +97,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // ask calls do with an evaluator, which it starts unless there is one elsewhere.
 func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
-	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
-		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(mesh.Evaluator)))
+	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
 	})
 }
 

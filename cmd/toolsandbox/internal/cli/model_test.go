@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // chat answers as a server of chat completions whose agent switches wifi off and whose user then
@@ -69,12 +69,12 @@ func TestRunModel(t *testing.T) {
 			t.Errorf("conversation: got no %q in %s", want, conversation)
 		}
 	}
-	run, err := results.ReadRun(out)
+	run, err := runfiles.ReadRun(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if u := run.Rollouts[0].Usage; *u.Agent.InputTokens != 2000 || *u.User.CostUSD != 0.0065 {
-		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", results.RunFile, u.Agent, u.User)
+		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", runfiles.RunFile, u.Agent, u.User)
 	}
 	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the table of prices is right, without openai:m, whose price is not known"
 	if !strings.Contains(stdout.String(), want) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // TestSessionsElsewhere refuses flags that name the directory of a run in one process. A file may
@@ -19,7 +19,7 @@ func TestSessionsElsewhere(t *testing.T) {
 		"session list --config mine.yaml --toolhost-addr a,b,,": "toolsandbox: ",
 	} {
 		code, _, stderr := command(append(strings.Fields(line), "--max-message-bytes", "65536", "--tls-ca", "missing.pem", "--tls-cert", "c", "--tls-key", "k")...)
-		if code == launch.ExitOK || !strings.HasPrefix(stderr, want) || want == "toolsandbox: " && strings.Contains(stderr, does) {
+		if code == process.ExitOK || !strings.HasPrefix(stderr, want) || want == "toolsandbox: " && strings.Contains(stderr, does) {
 			t.Errorf("%s: got code %d and %q, want %q", line, code, stderr, want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // proveOptions are the flags of scenario prove.
@@ -59,7 +59,7 @@ trips and by nothing else, and its categories are true. The exit code is 1 if an
 
 func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if o.parallel < 1 || o.parallel > 10000 {
-		return launch.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
+		return process.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
 	scenarios, err := o.from.Load(args)
 	if err != nil {
@@ -70,11 +70,11 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	var reports []*prove.Report
 	began := time.Now()
 	const level = "error" // wrong calls are the point
-	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *mesh.Mesh) (err error) {
+	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
-			Orchestrator: m.Conn(mesh.Orchestrator),
-			Evaluator:    m.Conn(mesh.Evaluator),
-			ToolHost:     func(session string) grpc.ClientConnInterface { return m.Shard(mesh.ToolHost, session) },
+			Orchestrator: m.Conn(rpc.Orchestrator),
+			Evaluator:    m.Conn(rpc.Evaluator),
+			ToolHost:     func(session string) grpc.ClientConnInterface { return m.Shard(rpc.ToolHost, session) },
 			Parallel:     o.parallel,
 		}, scenarios)
 		return err

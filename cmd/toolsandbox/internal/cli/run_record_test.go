@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // command runs the command line and returns the exit code and what it printed.
@@ -33,9 +33,9 @@ func play(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-func readRun(t *testing.T, dir string) *results.Run {
+func readRun(t *testing.T, dir string) *runfiles.Run {
 	t.Helper()
-	run, err := results.ReadRun(dir)
+	run, err := runfiles.ReadRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRunRecord(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_SEED", "7")
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "random", "--out", "out", "-p", "2", "turn_off_wifi"}
-	var runs []*results.Run
+	var runs []*runfiles.Run
 	for range 2 {
 		play(t, args...)
 		runs = append(runs, readRun(t, "out"))
@@ -144,7 +144,7 @@ func TestLongResumeOther(t *testing.T) {
 		{append(first, "--data-dir", "nowhere"), "toolsandbox: --resume: what the run in out has played is not in nowhere: repeat its --data-dir or --remote, or choose another --out\n"},
 	} {
 		code, _, stderr := command(append(append([]string{"run"}, test.args...), "--resume")...)
-		if code != launch.ExitUsage || stderr != test.want {
+		if code != process.ExitUsage || stderr != test.want {
 			t.Errorf("%v: got code %d and %q, want 2 and %q", test.args, code, stderr, test.want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestLongResumeOther(t *testing.T) {
 		t.Errorf("a changed script: got %q, want %q", stderr, want)
 	}
 	if diff := cmp.Diff(before, readRun(t, "out")); diff != "" {
-		t.Errorf("%s has changed (-before +after):\n%s", results.RunFile, diff)
+		t.Errorf("%s has changed (-before +after):\n%s", runfiles.RunFile, diff)
 	}
 	if err := os.WriteFile("turns.yaml", []byte(turns), 0o600); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestForeignDirectory(t *testing.T) {
 		"":      "--out: empty, expected a directory for the results",
 	} {
 		code, _, stderr := command("run", "--agent", "oracle", "--out", out, "turn_off_wifi")
-		if code != launch.ExitUsage || stderr != "toolsandbox: "+want+"\n" {
+		if code != process.ExitUsage || stderr != "toolsandbox: "+want+"\n" {
 			t.Errorf("--out %q: got code %d and %q, want 2 and %q", out, code, stderr, want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestLongDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := command(append(append([]string{"run"}, args...), "--resume")...)
-	if want := "toolsandbox: --resume: out/run.json is damaged: "; code != launch.ExitUsage || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+	if want := "toolsandbox: --resume: out/run.json is damaged: "; code != process.ExitUsage || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("--resume: got code %d and %q, want %q and what to do", code, stderr, want)
 	}
 	for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
@@ -251,7 +251,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: got code %d and %q, want %q", arg, code, stdout, programText())
 		}
 	}
-	if code, _, _ := command("version", "now"); code != launch.ExitUsage {
+	if code, _, _ := command("version", "now"); code != process.ExitUsage {
 		t.Errorf("version now: got code %d, want 2", code)
 	}
 }

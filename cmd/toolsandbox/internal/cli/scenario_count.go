@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -71,7 +71,7 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 	categories, tools := make(map[string]int), make(map[string]int)
 	for _, e := range chosen {
 		setup := e.Scenario().GetSetup()
-		for _, name := range results.CountedCategories(setup.GetCategories()) {
+		for _, name := range runfiles.CountedCategories(setup.GetCategories()) {
 			categories[name]++
 		}
 		if e.Suffix != "" {

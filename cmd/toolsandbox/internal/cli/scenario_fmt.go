@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
@@ -23,7 +23,7 @@ in an earlier version of the format are brought into today's.`,
 		Example: "  toolsandbox scenario fmt --upgrade mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return launch.Usage("FILE: missing, expected files to format")
+				return process.Usage("FILE: missing, expected files to format")
 			}
 			changed := []string{}
 			for _, name := range args {
@@ -63,7 +63,7 @@ in an earlier version of the format are brought into today's.`,
 func format(name string, upgrade, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {
-		return false, launch.Usage("FILE: %s: %w", name, err)
+		return false, process.Usage("FILE: %s: %w", name, err)
 	}
 	canonical := scenario.Format
 	if upgrade {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/graph"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -30,7 +30,7 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 		Example: "  toolsandbox scenario show which_mateo\n  toolsandbox scenario show which_mateo_all_tools --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON && asProto {
-				return launch.Usage("--json and --proto: both given, expected one")
+				return process.Usage("--json and --proto: both given, expected one")
 			}
 			subject, err := subject(&from, args)
 			if err != nil {
@@ -76,7 +76,7 @@ func newScenarioGraph() *cobra.Command {
 			}
 			name := subject.Scenario.GetSetup().GetName()
 			if len(evaluation.GetNodes()) == 0 {
-				return launch.Usage("NAME: %s has no %s", name, kind)
+				return process.Usage("NAME: %s has no %s", name, kind)
 			}
 			drawn := drawing(evaluation, subject.Scenario)
 			text := drawn.Text()
@@ -123,7 +123,7 @@ func drawing(evaluation *evaluationv1.Graph, s *scenariov1.Scenario) *graph.Grap
 // subject returns the one scenario that the arguments name, with its place.
 func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
-		return nil, launch.Usage("NAME: %d given, expected one scenario", len(args))
+		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
 	}
 	c.Variants = []string{catalogue.PlainVariant}
 	chosen, err := c.LoadExpanded(args)
@@ -131,7 +131,7 @@ func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 		return nil, err
 	}
 	if len(chosen) != 1 {
-		return nil, launch.Usage("NAME: %q names %d scenarios, expected one", args[0], len(chosen))
+		return nil, process.Usage("NAME: %q names %d scenarios, expected one", args[0], len(chosen))
 	}
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {

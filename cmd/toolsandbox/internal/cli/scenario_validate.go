@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
@@ -97,11 +97,11 @@ DIR/NAME.yaml and, unless it is there already, a world for it to DIR/worlds/plai
 		Example: "  toolsandbox scenario new feed_the_cat --out mine\n  toolsandbox run --agent oracle --pack mine --out out",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return launch.Usage("NAME: %d given, expected the name of the new scenario", len(args))
+				return process.Usage("NAME: %d given, expected the name of the new scenario", len(args))
 			}
 			text, world, err := scenario.Template(args[0])
 			if err != nil {
-				return launch.Usage("NAME: %w", err)
+				return process.Usage("NAME: %w", err)
 			}
 			if out == "" {
 				_, err := cmd.OutOrStdout().Write(text)
@@ -118,11 +118,11 @@ DIR/NAME.yaml and, unless it is there already, a world for it to DIR/worlds/plai
 func writeTemplate(dir, name string, text, world []byte) error {
 	worlds := filepath.Join(dir, "worlds")
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
-		return launch.Usage("--out: %w", err)
+		return process.Usage("--out: %w", err)
 	}
 	file := filepath.Join(dir, name+".yaml")
 	if err := writeNew(file, text); errors.Is(err, os.ErrExist) {
-		return launch.Usage("NAME: %s is there already: choose another name", file)
+		return process.Usage("NAME: %s is there already: choose another name", file)
 	} else if err != nil {
 		return fmt.Errorf("write scenario: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -43,13 +43,13 @@ default all. Rollouts that ended in a failure keep their score.`,
   toolsandbox score out --write`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return launch.Usage("RUN: missing, expected a run's directory")
+				return process.Usage("RUN: missing, expected a run's directory")
 			}
 			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	options.judge.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+results.SummaryFile+", the old ones are kept as "+results.PreviousSummaryFile+", and the users' flags to "+results.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+runfiles.SummaryFile+", the old ones are kept as "+runfiles.PreviousSummaryFile+", and the users' flags to "+runfiles.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -89,22 +89,22 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	switch {
 	case rescore.outcome.Written && !changed:
-		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, results.RunFile))
+		_, err = fmt.Fprintf(stderr, "user flags: %s\n", filepath.Join(dir, runfiles.RunFile))
 	case rescore.outcome.Written:
-		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, results.SummaryFile), results.PreviousSummaryFile)
+		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, runfiles.SummaryFile), runfiles.PreviousSummaryFile)
 	case o.write:
 		_, err = fmt.Fprintln(stderr, "nothing to write: every score is as it was")
 	case changed:
-		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, results.SummaryFile))
+		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, runfiles.SummaryFile))
 	case flagged:
-		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, results.RunFile))
+		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, runfiles.RunFile))
 	}
 	return err
 }
 
 // choose returns the places of the rollouts that match any pattern; every pattern must match
 // something.
-func choose(dir string, patterns []string, summary *results.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	chosen := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
@@ -112,7 +112,7 @@ func choose(dir string, patterns []string, summary *results.Summary, scenarios m
 			for _, name := range []string{entry.Name, played(entry.Name, scenarios)} {
 				matched, err := path.Match(pattern, name)
 				if err != nil {
-					return nil, launch.Usage("NAME: pattern %q: %w", pattern, err)
+					return nil, process.Usage("NAME: pattern %q: %w", pattern, err)
 				}
 				if matched {
 					chosen[i], found = true, true
@@ -120,7 +120,7 @@ func choose(dir string, patterns []string, summary *results.Summary, scenarios m
 			}
 		}
 		if !found {
-			return nil, launch.Usage("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, results.SummaryFile)
+			return nil, process.Usage("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, runfiles.SummaryFile)
 		}
 	}
 	var places []int
@@ -137,11 +137,11 @@ type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
 	digests   map[string]string
-	// run is the record of the run, nil if the original made it. It gets the flags of users that were
-	// checked.
-	run *results.Run
+	// run is the record of the run, nil if the original made it. It gets the flags of users that
+	// were checked.
+	run *runfiles.Run
 	// entries are those of the summary, replaced as they are scored.
-	entries []results.ScenarioResult
+	entries []runfiles.ScenarioResult
 	outcome *report.Rescore
 }
 
@@ -155,7 +155,7 @@ func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
-func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *results.ScenarioResult) error {
+func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *runfiles.ScenarioResult) error {
 	scenario := r.scenarios[played(entry.Name, r.scenarios)]
 	switch {
 	case entry.Failed():
@@ -165,7 +165,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := results.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfiles.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil
@@ -193,9 +193,9 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 }
 
 // write replaces the files of the run in which something has changed.
-func (r *rescore) write(scored *results.Summary, changed bool) error {
+func (r *rescore) write(scored *runfiles.Summary, changed bool) error {
 	if changed {
-		if err := results.ReplaceSummary(r.dir, scored); err != nil {
+		if err := runfiles.ReplaceSummary(r.dir, scored); err != nil {
 			return err
 		}
 		r.outcome.Written = true
@@ -204,5 +204,5 @@ func (r *rescore) write(scored *results.Summary, changed bool) error {
 		return nil
 	}
 	r.outcome.Written = true
-	return results.WriteRun(r.dir, r.run)
+	return runfiles.WriteRun(r.dir, r.run)
 }

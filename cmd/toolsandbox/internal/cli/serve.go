@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/evaluator"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator"
@@ -32,40 +32,40 @@ interrupt or a request to terminate.`,
 			for _, service := range cmd.Commands() {
 				names = append(names, service.Name())
 			}
-			return launch.Usage("serve: no service %q, expected one of %s", args[0], strings.Join(names, ", "))
+			return process.Usage("serve: no service %q, expected one of %s", args[0], strings.Join(names, ", "))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newService(mesh.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) launch.Run {
+		newService(rpc.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) process.Run {
 			cfg := orchestrator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error {
+			return func(ctx context.Context, m *rpc.Node) error {
 				return orchestrator.Run(ctx, cfg, m, m.Bus().Orchestrator())
 			}
 		}),
-		newService(mesh.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) launch.Run {
+		newService(rpc.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) process.Run {
 			cfg := toolhost.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return toolhost.Run(ctx, cfg, m, m.Bus().ToolHost()) }
+			return func(ctx context.Context, m *rpc.Node) error { return toolhost.Run(ctx, cfg, m, m.Bus().ToolHost()) }
 		}),
-		newService(mesh.AgentGateway, "Ask models and plug-in agents for their turns", func(flags *pflag.FlagSet) launch.Run {
+		newService(rpc.AgentGateway, "Ask models and plug-in agents for their turns", func(flags *pflag.FlagSet) process.Run {
 			cfg := agentgw.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return agentgw.Run(ctx, cfg, m, m.Bus().AgentGateway()) }
+			return func(ctx context.Context, m *rpc.Node) error { return agentgw.Run(ctx, cfg, m, m.Bus().AgentGateway()) }
 		}),
-		newService(mesh.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) launch.Run {
+		newService(rpc.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) process.Run {
 			cfg := evaluator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *mesh.Mesh) error { return evaluator.Run(ctx, cfg, m, m.Bus().Evaluator()) }
+			return func(ctx context.Context, m *rpc.Node) error { return evaluator.Run(ctx, cfg, m, m.Bus().Evaluator()) }
 		}),
 		newNATS(),
 	)
 	return cmd
 }
 
-// newService returns the command that runs a service. configure is that of launch.NewProcess.
-func newService(service mesh.Service, short string, configure func(*pflag.FlagSet) launch.Run) *cobra.Command {
+// newService returns the command that runs a service. configure is that of process.NewProcess.
+func newService(service rpc.Service, short string, configure func(*pflag.FlagSet) process.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     string(service),
 		Short:   short,
@@ -73,9 +73,9 @@ func newService(service mesh.Service, short string, configure func(*pflag.FlagSe
 		Args:    noArguments,
 	}
 	settings := pflag.NewFlagSet(string(service), pflag.ContinueOnError)
-	process := launch.NewProcess(service, configure, settings)
+	server := process.NewProcess(service, configure, settings)
 	addSettings(cmd.Flags(), settings)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return process.Run(cmd.Context()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return server.Run(cmd.Context()) }
 	return cmd
 }
 

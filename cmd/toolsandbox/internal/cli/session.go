@@ -16,8 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -68,14 +68,14 @@ func (p *place) register(flags *pflag.FlagSet) {
 // prepare checks that there is something to look at.
 func (p *place) prepare() error {
 	if err := p.engine.Network.Validate(); err != nil {
-		return launch.Usage("%w", err)
+		return process.Usage("%w", err)
 	}
 	if p.engine.Network.Remote {
 		return p.refuseUnused()
 	}
 	if p.engine.Dir = p.dataDir; p.engine.Dir != "" {
 		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
-			return launch.Usage("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
+			return process.Usage("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
 		}
 		return nil
 	}
@@ -84,9 +84,9 @@ func (p *place) prepare() error {
 	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
 		return nil
 	case runner.Holds(p.out):
-		return launch.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
+		return process.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
 	default:
-		return launch.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, report.ShellWord(p.out))
+		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, report.ShellWord(p.out))
 	}
 }
 
@@ -95,12 +95,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one of
-// run too, so that a file or the environment may have it for that.
+// refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one
+// of run too, so that a file or the environment may have it for that.
 func (p *place) refuseUnused() error {
-	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": launch.Given(p.flags.Lookup("data-dir"))} {
+	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.Given(p.flags.Lookup("data-dir"))} {
 		if given {
-			return launch.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
+			return process.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
 		}
 	}
 	return nil
@@ -108,14 +108,14 @@ func (p *place) refuseUnused() error {
 
 // use connects to the place, starts what of these services has to run here, and calls do. No
 // service plays rollouts.
-func (p *place) use(ctx context.Context, stderr io.Writer, services []mesh.Service, do func(context.Context, *session.Client) error) error {
+func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err
 	}
 	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
-	log := launch.DefaultLog()
+	log := process.DefaultLog()
 	log.Level = "warn"
-	return standalone.Use(ctx, p.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
+	return standalone.Use(ctx, p.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, session.New(m))
 	})
 }
@@ -136,10 +136,10 @@ func (p *place) arguments() string {
 func positional(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > len(names) {
-			return launch.Usage("unexpected argument %q: see --help", args[len(names)])
+			return process.Usage("unexpected argument %q: see --help", args[len(names)])
 		}
 		if len(args) < len(names) {
-			return launch.Usage("%s: missing, the arguments are %s: see --help", names[len(args)], strings.Join(names, " "))
+			return process.Usage("%s: missing, the arguments are %s: see --help", names[len(args)], strings.Join(names, " "))
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func positional(names ...string) cobra.PositionalArgs {
 func messageOf(name, text string, last int) (int, error) {
 	at, err := strconv.Atoi(text)
 	if err != nil || at < 0 || at > last {
-		return 0, launch.Usage("%s: %s given, expected a message from 0 to %d, the last one that the tool host knows of", name, text, last)
+		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the last one that the tool host knows of", name, text, last)
 	}
 	return at, nil
 }
@@ -166,7 +166,7 @@ func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 		}
 		known = append(known, table.Name)
 	}
-	return nil, launch.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
+	return nil, process.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }
 
 // printer is what prints itself for people and, through encoding/json, for programs.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 func newSessionDelete(from *place) *cobra.Command {
@@ -21,7 +21,7 @@ one of the sessions does not exist, none is deleted. Logs, results and the files
 		Example: "  toolsandbox session delete before-the-call --out out\n  toolsandbox session delete nightly.17 nightly.18 --remote",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return launch.Usage("ID: missing, expected at least one session: see --help")
+				return process.Usage("ID: missing, expected at least one session: see --help")
 			}
 			return nil
 		},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 func newSessionExchanges(from *place) *cobra.Command {
@@ -29,7 +29,7 @@ the rollout's conversation.`,
 				if err != nil {
 					return err
 				}
-				return results.PrintExchanges(cmd.OutOrStdout(), runner.Exchanges(items))
+				return runfiles.PrintExchanges(cmd.OutOrStdout(), runner.Exchanges(items))
 			})
 		},
 	}

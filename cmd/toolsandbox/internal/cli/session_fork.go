@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 func newSessionFork(from *place) *cobra.Command {
@@ -25,7 +25,7 @@ happens in one from then on is not seen in the other. Repeating the command is n
 		Args:    positional("ID", "NEW_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("at") {
-				return launch.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", report.ShellWord(args[0]))
+				return process.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", report.ShellWord(args[0]))
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := verified(ctx, client, args[0])
@@ -75,7 +75,7 @@ exit code is 1 if anything differs, and the first difference is printed.`,
 			until := -1
 			if cmd.Flags().Changed("to") {
 				if until = to; until < 0 {
-					return launch.Usage("--to: %d given, expected a message, 0 or more", to)
+					return process.Usage("--to: %d given, expected a message, 0 or more", to)
 				}
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {

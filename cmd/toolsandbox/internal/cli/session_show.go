@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -16,9 +16,9 @@ import (
 
 var (
 	// onlyToolHost is the one service that listing and deleting sessions need.
-	onlyToolHost = []mesh.Service{mesh.ToolHost}
+	onlyToolHost = []rpc.Service{rpc.ToolHost}
 	// withLogs are the services that know sessions and the logs of their rollouts.
-	withLogs = []mesh.Service{mesh.ToolHost, mesh.Orchestrator}
+	withLogs = []rpc.Service{rpc.ToolHost, rpc.Orchestrator}
 )
 
 // verified finds a session and compares it with its rollout's log.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 const (
@@ -43,14 +43,14 @@ func configure(cmd *cobra.Command) error {
 	path := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	path.AddFlag(file)
 	for _, flags := range []*pflag.FlagSet{path, settings} {
-		if err := launch.Environment(flags, os.LookupEnv); err != nil {
+		if err := process.Environment(flags, os.LookupEnv); err != nil {
 			return err
 		}
 	}
-	if !launch.Given(file) {
+	if !process.Given(file) {
 		return nil
 	}
-	return launch.File(settings, file.Value.String(), settingNames(cmd.Root()))
+	return process.File(settings, file.Value.String(), settingNames(cmd.Root()))
 }
 
 // settingNames returns the names that a file may have: the settings of all commands.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // writeSettings makes a file of settings in a directory of the test's own, which it enters.
@@ -51,11 +51,11 @@ func TestSettingsFileErrors(t *testing.T) {
 	} {
 		writeSettings(t, text)
 		code, _, stderr := command("run", "--config", "mine.yaml", "--out", "out", "turn_off_wifi")
-		if _, err := os.Stat("out"); code != launch.ExitUsage || !strings.HasPrefix(stderr, "toolsandbox: "+want) || strings.Count(stderr, "\n") != 1 || err == nil {
+		if _, err := os.Stat("out"); code != process.ExitUsage || !strings.HasPrefix(stderr, "toolsandbox: "+want) || strings.Count(stderr, "\n") != 1 || err == nil {
 			t.Errorf("%q: got code %d, %q and a directory %t, want 2, %s and none", text, code, stderr, err == nil, want)
 		}
 	}
-	if code, _, stderr := command("run", "--config", "missing.yaml"); code != launch.ExitUsage || stderr != "toolsandbox: --config: open missing.yaml: no such file or directory\n" {
+	if code, _, stderr := command("run", "--config", "missing.yaml"); code != process.ExitUsage || stderr != "toolsandbox: --config: open missing.yaml: no such file or directory\n" {
 		t.Errorf("a missing file: got code %d and %q", code, stderr)
 	}
 }
@@ -68,7 +68,7 @@ func TestSettingsFileOfOthers(t *testing.T) {
 		"score out", "explain out turn_off_wifi", "sweep list", "session list", "tools --remote", "conformance x", "serve evaluator", "serve orchestrator",
 	} {
 		code, _, stderr := command(append(strings.Fields(line), "--config", "mine.yaml")...)
-		if code != launch.ExitUsage || stderr != want {
+		if code != process.ExitUsage || stderr != want {
 			t.Errorf("%s: got code %d and %q, want 2 and %q", line, code, stderr, want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -55,18 +55,18 @@ func (i *installation) register(flags *pflag.FlagSet) {
 // use connects to the orchestrator and calls do.
 func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, orchestratorv1.OrchestratorServiceClient) error) error {
 	if !i.engine.Network.Remote {
-		return launch.Usage("--remote: false given, expected true: a run in one process ends with its command line")
+		return process.Usage("--remote: false given, expected true: a run in one process ends with its command line")
 	}
 	if err := i.engine.Network.Validate(); err != nil {
-		return launch.Usage("%w", err)
+		return process.Usage("%w", err)
 	}
-	log := launch.DefaultLog()
+	log := process.DefaultLog()
 	log.Level = "warn"
-	err := standalone.Use(ctx, i.engine, mesh.Parts{Logger: log.New(stderr)}, func(ctx context.Context, m *mesh.Mesh) error {
-		return do(ctx, orchestratorv1.NewOrchestratorServiceClient(m.Conn(mesh.Orchestrator)))
+	err := standalone.Use(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
+		return do(ctx, orchestratorv1.NewOrchestratorServiceClient(m.Conn(rpc.Orchestrator)))
 	})
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
-		return launch.Usage("ID: %w", unknown)
+		return process.Usage("ID: %w", unknown)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func sweepID(_ *cobra.Command, args []string) error {
 		return err
 	}
 	if args[0] == "" {
-		return launch.Usage("ID: empty: see toolsandbox sweep list")
+		return process.Usage("ID: empty: see toolsandbox sweep list")
 	}
 	return sweep.CheckID("ID", args[0])
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
@@ -69,7 +69,7 @@ world as it is, and its arguments. An argument with a question mark may be left 
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.asJSON && options.asMarkdown {
-				return launch.Usage("--json and --markdown: both given, expected one")
+				return process.Usage("--json and --markdown: both given, expected one")
 			}
 			return options.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -105,11 +105,11 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 // list asks a tool host, one in this process with an empty directory unless it runs elsewhere.
 func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
 	if err := o.engine.Network.Validate(); err != nil {
-		return nil, launch.Usage("%w", err)
+		return nil, process.Usage("%w", err)
 	}
 	o.engine.Services = onlyToolHost
-	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *mesh.Mesh) error {
-		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(mesh.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
+	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
 			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
 		}

@@ -7,17 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // program says which build this is. A build outside a repository, and that of go run, knows no
 // commit.
-func program() results.Program {
+func program() runfiles.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return results.Program{}
+		return runfiles.Program{}
 	}
-	p := results.Program{Version: info.Main.Version, Go: info.GoVersion}
+	p := runfiles.Program{Version: info.Main.Version, Go: info.GoVersion}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

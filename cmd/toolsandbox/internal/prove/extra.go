@@ -116,8 +116,8 @@ func (s *subject) extras(index int) []extra {
 	return append(out, s.extraRows(index)...)
 }
 
-// extraRows returns changes of the tables that the scenario's pack declares, by tools that are named
-// after them: add_note and remove_note for NOTE.
+// extraRows returns changes of the tables that the scenario's pack declares, by tools that are
+// named after them: add_note and remove_note for NOTE.
 func (s *subject) extraRows(index int) []extra {
 	var out []extra
 	for _, declared := range s.scenario.GetSetup().GetSchema() {

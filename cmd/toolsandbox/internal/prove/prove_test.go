@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -38,7 +38,7 @@ func services(t *testing.T) Services {
 	t.Helper()
 	cfg := standalone.DefaultConfig()
 	cfg.Dir, cfg.Network.Grace = t.TempDir(), 100*time.Millisecond
-	running, err := standalone.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	running, err := standalone.Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,9 @@ func services(t *testing.T) Services {
 		}
 	})
 	return Services{
-		Orchestrator: running.Mesh().Conn(mesh.Orchestrator),
-		Evaluator:    running.Mesh().Conn(mesh.Evaluator),
-		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Mesh().Shard(mesh.ToolHost, session) },
+		Orchestrator: running.Node().Conn(rpc.Orchestrator),
+		Evaluator:    running.Node().Conn(rpc.Evaluator),
+		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Node().Shard(rpc.ToolHost, session) },
 		Parallel:     32,
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -43,7 +43,7 @@ func (r Row) Reached() int {
 
 // Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout
 // do not.
-func (r Row) Scored() bool { return results.Scored(r.Result) }
+func (r Row) Scored() bool { return runfiles.Scored(r.Result) }
 
 // leastRemark is how many columns a remark gets at least on a terminal.
 const leastRemark = 20
@@ -64,10 +64,10 @@ const legend = "milestones: reached with a similarity above 0, of all there are;
 // Table writes one line per rollout, or for the worst if there are many, and one per category. Rows
 // and totals may come in any order. What is said about a rollout is cut to the width of w where
 // that is a terminal, and else stands there whole.
-func Table(w io.Writer, rows []Row, totals results.Categories) error {
+func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
-	slices.SortStableFunc(totals, func(a, b results.Category) int {
+	slices.SortStableFunc(totals, func(a, b runfiles.Category) int {
 		if (a.Name == allCategories) != (b.Name == allCategories) {
 			return map[bool]int{true: 1, false: -1}[a.Name == allCategories]
 		}
@@ -104,7 +104,7 @@ func choose(rows []Row) (shown []Row, others string) {
 	slices.SortStableFunc(worst, func(a, b Row) int { return cmp.Compare(a.Result.GetSimilarity(), b.Result.GetSimilarity()) })
 	shown = slices.Concat(unscored[:min(worstRows, len(unscored))], worst[:min(worstRows, len(worst))])
 	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and %s has every one\n",
-		len(unscored), len(rows), len(worst), worstRows, results.SummaryFile)
+		len(unscored), len(rows), len(worst), worstRows, runfiles.SummaryFile)
 }
 
 // rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is
@@ -132,7 +132,7 @@ func rollouts(rows []Row, width int) string {
 
 // Contract prints how often simulated users broke their contract, by rule; nothing where all users
 // were scripted.
-func Contract(w io.Writer, contract *results.UserContract) error {
+func Contract(w io.Writer, contract *runfiles.UserContract) error {
 	if contract == nil {
 		return nil
 	}

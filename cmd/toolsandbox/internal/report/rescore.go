@@ -8,7 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -29,8 +29,8 @@ type Rescore struct {
 	After  *float64 `json:"mean_after"`
 	// Flagged are the rollouts whose user's flags are others, and UserContract counts the flags as
 	// they are now, nil if no user was checked.
-	Flagged      []string              `json:"user_flags_changed"`
-	UserContract *results.UserContract `json:"user_contract,omitempty"`
+	Flagged      []string               `json:"user_flags_changed"`
+	UserContract *runfiles.UserContract `json:"user_contract,omitempty"`
 	// Written says whether the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
@@ -60,7 +60,7 @@ func NewRescore() *Rescore {
 }
 
 // Add compares the entries of one rollout.
-func (r *Rescore) Add(before, after *results.ScenarioResult, evaluation *evaluationv1.Evaluation) {
+func (r *Rescore) Add(before, after *runfiles.ScenarioResult, evaluation *evaluationv1.Evaluation) {
 	move := Move{
 		Name: after.Name, Before: numberOf(before.Similarity), After: numberOf(after.Similarity),
 		Milestones: nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones()),
@@ -74,7 +74,7 @@ func (r *Rescore) Add(before, after *results.ScenarioResult, evaluation *evaluat
 }
 
 // numberOf returns a similarity's number, nil if it has none.
-func numberOf(similarity results.Similarity) *float64 {
+func numberOf(similarity runfiles.Similarity) *float64 {
 	if number, ok := similarity.Number(); ok {
 		return &number
 	}
@@ -84,9 +84,9 @@ func numberOf(similarity results.Similarity) *float64 {
 func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // nodes returns the nodes of a graph that moved, by number.
-func nodes(before, after results.Mapping, graph *evaluationv1.Graph) []NodeMove {
+func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove {
 	moves := make(map[int]*NodeMove)
-	for i, mapping := range []results.Mapping{before, after} {
+	for i, mapping := range []runfiles.Mapping{before, after} {
 		for _, match := range mapping {
 			if moves[match.Node] == nil {
 				moves[match.Node] = &NodeMove{Node: match.Node}

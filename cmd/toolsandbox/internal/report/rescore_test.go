@@ -6,22 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-func entry(name string, similarity results.Similarity, milestones ...results.Match) *results.ScenarioResult {
-	return &results.ScenarioResult{Name: name, Similarity: similarity, MilestoneMapping: milestones}
+func entry(name string, similarity runfiles.Similarity, milestones ...runfiles.Match) *runfiles.ScenarioResult {
+	return &runfiles.ScenarioResult{Name: name, Similarity: similarity, MilestoneMapping: milestones}
 }
 
 func TestRescore(t *testing.T) {
 	evaluation := &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: "told"}}}}
 	rescore := NewRescore()
-	for _, pair := range [][2]*results.ScenarioResult{
-		{entry("same", "0.5", results.Match{Node: 0, Similarity: "0.5"}), entry("same", "0.5", results.Match{Node: 0, Index: 4, Similarity: "0.50"})},
+	for _, pair := range [][2]*runfiles.ScenarioResult{
+		{entry("same", "0.5", runfiles.Match{Node: 0, Similarity: "0.5"}), entry("same", "0.5", runfiles.Match{Node: 0, Index: 4, Similarity: "0.50"})},
 		{
-			entry("moved", "1.0", results.Match{Node: 0, Similarity: "1"}, results.Match{Node: 1, Similarity: "1"}),
-			entry("moved", "0.25", results.Match{Node: 0, Similarity: "0.25"}),
+			entry("moved", "1.0", runfiles.Match{Node: 0, Similarity: "1"}, runfiles.Match{Node: 1, Similarity: "1"}),
+			entry("moved", "0.25", runfiles.Match{Node: 0, Similarity: "0.25"}),
 		},
 	} {
 		rescore.Add(pair[0], pair[1], evaluation)
@@ -34,7 +34,7 @@ func TestRescore(t *testing.T) {
 	if diff := cmp.Diff(want, rescore.Moved); diff != "" || rescore.Unmoved != 1 {
 		t.Errorf("%d unmoved, want 1; moved (-want +got):\n%s", rescore.Unmoved, diff)
 	}
-	rescore.Flagged, rescore.UserContract = []string{"f"}, &results.UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
+	rescore.Flagged, rescore.UserContract = []string{"f"}, &runfiles.UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
 	rescore.Failed, rescore.NoScenario, rescore.Before, rescore.After = []string{"a", "b"}, []string{"c"}, new(0.75), nil
 	var out strings.Builder
 	if err := Moves(&out, rescore); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
@@ -88,7 +88,7 @@ func NewSweepResult(result *busv1.Result) SweepResult {
 		End:    strings.ToLower(strings.TrimPrefix(result.GetEnd().GetReason().String(), "END_REASON_")),
 		Detail: result.GetEnd().GetDetail(),
 	}
-	if results.Scored(result) {
+	if runfiles.Scored(result) {
 		similarity := result.GetSimilarity()
 		r.Similarity = &similarity
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -43,7 +43,7 @@ type attendance struct {
 
 // attend returns when all players of the sweep can play, or says in one line what is missing.
 // Nobody is asked for a replay, or for a run of which everything is played.
-func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *results.Run, stderr io.Writer) error {
+func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -36,7 +36,7 @@ const (
 // finished is a rollout whose files are written.
 type finished struct {
 	number  int // in the plan
-	rollout results.Rollout
+	rollout runfiles.Rollout
 }
 
 // collector fetches each finished rollout's trajectory and writes its files.
@@ -44,7 +44,7 @@ type collector struct {
 	spec      sweep.Spec
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
-	record    *results.Run
+	record    *runfiles.Run
 	telemetry *telemetry.Telemetry
 
 	ctx      context.Context
@@ -62,7 +62,7 @@ type collector struct {
 
 // newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then
 // is still written, if that does not take long.
-func newCollector(ctx context.Context, spec sweep.Spec, directory *directory, record *results.Run, traces *telemetry.Telemetry) *collector {
+func newCollector(ctx context.Context, spec sweep.Spec, directory *directory, record *runfiles.Run, traces *telemetry.Telemetry) *collector {
 	c := &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
@@ -111,20 +111,20 @@ func (c *collector) collect(result *busv1.Result) {
 }
 
 // write fetches a rollout's trajectory and writes its files.
-func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, error) {
+func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, error) {
 	id := result.GetRollout().GetId()
 	trajectory, damage, err := c.trajectory(result)
 	if err != nil {
-		return results.Rollout{}, report.Row{}, err
+		return runfiles.Rollout{}, report.Row{}, err
 	}
 	scenario := c.scenarios[result.GetRollout().GetScenario()]
 	if scenario == nil {
-		return results.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
+		return runfiles.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
 	}
 	if damage != "" { // files that are there stay as they are
-		return results.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
+		return runfiles.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
 	}
-	rollout := results.Rollout{
+	rollout := runfiles.Rollout{
 		Scenario:  scenario,
 		Result:    result,
 		Messages:  trajectory.GetMessages(),
@@ -132,15 +132,15 @@ func (c *collector) write(result *busv1.Result) (results.Rollout, report.Row, er
 		Usage:     trajectory.GetUsage(),
 		Directory: c.name(result),
 	}
-	if rollout.Digest, err = results.WriteTrajectory(c.directory.path, rollout); err != nil {
-		return results.Rollout{}, report.Row{}, err
+	if rollout.Digest, err = runfiles.WriteTrajectory(c.directory.path, rollout); err != nil {
+		return runfiles.Rollout{}, report.Row{}, err
 	}
 	switch err := c.keep(result, c.name(result)); status.Code(err) {
 	case codes.OK:
 	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
 		rollout.Damage = err.Error()
 	default:
-		return results.Rollout{}, report.Row{}, err
+		return runfiles.Rollout{}, report.Row{}, err
 	}
 	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
@@ -185,15 +185,15 @@ func (c *collector) keep(result *busv1.Result, name string) error {
 	if len(exchanges) == 0 {
 		return nil
 	}
-	return results.WriteExchanges(c.directory.path, name, exchanges)
+	return runfiles.WriteExchanges(c.directory.path, name, exchanges)
 }
 
 // Exchanges picks the exchanges with model providers.
-func Exchanges(items []*orchestratorv1.RecordedItem) []results.Exchange {
-	var exchanges []results.Exchange
+func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
+	var exchanges []runfiles.Exchange
 	for _, item := range items {
 		if said := item.GetTurn().GetExchange(); said != nil {
-			exchanges = append(exchanges, results.Exchange{Index: int(item.GetIndex()), Said: said})
+			exchanges = append(exchanges, runfiles.Exchange{Index: int(item.GetIndex()), Said: said})
 		}
 	}
 	return exchanges
@@ -232,23 +232,23 @@ func (c *collector) finish() error {
 	}
 	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
 	c.record.End(now(), c.total(), c.rollouts())
-	if err := results.WriteRun(c.directory.path, c.record); err != nil {
+	if err := runfiles.WriteRun(c.directory.path, c.record); err != nil {
 		return err
 	}
-	return results.WriteSummary(c.directory.path, c.summary())
+	return runfiles.WriteSummary(c.directory.path, c.summary())
 }
 
-func (c *collector) rollouts() []results.Rollout {
-	rollouts := make([]results.Rollout, len(c.finished))
+func (c *collector) rollouts() []runfiles.Rollout {
+	rollouts := make([]runfiles.Rollout, len(c.finished))
 	for i := range c.finished {
 		rollouts[i] = c.finished[i].rollout
 	}
 	return rollouts
 }
 
-func (c *collector) summary() *results.Summary { return results.Summarize(c.rollouts()) }
+func (c *collector) summary() *runfiles.Summary { return runfiles.Summarize(c.rollouts()) }
 
-func (c *collector) contract() *results.UserContract { return results.Contract(c.rollouts()) }
+func (c *collector) contract() *runfiles.UserContract { return runfiles.Contract(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

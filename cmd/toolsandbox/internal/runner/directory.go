@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // stateDirectory is where a run keeps what it needs to go on, below its output directory.
@@ -25,7 +25,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
-		return nil, launch.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
+		return nil, process.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
@@ -35,8 +35,8 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 	}
 	for _, entry := range entries {
-		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+results.RunFile+".new"; !own {
-			return nil, launch.Usage("--out: %s holds %s, which no run began there wrote: choose an empty or a new directory", path, entry.Name())
+		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !own {
+			return nil, process.Usage("--out: %s holds %s, which no run began there wrote: choose an empty or a new directory", path, entry.Name())
 		}
 	}
 	return d, nil
@@ -44,14 +44,14 @@ func openDirectory(path string, resume bool) (*directory, error) {
 
 // noRun says that there is nothing to go on with.
 func (d *directory) noRun() error {
-	return launch.Usage("--resume: no interrupted run in %s: start it without --resume", d.path)
+	return process.Usage("--resume: no interrupted run in %s: start it without --resume", d.path)
 }
 
 // data returns the default directory for the services' data.
 func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
 
 // runFile is where it stands which run that is.
-func (d *directory) runFile() string { return filepath.Join(d.path, results.RunFile) }
+func (d *directory) runFile() string { return filepath.Join(d.path, runfiles.RunFile) }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -3,7 +3,7 @@ package runner
 import (
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // originalPlayer takes the original's name for the kind of its players off the name of one.
@@ -12,7 +12,7 @@ func originalPlayer(name string) string { return strings.TrimPrefix(name, "RoleI
 // checkBackend refuses a set of tools that is not there. There is one.
 func checkBackend(name string) error {
 	if !strings.EqualFold(strings.TrimPrefix(name, "ToolBackend."), "DEFAULT") {
-		return launch.Usage("--preferred-tool-backend: %q given, expected DEFAULT", name)
+		return process.Usage("--preferred-tool-backend: %q given, expected DEFAULT", name)
 	}
 	return nil
 }

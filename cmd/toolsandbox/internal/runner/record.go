@@ -18,20 +18,20 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
 // record says what is about to be run. given are the flags that are no defaults.
-func (o *Options) record(args, given []string, spec sweep.Spec) (*results.Run, error) {
+func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, error) {
 	secrets := secretsOf(os.Environ())
-	run := &results.Run{
+	run := &runfiles.Run{
 		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: given,
-		Started: now(), Resumptions: []results.Resumption{}, Rollouts: []results.Outcome{},
+		Started: now(), Resumptions: []runfiles.Resumption{}, Rollouts: []runfiles.Outcome{},
 	}
 	var err error
 	if written := o.scenarios.Written; written != nil {
@@ -71,16 +71,16 @@ func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	return hexSum(digest + scenarios), nil
 }
 
-func catalogueRecord(from string, scenarios []*scenariov1.Scenario) (results.Catalogue, error) {
+func catalogueRecord(from string, scenarios []*scenariov1.Scenario) (runfiles.Catalogue, error) {
 	var digests strings.Builder
 	for _, s := range scenarios {
 		digest, _, err := bus.Digest(s)
 		if err != nil {
-			return results.Catalogue{}, err
+			return runfiles.Catalogue{}, err
 		}
 		digests.WriteString(digest)
 	}
-	return results.Catalogue{From: from, Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
+	return runfiles.Catalogue{From: from, Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
 }
 
 func hexSum(text string) string {
@@ -88,10 +88,10 @@ func hexSum(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func playerRecord(p *agentgwv1.Player, secrets []string) results.Player {
-	player := results.Player{Name: redact(p.GetName(), secrets)}
+func playerRecord(p *agentgwv1.Player, secrets []string) runfiles.Player {
+	player := runfiles.Player{Name: redact(p.GetName(), secrets)}
 	if m := p.GetModel(); m != nil {
-		player.Model = &results.Model{
+		player.Model = &runfiles.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
 			BaseURL: redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
 			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
@@ -168,12 +168,12 @@ func redact(text string, secrets []string) string {
 
 // open opens the output directory, settles where the services keep their data, and returns the
 // record of the run in it, which is new or goes on.
-func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *results.Run, error) {
+func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *runfiles.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {
-			return nil, nil, launch.Usage("--out: empty, expected a directory for the results")
+			return nil, nil, process.Usage("--out: empty, expected a directory for the results")
 		}
-		o.out = filepath.Join("data", results.RunDirectory(o.agent, o.user, time.Now()))
+		o.out = filepath.Join("data", runfiles.RunDirectory(o.agent, o.user, time.Now()))
 	}
 	d, err := openDirectory(o.out, o.resume)
 	if err != nil {

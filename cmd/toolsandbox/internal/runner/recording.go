@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
@@ -77,7 +77,7 @@ func writeMessages(path string, messages []proto.Message) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	return results.PutFile(path, out.Bytes())
+	return runfiles.PutFile(path, out.Bytes())
 }
 
 // errNoRecording says that a directory holds nothing to be played again.

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// remoteFlags returns the flags that do nothing with --remote, and for each where it is set instead.
+// remoteFlags returns the flags that do nothing with --remote, and for each where it is set
+// instead.
 func remoteFlags() map[string]string {
 	const (
 		gateway  = "give it to toolsandbox serve agentgw there"
@@ -35,14 +36,14 @@ func (o *Options) refuseUnused() error {
 	var errs []error
 	o.flags.VisitAll(func(flag *pflag.Flag) {
 		instead, unused := elsewhere[flag.Name]
-		if !unused || !launch.Given(flag) {
+		if !unused || !process.Given(flag) {
 			return
 		}
 		name := "--" + flag.Name
 		if !flag.Changed {
-			name = fmt.Sprintf("%s: %s", launch.Source(flag), name)
+			name = fmt.Sprintf("%s: %s", process.Source(flag), name)
 		}
-		errs = append(errs, launch.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
+		errs = append(errs, process.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
 	})
 	return errors.Join(errs...)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // remoteValues holds a value for each flag that does nothing with --remote.
@@ -26,24 +26,24 @@ func remoteValues() map[string]string {
 	}
 }
 
-// givenOptions returns the options of a run whose flags come from a command line, an environment and a
-// file.
+// givenOptions returns the options of a run whose flags come from a command line, an environment
+// and a file.
 func givenOptions(t *testing.T, args []string, environment map[string]string, file string) *Options {
 	t.Helper()
-	options, flags := New(results.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options, flags := New(runfiles.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
 	path := filepath.Join(t.TempDir(), "mine.yaml")
 	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
-		launch.Environment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
-		launch.File(flags, path, slices.Collect(maps.Keys(remoteValues()))))
+		process.Environment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
+		process.File(flags, path, slices.Collect(maps.Keys(remoteValues()))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return options
 }
 
-// TestRemoteFlags gives each flag that does nothing with --remote, as a flag, in the environment and
-// in a file: it is refused by name, with what to do. Without --remote it is not.
+// TestRemoteFlags gives each flag that does nothing with --remote, as a flag, in the environment
+// and in a file: it is refused by name, with what to do. Without --remote it is not.
 func TestRemoteFlags(t *testing.T) {
 	values, wanted := remoteValues(), remoteFlags()
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(wanted)), slices.Sorted(maps.Keys(values))); diff != "" {
@@ -54,8 +54,8 @@ func TestRemoteFlags(t *testing.T) {
 			"--" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote, "--" + name, value}, nil, "")
 			},
-			"environment variable " + launch.Variable(name) + ": --" + name: func(remote string) *Options {
-				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{launch.Variable(name): value}, "")
+			"environment variable " + process.Variable(name) + ": --" + name: func(remote string) *Options {
+				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{process.Variable(name): value}, "")
 			},
 			"mine.yaml:1: --" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
@@ -63,7 +63,7 @@ func TestRemoteFlags(t *testing.T) {
 		} {
 			want := fmt.Sprintf("%s: given, but with --remote it does nothing here: %s", how, wanted[name])
 			err := options("true").refuseUnused()
-			if got := fmt.Sprint(err); !errors.Is(err, launch.ErrUsage) || !matchesEnd(got, want) {
+			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !matchesEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			if err := options("false").refuseUnused(); err != nil {
@@ -87,7 +87,7 @@ func TestRemoteFlagsAreSorted(t *testing.T) {
 		"tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	New(results.Program{}).RegisterFlags(flags)
+	New(runfiles.Program{}).RegisterFlags(flags)
 	var got []string
 	flags.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
 	want := slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(remoteFlags())), useful...)))

@@ -8,14 +8,14 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // again returns what the run in --replay was, to be played from its recording. Flags that say
 // something else are a mistake.
 func (o *Options) again(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
-		return sweep.Spec{}, launch.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)
+		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)
 	}
 	var given string
 	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags} {
@@ -28,17 +28,17 @@ func (o *Options) again(args []string) (sweep.Spec, error) {
 		})
 	}
 	if given != "" {
-		return sweep.Spec{}, launch.Usage("--%s: given, but with --replay the run in %s says what is played", given, o.replay)
+		return sweep.Spec{}, process.Usage("--%s: given, but with --replay the run in %s says what is played", given, o.replay)
 	}
 	spec, missing, err := openRecording(o.replay)
 	if errors.Is(err, errNoRecording) {
-		return sweep.Spec{}, launch.Usage("--replay: %s holds no recording: give the --out of an earlier run", o.replay)
+		return sweep.Spec{}, process.Usage("--replay: %s holds no recording: give the --out of an earlier run", o.replay)
 	}
 	if err != nil {
 		return sweep.Spec{}, fmt.Errorf("--replay: %w", err)
 	}
 	if n := len(missing); n > 0 {
-		return sweep.Spec{}, launch.Usage("--replay: nothing is recorded of %d rollouts of the run in %s, among them one of %s: complete it with its own flags and --resume",
+		return sweep.Spec{}, process.Usage("--replay: nothing is recorded of %d rollouts of the run in %s, among them one of %s: complete it with its own flags and --resume",
 			n, o.replay, missing[0])
 	}
 	if err := o.contradicts(spec); err != nil {
@@ -67,7 +67,7 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 		{"services", servicesText(services), servicesText(spec.Services)},
 	} {
 		if o.flags.Changed(flag.name) && flag.given != flag.is {
-			return launch.Usage("--%s: %v given, but the run in %s that --replay names had %v", flag.name, flag.given, o.replay, flag.is)
+			return process.Usage("--%s: %v given, but the run in %s that --replay names had %v", flag.name, flag.given, o.replay, flag.is)
 		}
 	}
 	return nil

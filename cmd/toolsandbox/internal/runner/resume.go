@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // resultFlags returns the flags that say what is played: a run goes on with the same only.
@@ -27,13 +27,13 @@ func installationFlags() []string { return []string{"agentgw-template-dir", "too
 
 // resumed returns the record of the run in the directory, which goes on as now says. The error is a
 // mistake on the command line if that is another run.
-func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) {
+func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error) {
 	run, err := d.run()
 	if err != nil {
 		return nil, err
 	}
 	if o.sweepID != "" && o.sweepID != run.SweepID {
-		return nil, launch.Usage("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
+		return nil, process.Usage("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
 	}
 	suspects := installationFlags()
 	if run.SpecDigest != now.SpecDigest {
@@ -42,17 +42,17 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 	different := differences(run, now, suspects)
 	switch {
 	case len(different) > 0:
-		return nil, launch.Usage("--resume: the run in %s began with other flags, which change results: %s: repeat those it began with, or choose another --out",
+		return nil, process.Usage("--resume: the run in %s began with other flags, which change results: %s: repeat those it began with, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, launch.Usage("--resume: the scenarios have changed since the run in %s began with %s: put them back, or choose another --out", d.path, commitOf(run.Program))
+		return nil, process.Usage("--resume: the scenarios have changed since the run in %s began with %s: put them back, or choose another --out", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
-		return nil, launch.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
+		return nil, process.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
 	}
-	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, mesh.StreamDirectory)) {
-		return nil, launch.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
+	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, rpc.StreamDirectory)) {
+		return nil, process.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
 	}
-	resumption := results.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
+	resumption := runfiles.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {
 		if value != run.Flags[name] && name != "resume" {
 			resumption.Flags[name] = value
@@ -64,7 +64,7 @@ func (o *Options) resumed(d *directory, now *results.Run) (*results.Run, error) 
 
 // differences says of each of the flags, and of the arguments, what it was and is if that is not
 // the same.
-func differences(then, now *results.Run, flags []string) []string {
+func differences(then, now *runfiles.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {
 		if was != is {
@@ -87,7 +87,7 @@ func orNothing(value string) string {
 	return value
 }
 
-func commitOf(p results.Program) string {
+func commitOf(p runfiles.Program) string {
 	if p.Commit == "" {
 		return "toolsandbox " + p.Version
 	}
@@ -95,10 +95,10 @@ func commitOf(p results.Program) string {
 }
 
 // run returns which run the directory belongs to.
-func (d *directory) run() (*results.Run, error) {
-	run, err := results.ReadRun(d.path)
-	if errors.Is(err, results.ErrDamaged) {
-		return nil, launch.Usage("--resume: %w: put back a copy of it, or start the run again with another --out", err)
+func (d *directory) run() (*runfiles.Run, error) {
+	run, err := runfiles.ReadRun(d.path)
+	if errors.Is(err, runfiles.ErrDamaged) {
+		return nil, process.Usage("--resume: %w: put back a copy of it, or start the run again with another --out", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)

@@ -1,6 +1,6 @@
 // Package runner plays scenarios into an output directory: it opens the directory or goes on with
-// the run in it, looks whether the players can play, follows the sweep, and leaves the files of what
-// is done.
+// the run in it, looks whether the players can play, follows the sweep, and leaves the files of
+// what is done.
 package runner
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -45,10 +45,10 @@ const (
 
 // Options are what a run is to do. RegisterFlags fills them.
 type Options struct {
-	program      results.Program
+	program      runfiles.Program
 	scenarios    catalogue.Selection
 	engine       standalone.Config
-	log          launch.Log
+	log          process.Log
 	telemetry    telemetry.Config
 	models       modelOptions
 	spend        spendOptions
@@ -71,8 +71,8 @@ type Options struct {
 }
 
 // New returns the settings of a run of this program before any flag is read.
-func New(program results.Program) *Options {
-	c := &Options{program: program, engine: standalone.DefaultConfig(), log: launch.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+func New(program runfiles.Program) *Options {
+	c := &Options{program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig()}
 	c.log.Level = "warn"
 	return c
 }
@@ -141,10 +141,10 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	if o.parallel < 1 || o.parallel > 100000 {
-		return sweep.Spec{}, launch.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+		return sweep.Spec{}, process.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
 	}
 	if err := o.validate(); err != nil {
-		return sweep.Spec{}, launch.Usage("%w", err)
+		return sweep.Spec{}, process.Usage("%w", err)
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
@@ -169,29 +169,29 @@ func (o *Options) validate() error {
 // specify returns what the flags say is to be run.
 func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if o.agent == "" {
-		return sweep.Spec{}, launch.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
+		return sweep.Spec{}, process.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
-		return sweep.Spec{}, launch.Usage("--agent: %w", err)
+		return sweep.Spec{}, process.Usage("--agent: %w", err)
 	}
 	user, err := player.Parse(worldv1.Role_ROLE_USER, o.user)
 	if err != nil {
-		return sweep.Spec{}, launch.Usage("--user: %w", err)
+		return sweep.Spec{}, process.Usage("--user: %w", err)
 	}
 	if err := o.models.apply(agent, user); err != nil {
 		return sweep.Spec{}, err
 	}
 	if name := agent.GetPlugin().GetAttached(); name != "" && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
 		if !atTerminal(agent) {
-			return sweep.Spec{}, launch.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
+			return sweep.Spec{}, process.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
 		}
 	}
 	if o.trials < 1 || o.trials > 100000 {
-		return sweep.Spec{}, launch.Usage("--trials: %d given, expected 1 to 100000", o.trials)
+		return sweep.Spec{}, process.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}
 	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
-		return sweep.Spec{}, launch.Usage("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
+		return sweep.Spec{}, process.Usage("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
 	}
 	services, err := servicesOf(o.services)
 	if err != nil {
@@ -217,7 +217,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 }
 
 // Run plays the scenarios that the flags and args, which are patterns of names, choose. It always
-// leaves the files of what is done. A mistake on the command line is launch.ErrUsage.
+// leaves the files of what is done. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	given := givenFlags(o.flags)
 	spec, err := o.prepare(args)
@@ -243,7 +243,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 			logger.Warn("telemetry was not sent completely", "error", closeErr)
 		}
 	}()
-	running, err := standalone.Start(ctx, o.engine, mesh.Parts{Logger: logger, Telemetry: traces})
+	running, err := standalone.Start(ctx, o.engine, rpc.Options{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err
 	}
@@ -291,12 +291,12 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	})
 	defer watch.Wait()
 	defer cancel(nil)
-	connections := running.Mesh()
-	planned, err := sweep.Prepare(ctx, connections.Conn(mesh.Orchestrator), connections.Conn(mesh.Evaluator), spec)
+	connections := running.Node()
+	planned, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
 	if err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	if err := o.attend(ctx, connections.Conn(mesh.Orchestrator), planned, spec, collector.record, stderr); err != nil {
+	if err := o.attend(ctx, connections.Conn(rpc.Orchestrator), planned, spec, collector.record, stderr); err != nil {
 		return standalone.Cause(ctx, err)
 	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)
@@ -319,22 +319,22 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 }
 
 // create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
-func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *results.Run) (total, done int, err error) {
+func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *runfiles.Run) (total, done int, err error) {
 	if o.resume { // noted before the round begins: a number is not used twice, and one that never began does no harm
-		if err := results.WriteRun(directory.path, run); err != nil {
+		if err := runfiles.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
 		return planned.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
 	}
 	total, err = planned.Create(ctx)
 	if errors.Is(err, sweep.ErrRanBefore) {
-		return 0, 0, launch.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
+		return 0, 0, process.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	run.SweepID = planned.ID()
-	return total, 0, results.WriteRun(directory.path, run)
+	return total, 0, runfiles.WriteRun(directory.path, run)
 }
 
 // interrupted says how far the run came and how to go on.
@@ -367,7 +367,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, results.SummaryFile))
+	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfiles.SummaryFile))
 	return err
 }
 

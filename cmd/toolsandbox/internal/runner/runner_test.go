@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // prepared returns what run makes of flags.
 func prepared(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	t.Helper()
-	options := New(results.Program{})
+	options := New(runfiles.Program{})
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -79,7 +79,7 @@ func TestSpendInEnvironment(t *testing.T) {
 	}{"model": {model, &agentgwv1.SpendLimit{Tokens: 500}}, "no model": {&agentgwv1.Player{}, nil}} {
 		options, flags := &spendOptions{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 		options.register(flags)
-		if err := launch.Environment(flags, environment); err != nil {
+		if err := process.Environment(flags, environment); err != nil {
 			t.Fatal(err)
 		}
 		got, err := options.limit(sweep.Spec{Agents: []*agentgwv1.Player{test.agent}})
@@ -122,7 +122,7 @@ func TestFlagsSorted(t *testing.T) {
 	}
 	var got []string
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	New(results.Program{}).RegisterFlags(flags)
+	New(runfiles.Program{}).RegisterFlags(flags)
 	flags.VisitAll(func(flag *pflag.Flag) { got = append(got, flag.Name) })
 	want := slices.Sorted(slices.Values(slices.Concat(free, resultFlags(), installationFlags())))
 	slices.Sort(got)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -47,7 +47,7 @@ func (p part) check(spec sweep.Spec, stderr io.Writer) error {
 		switch n, all := len(without), len(spec.Scenarios); {
 		case n == 0:
 		case n == all:
-			return launch.Usage("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
+			return process.Usage("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
 		default:
 			if err := report.Warn(stderr, "%s %s: %d of %d scenarios have no %s, %s among them: %s", p.flag, player.GetName(), n, all, p.lacks, without[0], p.so); err != nil {
 				return err

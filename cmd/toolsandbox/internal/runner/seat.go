@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
-	"github.com/toolsandbox/toolsandbox/internal/results"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
@@ -89,7 +89,7 @@ func (d *directory) keepSeats(addresses map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", d.seatFile(), err)
 	}
-	return results.PutFile(d.seatFile(), raw)
+	return runfiles.PutFile(d.seatFile(), raw)
 }
 
 func (p people) close() error {

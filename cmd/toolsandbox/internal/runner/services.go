@@ -3,7 +3,7 @@ package runner
 import (
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
@@ -22,7 +22,7 @@ func servicesOf(text string) (toolhostv1.HostedServices, error) {
 	case "record":
 		return toolhostv1.HostedServices_HOSTED_SERVICES_RECORD, nil
 	default:
-		return 0, launch.Usage("--services: %q given, expected recorded, offline, live or record", text)
+		return 0, process.Usage("--services: %q given, expected recorded, offline, live or record", text)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/descriptor"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // checkSockets says, before anything begins, that the models of a run in this process need more
@@ -23,7 +23,7 @@ func (o *Options) checkSockets(spec sweep.Spec) error {
 		// A rollout asks one player at a time.
 		rollouts := min(o.parallel, len(spec.Scenarios)*spec.Trials)
 		if err := descriptor.Check(min(rollouts, o.engine.AgentGateway.ModelConnections)); err != nil {
-			return launch.Usage("--parallel %d: %w: raise it, lower --parallel, or give a server that speaks HTTP/2 without TLS as --base-url h2c://HOST", o.parallel, err)
+			return process.Usage("--parallel %d: %w: raise it, lower --parallel, or give a server that speaks HTTP/2 without TLS as --base-url h2c://HOST", o.parallel, err)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -32,10 +32,10 @@ func (o *spendOptions) register(flags *pflag.FlagSet) {
 // the command line.
 func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if n := o.tokens.or(1); n < 1 {
-		return nil, launch.Usage("--spend-tokens: %d given, expected 1 or more", n)
+		return nil, process.Usage("--spend-tokens: %d given, expected 1 or more", n)
 	}
 	if n := o.dollars.or(maxDollars); !(n > 0 && n <= maxDollars) {
-		return nil, launch.Usage("--spend-usd: %v given, expected dollars, more than 0 and up to %v", n, maxDollars)
+		return nil, process.Usage("--spend-usd: %v given, expected dollars, more than 0 and up to %v", n, maxDollars)
 	}
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil
@@ -45,9 +45,9 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	models := slices.ContainsFunc(spec.Agents, isModel) || slices.ContainsFunc(spec.Users, isModel)
 	switch {
 	case spec.Recording != nil && asked:
-		return nil, launch.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
+		return nil, process.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
 	case !models && asked:
-		return nil, launch.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and what others spend is not known here")
+		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and what others spend is not known here")
 	case spec.Recording != nil || !models:
 		return nil, nil
 	}

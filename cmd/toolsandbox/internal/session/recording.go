@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
@@ -20,7 +20,7 @@ import (
 // which it was asked.
 func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceAnswer, error) {
 	var answers []*toolhostv1.ServiceAnswer
-	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListAnswersResponse], error) {
+	err := rpc.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListAnswersResponse], error) {
 		return c.toolHost(id).ListAnswers(ctx, &toolhostv1.ListAnswersRequest{SessionId: id})
 	}, func() { answers = nil }, func(response *toolhostv1.ListAnswersResponse) error {
 		answers = append(answers, response.GetAnswer())

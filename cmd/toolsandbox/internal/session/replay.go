@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -104,7 +104,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	trajectory, err := c.trajectory(ctx, root)
 	if status.Code(err) == codes.NotFound {
-		return nil, launch.Usage("ID: session %s was not played by a rollout: there is no log to replay", session.GetId())
+		return nil, process.Usage("ID: session %s was not played by a rollout: there is no log to replay", session.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 		last = len(messages) - 1
 	}
 	if to > last {
-		return nil, launch.Usage("--to: %d given, expected 0 to %d, the last recorded message of session %s", to, last, session.GetId())
+		return nil, process.Usage("--to: %d given, expected 0 to %d, the last recorded message of session %s", to, last, session.GetId())
 	}
 	if to >= 0 {
 		last = to

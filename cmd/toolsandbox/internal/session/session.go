@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
@@ -44,17 +44,17 @@ const (
 )
 
 // Client asks the services of an installation about sessions. What a person asked for and cannot be
-// is launch.ErrUsage. Safe for concurrent use.
+// is process.ErrUsage. Safe for concurrent use.
 type Client struct {
-	mesh  *mesh.Mesh
+	node  *rpc.Node
 	hosts []grpc.ClientConnInterface
 }
 
 // New returns a client on connections that stay the caller's.
-func New(m *mesh.Mesh) *Client {
-	c := &Client{mesh: m}
-	for i := 0; len(c.hosts) < m.ShardCount(mesh.ToolHost); i++ {
-		if host := m.Shard(mesh.ToolHost, strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
+func New(m *rpc.Node) *Client {
+	c := &Client{node: m}
+	for i := 0; len(c.hosts) < m.ShardCount(rpc.ToolHost); i++ {
+		if host := m.Shard(rpc.ToolHost, strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
 			c.hosts = append(c.hosts, host)
 		}
 	}
@@ -63,7 +63,7 @@ func New(m *mesh.Mesh) *Client {
 
 // toolHost returns the tool host that owns a session.
 func (c *Client) toolHost(id string) toolhostv1.ToolHostServiceClient {
-	return toolhostv1.NewToolHostServiceClient(c.mesh.Shard(mesh.ToolHost, id))
+	return toolhostv1.NewToolHostServiceClient(c.node.Shard(rpc.ToolHost, id))
 }
 
 // List returns the sessions whose id begins with prefix, by id, where numbers count as numbers.
@@ -161,7 +161,7 @@ func unknown(name string, known []string) error {
 	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
-	return launch.Usage("ID: no session and no scenario is called %q: %s", name, hint)
+	return process.Usage("ID: no session and no scenario is called %q: %s", name, hint)
 }
 
 func ambiguous(name string, found []*toolhostv1.Session) error {
@@ -172,7 +172,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 	if len(found) > maxNamed {
 		ids = append(ids, "…")
 	}
-	return launch.Usage("ID: %d sessions play %s: give the id of one: %s", len(found), name, strings.Join(ids, ", "))
+	return process.Usage("ID: %d sessions play %s: give the id of one: %s", len(found), name, strings.Join(ids, ", "))
 }
 
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
@@ -197,7 +197,7 @@ func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int
 // Versions returns every stored version of a session's tables, by table, then index.
 func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, error) {
 	var tables []*worldv1.Table
-	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListVersionsResponse], error) {
+	err := rpc.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListVersionsResponse], error) {
 		return c.toolHost(id).ListVersions(ctx, &toolhostv1.ListVersionsRequest{SessionId: id})
 	}, func() { tables = nil }, func(response *toolhostv1.ListVersionsResponse) error {
 		tables = append(tables, response.GetTable())
@@ -217,10 +217,10 @@ func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, at int, 
 // fork is Fork; with replay the new session asks nothing of the network.
 func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, newID string, replay bool) (*toolhostv1.Session, error) {
 	if !validID.MatchString(newID) || len(newID) > maxLength {
-		return nil, launch.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
+		return nil, process.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
-		return nil, launch.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
+		return nil, process.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
 	}
 	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
 	response, err := c.toolHost(newID).ForkSession(ctx, request)
@@ -228,9 +228,9 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 	case codes.OK:
 		return response.GetSession(), nil
 	case codes.AlreadyExists:
-		return nil, launch.Usage("NEW_ID: %s is the id of another session: choose another one", newID)
+		return nil, process.Usage("NEW_ID: %s is the id of another session: choose another one", newID)
 	case codes.FailedPrecondition:
-		return nil, launch.Usage("--at: %s", status.Convert(err).Message())
+		return nil, process.Usage("--at: %s", status.Convert(err).Message())
 	default:
 		return nil, plain("fork session "+session.GetId(), err)
 	}
@@ -238,7 +238,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 
 // together says whether two sessions live on the same tool host.
 func (c *Client) together(id, other string) bool {
-	return c.mesh.Shard(mesh.ToolHost, id) == c.mesh.Shard(mesh.ToolHost, other)
+	return c.node.Shard(rpc.ToolHost, id) == c.node.Shard(rpc.ToolHost, other)
 }
 
 // Delete removes a session. Forks keep what they share with it; deleting a session that is gone is
@@ -252,7 +252,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 
 // trajectory returns everything that happened in a rollout.
 func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
-	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator))
+	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator))
 	response, err := orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
 		return nil, plain("read log of "+rolloutID, err)
@@ -267,7 +267,7 @@ func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]
 	if err != nil {
 		return nil, err
 	}
-	return sweep.Recorded(ctx, orchestratorv1.NewOrchestratorServiceClient(c.mesh.Conn(mesh.Orchestrator)), id)
+	return sweep.Recorded(ctx, orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator)), id)
 }
 
 // callError is a gRPC error in words for people that keeps its code.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -49,9 +49,9 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	cfg := standalone.DefaultConfig()
-	cfg.Dir, cfg.Services, cfg.Orchestrator.Parallel = t.TempDir(), []mesh.Service{mesh.ToolHost, mesh.Orchestrator}, 0
+	cfg.Dir, cfg.Services, cfg.Orchestrator.Parallel = t.TempDir(), []rpc.Service{rpc.ToolHost, rpc.Orchestrator}, 0
 	cfg.Network.Grace = 100 * time.Millisecond
-	running, err := standalone.Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	running, err := standalone.Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func newStage(t *testing.T) *stage {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	return &stage{Client: New(running.Mesh()), ctx: ctx}
+	return &stage{Client: New(running.Node()), ctx: ctx}
 }
 
 func setup(name string) *setupv1.Setup {
@@ -92,7 +92,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 	t.Helper()
 	start := setup("switches")
 	s.create(t, id, start)
-	digest, err := s.mesh.Bus().PutSetup(s.ctx, start)
+	digest, err := s.node.Bus().PutSetup(s.ctx, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 	entries = append(entries, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}})
 	var last bus.Position
 	for _, entry := range entries {
-		if last, err = s.mesh.Bus().Append(s.ctx, id, entry, last); err != nil {
+		if last, err = s.node.Bus().Append(s.ctx, id, entry, last); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("sessions afterwards: got %s, want %s", got, want)
 	}
 	for id, to := range map[string]int{"s.0": 9, "fork": 5} {
-		if _, err := s.Replay(s.ctx, s.session(t, id), to); !errors.Is(err, launch.ErrUsage) {
+		if _, err := s.Replay(s.ctx, s.session(t, id), to); !errors.Is(err, process.ErrUsage) {
 			t.Errorf("Replay(%s, %d): got %v, want a usage error", id, to, err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestReplayWithoutLog(t *testing.T) {
 	s := newStage(t)
 	s.create(t, "alone", setup("switches"))
 	_, err := s.Replay(s.ctx, s.session(t, "alone"), -1)
-	if want := "ID: session alone was not played by a rollout: there is no log to replay"; !errors.Is(err, launch.ErrUsage) || err.Error() != want {
+	if want := "ID: session alone was not played by a rollout: there is no log to replay"; !errors.Is(err, process.ErrUsage) || err.Error() != want {
 		t.Errorf("Replay: got %v, want %s", err, want)
 	}
 }
@@ -333,7 +333,7 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != test.want || (err != nil) != strings.HasPrefix(test.want, "ID: ") || err != nil && !errors.Is(err, launch.ErrUsage) {
+		if got != test.want || (err != nil) != strings.HasPrefix(test.want, "ID: ") || err != nil && !errors.Is(err, process.ErrUsage) {
 			t.Errorf("Find(%q): got %s, want %s", test.name, got, test.want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/services/agentgw"
 	"github.com/toolsandbox/toolsandbox/services/evaluator"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator"
@@ -23,12 +23,12 @@ const stopLimit = 4 * time.Second
 // Config holds the configuration of everything that may run in this process.
 type Config struct {
 	// Network says whether and how to reach an installation elsewhere.
-	Network mesh.Config
+	Network rpc.Config
 	// Dir holds the data of an installation in this process.
 	Dir string
 	// Services are those that run in this process if it is an installation. Calls to the others are
 	// not answered.
-	Services []mesh.Service
+	Services []rpc.Service
 
 	Orchestrator orchestrator.Config
 	ToolHost     toolhost.Config
@@ -39,8 +39,8 @@ type Config struct {
 // DefaultConfig returns the services' defaults and lets all of them run.
 func DefaultConfig() Config {
 	return Config{
-		Network:      mesh.DefaultConfig(),
-		Services:     mesh.Services(),
+		Network:      rpc.DefaultConfig(),
+		Services:     rpc.Services(),
 		Orchestrator: orchestrator.DefaultConfig(),
 		ToolHost:     toolhost.DefaultConfig(),
 		AgentGateway: agentgw.DefaultConfig(),
@@ -51,13 +51,13 @@ func DefaultConfig() Config {
 // Engine is an installation that can be talked to. Close it.
 type Engine struct {
 	release func() error // of the directory
-	mesh    *mesh.Mesh
-	group   *launch.Group
+	node    *rpc.Node
+	group   *process.Group
 }
 
 // Start connects and starts what has to run here. A directory that another process uses is
 // ErrInUse.
-func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
+func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Engine, error) {
 	release := func() error { return nil }
 	if !cfg.Network.Remote {
 		var err error
@@ -65,38 +65,38 @@ func Start(ctx context.Context, cfg Config, parts mesh.Parts) (*Engine, error) {
 			return nil, err
 		}
 	}
-	m, err := mesh.Open(ctx, cfg.Network, cfg.Dir, parts)
+	m, err := rpc.Open(ctx, cfg.Network, cfg.Dir, parts)
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}
 	cfg.ToolHost.Dir = filepath.Join(cfg.Dir, "toolhost")
 	services := []struct {
-		name mesh.Service
+		name rpc.Service
 		run  func(context.Context) error
 	}{
-		{mesh.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m, m.Bus().ToolHost()) }},
-		{mesh.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m, m.Bus().AgentGateway()) }},
-		{mesh.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m, m.Bus().Evaluator()) }},
-		{mesh.Orchestrator, func(ctx context.Context) error {
+		{rpc.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m, m.Bus().ToolHost()) }},
+		{rpc.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m, m.Bus().AgentGateway()) }},
+		{rpc.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m, m.Bus().Evaluator()) }},
+		{rpc.Orchestrator, func(ctx context.Context) error {
 			return orchestrator.Run(ctx, cfg.Orchestrator, m, m.Bus().Orchestrator())
 		}},
 	}
-	var components []launch.Component
+	var components []process.Component
 	for _, service := range services {
 		if m.Hosts(service.name) && slices.Contains(cfg.Services, service.name) {
-			components = append(components, launch.Component{Name: string(service.name), Run: service.run})
+			components = append(components, process.Component{Name: string(service.name), Run: service.run})
 		}
 	}
-	return &Engine{release: release, mesh: m, group: launch.Start(ctx, components...)}, nil
+	return &Engine{release: release, node: m, group: process.Start(ctx, components...)}, nil
 }
 
-// Mesh returns the connections to the services.
-func (e *Engine) Mesh() *mesh.Mesh { return e.mesh }
+// Node returns the connections to the services.
+func (e *Engine) Node() *rpc.Node { return e.node }
 
 // Failed delivers the error of a service that ended by itself.
 func (e *Engine) Failed() <-chan error { return e.group.Failed() }
 
 // Close stops the services in reverse order, closes the connections and lets go of the directory.
 func (e *Engine) Close() error {
-	return errors.Join(e.group.Stop(stopLimit), e.mesh.Close(), e.release())
+	return errors.Join(e.group.Stop(stopLimit), e.node.Close(), e.release())
 }

@@ -13,7 +13,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func config(t *testing.T, services ...mesh.Service) Config {
+func config(t *testing.T, services ...rpc.Service) Config {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Dir, cfg.Services, cfg.Network.Grace = t.TempDir(), services, 100*time.Millisecond
@@ -34,7 +34,7 @@ func config(t *testing.T, services ...mesh.Service) Config {
 
 func start(t *testing.T, cfg Config) *Engine {
 	t.Helper()
-	e, err := Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	e, err := Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,17 +50,17 @@ func closeNow(t *testing.T, e *Engine) {
 
 // TestServices starts some services: they answer and the others do not.
 func TestServices(t *testing.T) {
-	e := start(t, config(t, mesh.ToolHost, mesh.Orchestrator))
+	e := start(t, config(t, rpc.ToolHost, rpc.Orchestrator))
 	defer closeNow(t, e)
-	for service, want := range map[mesh.Service]codes.Code{
-		mesh.ToolHost: codes.OK, mesh.Orchestrator: codes.OK, mesh.AgentGateway: codes.DeadlineExceeded, mesh.Evaluator: codes.DeadlineExceeded,
+	for service, want := range map[rpc.Service]codes.Code{
+		rpc.ToolHost: codes.OK, rpc.Orchestrator: codes.OK, rpc.AgentGateway: codes.DeadlineExceeded, rpc.Evaluator: codes.DeadlineExceeded,
 	} {
 		limit := 2 * time.Minute
 		if want != codes.OK {
 			limit = 100 * time.Millisecond // nobody is there to be waited for
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		_, err := healthv1.NewHealthClient(e.Mesh().Conn(service)).Check(ctx, &healthv1.HealthCheckRequest{})
+		_, err := healthv1.NewHealthClient(e.Node().Conn(service)).Check(ctx, &healthv1.HealthCheckRequest{})
 		cancel()
 		if got := status.Code(err); got != want {
 			t.Errorf("%s: got %v, want %v", service, got, want)
@@ -75,9 +75,9 @@ func TestServices(t *testing.T) {
 
 // TestInUse opens a directory twice, and again after its first user has ended.
 func TestInUse(t *testing.T) {
-	cfg := config(t, mesh.ToolHost)
+	cfg := config(t, rpc.ToolHost)
 	first := start(t, cfg)
-	_, err := Start(t.Context(), cfg, mesh.Parts{Logger: slog.New(slog.DiscardHandler)})
+	_, err := Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if want := "data directory " + cfg.Dir + " is in use by another process: wait until it has ended"; !errors.Is(err, ErrInUse) || err.Error() != want {
 		t.Errorf("Start on a directory in use: got %v, want %s", err, want)
 	}

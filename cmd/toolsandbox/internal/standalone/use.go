@@ -7,13 +7,13 @@ import (
 	"os"
 	"sync"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // Use connects to an installation, starts what of it has to run here, and calls do with the
 // connections. A service that ends by itself ends do's context and is the error.
-func Use(ctx context.Context, cfg Config, parts mesh.Parts, do func(context.Context, *mesh.Mesh) error) (err error) {
+func Use(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 	running, err := Start(ctx, cfg, parts)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func Use(ctx context.Context, cfg Config, parts mesh.Parts, do func(context.Cont
 	})
 	defer watch.Wait()
 	defer cancel(nil)
-	return Cause(ctx, do(ctx, running.Mesh()))
+	return Cause(ctx, do(ctx, running.Node()))
 }
 
 // Join joins what went wrong with what closing said, unless that is the same: a service's
@@ -44,16 +44,16 @@ func Join(err, closed error) error {
 
 // UseTemporarily is Use for an installation whose data lasts no longer than the call. level is the
 // least that is logged.
-func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *mesh.Mesh) error) (err error) {
+func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg.Dir = dir
-	log := launch.DefaultLog()
+	log := process.DefaultLog()
 	log.Level = level
-	return Use(ctx, cfg, mesh.Parts{Logger: log.New(stderr)}, do)
+	return Use(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
 }
 
 // Cause returns why ctx ended, if a service that failed was the reason, and else err.

@@ -4,15 +4,15 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 // Command returns the command line that does something with a sweep of the installation that these
 // flags lead to.
-func Command(network mesh.Config, verb, id string) string {
+func Command(network rpc.Config, verb, id string) string {
 	words := []string{"toolsandbox sweep", verb, id, "--remote"}
 	for _, flag := range []struct{ name, value, usual string }{
-		{"--orchestrator-addr", strings.Join(network.Orchestrators, ","), strings.Join(mesh.DefaultConfig().Orchestrators, ",")},
+		{"--orchestrator-addr", strings.Join(network.Orchestrators, ","), strings.Join(rpc.DefaultConfig().Orchestrators, ",")},
 		{"--tls-cert", network.TLSCert, ""},
 		{"--tls-key", network.TLSKey, ""},
 		{"--tls-ca", network.TLSCA, ""},

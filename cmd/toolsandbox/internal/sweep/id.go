@@ -7,7 +7,7 @@ import (
 
 	"buf.build/go/protovalidate"
 
-	"github.com/toolsandbox/toolsandbox/internal/launch"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -21,7 +21,7 @@ func CheckID(name, id string) error {
 	case !ok || len(broken.Violations) == 0:
 		return fmt.Errorf("check %s: %w", name, err)
 	}
-	return launch.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
+	return process.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
 }
 
 // characters puts a pattern into words that is a set of characters and how many there may be, as

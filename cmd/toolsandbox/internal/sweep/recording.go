@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/mesh"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -123,7 +123,7 @@ func (s *Sweep) Recorded(ctx context.Context, rolloutID string) ([]*orchestrator
 func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
 	operation := "read recording of " + rolloutID
 	var items []*orchestratorv1.RecordedItem
-	err := mesh.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.GetRecordingResponse], error) {
+	err := rpc.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.GetRecordingResponse], error) {
 		return orchestrator.GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: rolloutID})
 	}, func() { items = nil }, func(response *orchestratorv1.GetRecordingResponse) error {
 		items = append(items, response.GetItem())

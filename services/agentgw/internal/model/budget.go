@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -48,14 +48,14 @@ type attempt struct {
 	request *provider.Request
 	timeout time.Duration
 	said    *exchange
-	demand  governor.Request
+	demand  ratelimit.Request
 	answer  *provider.Answer
 	refusal *provider.Failure // of the last try that was refused
 	refused time.Time         // when the first one was
 }
 
 // demand returns what a turn wants of its budget.
-func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) governor.Request {
+func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) ratelimit.Request {
 	model := req.GetPlayer().GetModel()
 	secret := to.Secret
 	if to.Expires {
@@ -65,14 +65,14 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to p
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
-	return governor.Request{
-		Key:         governor.Key{Provider: spec.Account(), Fingerprint: governor.Fingerprint(to.BaseURL, secret)},
+	return ratelimit.Request{
+		Key:         ratelimit.Key{Provider: spec.Account(), Fingerprint: ratelimit.Fingerprint(to.BaseURL, secret)},
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Round:       req.GetRound(),
 		Model:       model.GetModel(),
 		Metered:     to.Own,
 		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
-		Limit: governor.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
+		Limit: ratelimit.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
 	}
 }
 
@@ -81,9 +81,9 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	done, err := q.begin(ctx)
 	hold, held := errors.AsType[*Throttled](err)
 	switch {
-	case errors.Is(err, governor.ErrOpen):
+	case errors.Is(err, ratelimit.ErrOpen):
 		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
-	case errors.Is(err, governor.ErrDrought):
+	case errors.Is(err, ratelimit.ErrOutage):
 		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
 	case held && !hold.Spent && q.refusal != nil:
 		return retry.Outcome{Err: q.refusal} // it was asked, in vain
@@ -97,9 +97,9 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	unread := err == nil
 	q.answer, err = q.said.add(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
-	outcome := governor.Outcome{Class: classOf(failure, unread, err)}
+	outcome := ratelimit.Outcome{Class: classOf(failure, unread, err)}
 	if failure != nil && failure.Timeout && limit < q.timeout {
-		outcome.Class = governor.Abandoned // it had less time than it may take
+		outcome.Class = ratelimit.Abandoned // it had less time than it may take
 	}
 	if q.answer != nil {
 		outcome.Usage = q.answer.Usage
@@ -110,7 +110,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	done(outcome)
-	refused := outcome.Class == governor.Throttled || outcome.Class == governor.Overloaded
+	refused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
 	if refused && q.refusal == nil {
 		q.refused = time.Now()
 	}
@@ -142,21 +142,21 @@ func (q *attempt) limit(ctx context.Context) time.Duration {
 // answered may be this request's own, which may be too large for the account, and counts.
 func (q *attempt) deferRefusal(err error) error {
 	failure, ok := errors.AsType[*provider.Failure](err)
-	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.Dry(q.demand.Key, q.refused) {
+	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.InOutage(q.demand.Key, q.refused) {
 		return &Throttled{reason: failure}
 	}
 	return err
 }
 
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets
-// it does not wait. The error is a *Throttled, governor.ErrOpen, governor.ErrDrought,
-// governor.ErrClosed or that of ctx.
-func (q *attempt) begin(ctx context.Context) (done func(governor.Outcome), err error) {
+// it does not wait. The error is a *Throttled, ratelimit.ErrOpen, ratelimit.ErrOutage,
+// ratelimit.ErrClosed or that of ctx.
+func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome), err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if q.cfg.Budget == nil {
-		return func(governor.Outcome) {}, nil
+		return func(ratelimit.Outcome) {}, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	if deadline, limited := ctx.Deadline(); limited {
@@ -168,18 +168,18 @@ func (q *attempt) begin(ctx context.Context) (done func(governor.Outcome), err e
 	grant, err := q.cfg.Budget.Acquire(waiting, q.demand)
 	switch {
 	case err == nil && ctx.Err() != nil:
-		grant.Done(governor.Outcome{Class: governor.Unsent}) // nobody waits any more
+		grant.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // nobody waits any more
 		return nil, ctx.Err()
 	case err == nil:
 		return grant.Done, nil
-	case errors.Is(err, governor.ErrSpent), errors.Is(err, governor.ErrUnpriced):
+	case errors.Is(err, ratelimit.ErrSpent), errors.Is(err, ratelimit.ErrUnpriced):
 		return nil, &Throttled{Spent: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, governor.ErrDrought):
+	case errors.Is(err, ratelimit.ErrOutage):
 		return nil, err
-	case errors.Is(err, governor.ErrPaused), errors.Is(err, governor.ErrAway), errors.Is(err, governor.ErrQueue):
-		rest, stop := context.WithTimeout(waiting, min(cmp.Or(governor.After(err), maxHold), maxHold))
+	case errors.Is(err, ratelimit.ErrPaused), errors.Is(err, ratelimit.ErrAway), errors.Is(err, ratelimit.ErrQueue):
+		rest, stop := context.WithTimeout(waiting, min(cmp.Or(ratelimit.After(err), maxHold), maxHold))
 		defer stop()
 		<-rest.Done() // asking again sooner is of no use
 		return nil, &Throttled{reason: err}
@@ -192,18 +192,18 @@ func (q *attempt) begin(ctx context.Context) (done func(governor.Outcome), err e
 // classOf says how a try ended. An answer that cannot be read was paid for. A provider that asks
 // for more time than a turn has is too busy, whatever its status: its budget rests, for a turn that
 // only ended would be asked for again too soon.
-func classOf(failure *provider.Failure, unread bool, err error) governor.Class {
+func classOf(failure *provider.Failure, unread bool, err error) ratelimit.Class {
 	switch {
 	case err == nil:
-		return governor.Succeeded
+		return ratelimit.Succeeded
 	case failure != nil && failure.Retryable && failure.RetryAfter > retry.MaxAsked && failure.Status != http.StatusTooManyRequests:
-		return governor.Overloaded
+		return ratelimit.Overloaded
 	case failure == nil, unread && failure.Status == 0:
-		return governor.Abandoned
+		return ratelimit.Abandoned
 	case failure.Unpaid:
-		return governor.Rejected // whatever its status: asking less does not help
+		return ratelimit.Rejected // whatever its status: asking less does not help
 	case failure.Status == 0 && !failure.Network:
-		return governor.Unsent
+		return ratelimit.Unsent
 	}
-	return governor.ClassOf(failure.Status)
+	return ratelimit.ClassOf(failure.Status)
 }

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/governor"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -60,7 +60,7 @@ type Config struct {
 	// Prices are those of the models; nil leaves the cost of turns unknown.
 	Prices *pricing.Table
 	// Budget says when a request may begin; nil lets all begin at once.
-	Budget *governor.Governor
+	Budget *ratelimit.Limiter
 	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
 	Getenv func(name string) string
 }
@@ -109,7 +109,7 @@ func NoReplyNeeded(view []*worldv1.Message) bool {
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
 // in the reply. earlier is what was said about this turn before, nil if nothing was; what is said
 // now stands behind it, and is returned beside an error too. An answer that came is composed even
-// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, governor.ErrClosed,
+// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, ratelimit.ErrClosed,
 // that of history or of ctx.
 func (p *Player) Respond(
 	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.Exchange,

@@ -26,8 +26,8 @@ type Spec struct {
 	AccountOf string
 	// Address is where its interface is and what proves that one may use it.
 	Address Address
-	// Locate returns the endpoint of a provider that Address cannot describe; nil if it can. base is
-	// the address that a player was given, or empty.
+	// Locate returns the endpoint of a provider that Address cannot describe; nil if it can. base
+	// is the address that a player was given, or empty.
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
 	// Reasoning says what its models with reasoning can be told.
 	Reasoning Reasoning

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"cmp"
@@ -21,16 +21,16 @@ const (
 	pauseMax   = 30 * time.Second
 )
 
-// budget is this replica's part of a budget. All of it is under the governor's lock.
+// budget is this replica's part of a budget. All of it is under the limiter's lock.
 type budget struct {
 	keeping
-	g        *Governor
+	g        *Limiter
 	key      Key
 	limit    Limit
 	label    Key                      // its name in metrics
 	measured metric.MeasurementOption // is made of it
 	breaker  breaker
-	drought  drought
+	outage   outage
 	notice   notice
 	queue    queue
 
@@ -46,7 +46,7 @@ type budget struct {
 	allowed int // requests at once of all replicas
 	recent  int // requests that began since the last report
 	typical int64
-	// answered is the ledger's count, by which a drought that is over elsewhere is noticed.
+	// answered is the ledger's count, by which an outage that is over elsewhere is noticed.
 	answered uint64
 	sent     *report // that may or may not have been booked
 	tally    tally
@@ -58,7 +58,7 @@ type chunk struct {
 	end                      time.Time
 }
 
-func newBudget(g *Governor, key Key) *budget {
+func newBudget(g *Limiter, key Key) *budget {
 	b := &budget{
 		keeping: newKeeping(g, "budget."+key.Provider+"."+key.Fingerprint), g: g, key: key, limit: g.cfg.limit(key.Provider),
 		breaker: breaker{threshold: g.cfg.BreakerFailures, jitter: g.cfg.Jitter},
@@ -74,13 +74,13 @@ func (b *budget) push(now time.Time, w *waiter) {
 	b.active = now
 	b.typical = w.tokens
 	b.queue.push(w)
-	w.purse.push(now)
+	w.sweepSpend.push(now)
 }
 
 // remove ends a request's wait.
 func (b *budget) remove(w *waiter) {
 	b.queue.remove(w)
-	w.purse.left()
+	w.sweepSpend.left()
 	if w.probe {
 		b.breaker.probing = false
 	}
@@ -99,7 +99,7 @@ func (b *budget) fail(chosen func(w *waiter) bool, err error) {
 func (b *budget) dispatch(now time.Time) {
 	b.expire(now)
 	for b.queue.n > 0 && !now.Before(b.paused) {
-		w := b.queue.next(func(w *waiter) bool { return w.purse.covers(now, w) })
+		w := b.queue.next(func(w *waiter) bool { return w.sweepSpend.covers(now, w) })
 		if w == nil {
 			return
 		}
@@ -145,8 +145,8 @@ func (b *budget) begin(now time.Time, w *waiter) {
 	}
 	w.grant = gr
 	b.queue.serve(w, b.cost(w))
-	w.purse.left()
-	w.purse.begin(w)
+	w.sweepSpend.left()
+	w.sweepSpend.begin(w)
 	b.running++
 	b.recent++
 	b.active = now
@@ -193,12 +193,12 @@ func (b *budget) end(now time.Time, gr *Permit, o Outcome, tokens int64) {
 		b.refused(now, gr, o)
 	}
 	if o.Class == Throttled || o.Class == Overloaded || o.Class == Failed {
-		b.dries(now, gr.w.party, o)
+		b.recordRefusal(now, gr.w.party, o)
 	}
 	if opens {
 		reason := b.breaker.reason(now, true)
 		b.g.logger.Warn("provider is left alone", "provider", b.key.Provider, "reason", reason)
-		b.notice.begin(b.drought.began)
+		b.notice.begin(b.outage.began)
 		b.fail(anyone, reason)
 	}
 	b.dispatch(now)
@@ -221,14 +221,14 @@ func (b *budget) refused(now time.Time, gr *Permit, o Outcome) {
 	if ms := after.Milliseconds(); ms > b.tally.pause {
 		b.tally.pause, b.tally.why = ms, bounded(o.Reason)
 	}
-	b.rests(now, now.Add(after), o.Reason, after >= noticeEvery)
+	b.pauseUntil(now, now.Add(after), o.Reason, after >= noticeEvery)
 	b.retry = time.Time{}
 	b.ask()
 }
 
-// rests lets nothing begin until a time, because of what the provider said. Told are long pauses,
-// and those that were asked for elsewhere, of which nothing is known here.
-func (b *budget) rests(now, until time.Time, why string, tell bool) {
+// pauseUntil lets nothing begin until a time, because of what the provider said. Told are long
+// pauses, and those that were asked for elsewhere, of which nothing is known here.
+func (b *budget) pauseUntil(now, until time.Time, why string, tell bool) {
 	if !until.After(b.paused) {
 		return
 	}
@@ -336,7 +336,7 @@ func (b *budget) accept(now, booked time.Time, told report, got allotment, why s
 		b.chunks = append(b.chunks, chunk{got.Second, got.Requests, got.Tokens, booked.Add(hold)})
 	}
 	if got.Pause > 0 {
-		b.rests(now, now.Add(time.Duration(got.Pause)*time.Millisecond), why, true)
+		b.pauseUntil(now, now.Add(time.Duration(got.Pause)*time.Millisecond), why, true)
 	}
 	short := got.Slots < told.running+told.more || b.limit.Requests > 0 && got.Requests < told.requests || b.limit.Tokens > 0 && got.Tokens < told.tokens
 	b.retry = time.Time{}
@@ -359,7 +359,7 @@ func (b *budget) plan(now time.Time) (due time.Time, idle bool) {
 		due = earlier(now.Add(hold/2), due)
 	}
 	quiet := lease
-	if !b.drought.began.IsZero() {
+	if !b.outage.began.IsZero() {
 		quiet = forgotten
 	}
 	idle = b.running == 0 && b.queue.n == 0 && now.Sub(b.active) > quiet && now.After(b.breaker.until.Add(breakerMax)) && !now.Before(b.paused)

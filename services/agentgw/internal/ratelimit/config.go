@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"errors"
@@ -63,7 +63,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// RegisterFlags adds the governor's flags.
+// RegisterFlags adds the limiter's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Var(&limits{of: &c.Limits}, "agentgw-limit",
 		"limit of one provider's key over all replicas, as openai=rpm:600,tpm:200000,concurrency:64; \"default\" is for the providers that are not named; repeat it, or part several by ';'")

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func TestLargeRequestIsNotStarved(t *testing.T) {
 		defer cancel()
 		var group sync.WaitGroup
 		var small, large atomic.Int32
-		work := func(g *Governor, tokens int64, n *atomic.Int32) {
+		work := func(g *Limiter, tokens int64, n *atomic.Int32) {
 			for ctx.Err() == nil {
 				d := demand("s")
 				d.InputTokens, d.OutputTokens = tokens, 0

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -26,7 +26,7 @@ var errDocument = errors.New("shared budget cannot be read")
 // be called under the lock once the document is stored. It may be called more than once.
 type change func(raw []byte, now int64) (next []byte, accept func(), err error)
 
-// kept is this replica's side of a shared document. All is called under the governor's lock.
+// kept is this replica's side of a shared document. All is called under the limiter's lock.
 type kept interface {
 	state() *keeping
 	// report returns what to tell; last says that it is the last time.
@@ -50,7 +50,7 @@ type keeping struct {
 	refuse   func(err error) // fails whoever waits
 }
 
-func newKeeping(g *Governor, document string) keeping {
+func newKeeping(g *Limiter, document string) keeping {
 	return keeping{document: document, replica: g.name(), wake: make(chan struct{}, 1)}
 }
 
@@ -64,8 +64,8 @@ func (k *keeping) ask() {
 	}
 }
 
-// keep makes reports from a goroutine until it is idle or the governor is closed.
-func (g *Governor) keep(k kept) {
+// keep makes reports from a goroutine until it is idle or the limiter is closed.
+func (g *Limiter) keep(k kept) {
 	g.keeper.Go(func() {
 		defer g.part(k)
 		failures := 0
@@ -89,8 +89,8 @@ func (g *Governor) keep(k kept) {
 }
 
 // await waits until a report is due or, if one is asked for meanwhile, until it is of use. It
-// returns false if the governor is closed first.
-func (g *Governor) await(k kept, due time.Time) bool {
+// returns false if the limiter is closed first.
+func (g *Limiter) await(k kept, due time.Time) bool {
 	for wait := time.Until(due); wait > 0; {
 		timer := time.NewTimer(wait)
 		select {
@@ -109,14 +109,14 @@ func (g *Governor) await(k kept, due time.Time) bool {
 }
 
 // early returns how long a report that was asked for has to wait to be of use.
-func (g *Governor) early(k kept, due time.Time) time.Duration {
+func (g *Limiter) early(k kept, due time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return time.Until(earlier(k.state().retry, due))
 }
 
 // plan returns when the next report is due. What is idle is let go of.
-func (g *Governor) plan(k kept) (due time.Time, idle bool) {
+func (g *Limiter) plan(k kept) (due time.Time, idle bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	due, idle = k.plan(time.Now())
@@ -127,7 +127,7 @@ func (g *Governor) plan(k kept) (due time.Time, idle bool) {
 }
 
 // part makes the last report.
-func (g *Governor) part(k kept) {
+func (g *Limiter) part(k kept) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.ctx), partingTimeout)
 	defer cancel()
 	if err := g.tell(ctx, k, true); err != nil {
@@ -137,7 +137,7 @@ func (g *Governor) part(k kept) {
 
 // tell makes a report and takes the answer. A report of which it is not known whether it was booked
 // is made again.
-func (g *Governor) tell(ctx context.Context, k kept, last bool) error {
+func (g *Limiter) tell(ctx context.Context, k kept, last bool) error {
 	g.mu.Lock()
 	apply := k.report(time.Now(), last)
 	g.mu.Unlock()
@@ -155,7 +155,7 @@ func (g *Governor) tell(ctx context.Context, k kept, last bool) error {
 }
 
 // swap changes a document, again and again while other replicas are faster.
-func (g *Governor) swap(ctx context.Context, name string, apply change) (accept func(), err error) {
+func (g *Limiter) swap(ctx context.Context, name string, apply change) (accept func(), err error) {
 	for n := 0; ; n++ {
 		raw, revision, err := g.store.Read(ctx, name)
 		if err != nil {

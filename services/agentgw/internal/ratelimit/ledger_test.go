@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -70,9 +70,9 @@ func (m *memory) Write(ctx context.Context, name string, raw []byte, revision ui
 	return nil
 }
 
-// replica returns a governor whose jitter is fixed. It is closed at the end of the test, unless it
+// replica returns a limiter whose jitter is fixed. It is closed at the end of the test, unless it
 // was before.
-func replica(tb testing.TB, store Store, name string, change func(c *Config)) *Governor {
+func replica(tb testing.TB, store Store, name string, change func(c *Config)) *Limiter {
 	tb.Helper()
 	cfg := DefaultConfig()
 	cfg.Replica, cfg.Jitter = name, func() float64 { return 0.5 }
@@ -111,7 +111,7 @@ func demand(sweep string) Request {
 }
 
 // begin acquires and fails the test if that does not go.
-func begin(tb testing.TB, g *Governor, d Request) *Permit {
+func begin(tb testing.TB, g *Limiter, d Request) *Permit {
 	tb.Helper()
 	gr, err := g.Acquire(tb.Context(), d)
 	if err != nil {

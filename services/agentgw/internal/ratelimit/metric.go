@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type meters struct {
 	tokens   metric.Int64Counter
 	money    metric.Float64Counter
 	watching metric.Registration
-	named    map[Key]bool // under the governor's lock
+	named    map[Key]bool // under the limiter's lock
 }
 
 // name returns what a budget is called in metrics. A budget that was let go and comes back has the
@@ -38,7 +38,7 @@ func (m *meters) name(key Key) (Key, metric.MeasurementOption) {
 	return key, metric.WithAttributes(attribute.String("provider", key.Provider), attribute.String("key", key.Fingerprint))
 }
 
-func newMeters(g *Governor) (*meters, error) {
+func newMeters(g *Limiter) (*meters, error) {
 	meter := otel.Meter("agentgw")
 	m := &meters{named: make(map[Key]bool)}
 	var errs [8]error

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ func (b *budget) notify(now time.Time) {
 		return
 	}
 	told := b.resting
-	if b.drought.refused > 0 {
+	if b.outage.refused > 0 {
 		told = b.refuses
 	}
 	began, reason := told(now)
@@ -58,14 +58,14 @@ func (b *budget) notify(now time.Time) {
 // empty if there is nothing to tell.
 func (b *budget) refuses(now time.Time) (began time.Time, reason string) {
 	quiet := b.running+b.queue.n == 0 && now.Sub(b.active) > noticeEvery
-	if quiet || now.Sub(b.drought.began) < noticeAfter {
+	if quiet || now.Sub(b.outage.began) < noticeAfter {
 		return began, ""
 	}
-	left := b.drought.newest().Add(b.g.cfg.MaxWait).Sub(now)
+	left := b.outage.newest().Add(b.g.cfg.MaxWait).Sub(now)
 	if left <= 0 {
 		return began, "" // the turns that fail say so
 	}
-	return b.drought.began, fmt.Sprintf("%s; asked again in %s, given up in %s", cmp.Or(b.drought.reason, "it refuses requests (429, 503, 529)"),
+	return b.outage.began, fmt.Sprintf("%s; asked again in %s, given up in %s", cmp.Or(b.outage.reason, "it refuses requests (429, 503, 529)"),
 		max(b.shut().Sub(now), 0).Round(time.Second), left.Round(time.Second))
 }
 
@@ -82,11 +82,11 @@ func (b *budget) resting(now time.Time) (began time.Time, reason string) {
 // pauses says whether requests have to wait for a pause that is worth telling.
 func (b *budget) pauses(now time.Time) bool { return now.Before(b.paused) && !b.pause.since.IsZero() }
 
-// answers ends a drought, and tells the log if that knows of it and others may be asked, too.
+// answers ends an outage, and tells the log if that knows of it and others may be asked, too.
 func (b *budget) answers(now time.Time) {
 	if b.notice.waiting && b.breaker.opened == 0 && !b.pauses(now) {
 		b.notice.waiting = false
 		b.g.logger.Warn("provider answers again", "provider", b.key.Provider, "after", now.Sub(b.notice.began).Round(time.Second))
 	}
-	b.drought = drought{}
+	b.outage = outage{}
 }

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Ou
 			}()
 		}
 		for range cap(ended) {
-			if err := <-ended; err != nil && !errors.Is(err, ErrDrought) {
+			if err := <-ended; err != nil && !errors.Is(err, ErrOutage) {
 				t.Error(err)
 			}
 		}
@@ -50,8 +50,8 @@ func compare(t *testing.T, log string, patterns []string) {
 	}
 }
 
-// listening lets a test read what a governor's log is told, without times and the provider.
-func listening(g *Governor, out io.Writer) {
+// listening lets a test read what a limiter's log is told, without times and the provider.
+func listening(g *Limiter, out io.Writer) {
 	g.logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == "provider" {
 			return slog.Attr{}
@@ -156,8 +156,8 @@ func TestPauseOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// TestEndlessPauseIsTold lets a provider ask for minutes while it still answers what was on its way:
-// those that wait are told of, and the end comes when they may begin.
+// TestEndlessPauseIsTold lets a provider ask for minutes while it still answers what was on its
+// way: those that wait are told of, and the end comes when they may begin.
 func TestEndlessPauseIsTold(t *testing.T) {
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {

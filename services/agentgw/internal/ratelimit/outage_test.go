@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // patient asks again and again for requests that end as outcome says, until the time is up or an
 // error ends the wait, and returns that and when it came. As a caller does, it gives up waiting
 // after a minute and asks anew.
-func patient(t *testing.T, g *Governor, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
+func patient(t *testing.T, g *Limiter, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	for time.Since(began) < length {
@@ -40,9 +40,9 @@ func always(o Outcome) func(time.Duration) Outcome {
 	return func(time.Duration) Outcome { return o }
 }
 
-// TestDrought lets a provider refuse or fail everything in several ways: each run waits for as long
+// TestOutage lets a provider refuse or fail everything in several ways: each run waits for as long
 // as it may, hears what came instead, and what is played again waits anew.
-func TestDrought(t *testing.T) {
+func TestOutage(t *testing.T) {
 	turns := 0
 	for name, test := range map[string]struct {
 		outcome func(time.Duration) Outcome
@@ -50,9 +50,9 @@ func TestDrought(t *testing.T) {
 		within  time.Duration // after MaxWait
 		reason  string
 	}{
-		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrDrought, time.Minute, "; the last reason was: HTTP 429: slow down"},
-		"503":                 {always(Outcome{Class: Overloaded}), ErrDrought, time.Minute, "were refused (429, 503, 529) or told to wait, 0 failed and none was answered"},
-		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrDrought, 2 * time.Minute, "were refused"},
+		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrOutage, time.Minute, "; the last reason was: HTTP 429: slow down"},
+		"503":                 {always(Outcome{Class: Overloaded}), ErrOutage, time.Minute, "were refused (429, 503, 529) or told to wait, 0 failed and none was answered"},
+		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrOutage, 2 * time.Minute, "were refused"},
 		"failures after work": {always(Outcome{Class: Failed}), ErrOpen, time.Minute, "provider is left alone after"},
 		"429 and failures": {func(time.Duration) Outcome {
 			if turns++; turns%4 == 0 {
@@ -81,22 +81,22 @@ func TestDrought(t *testing.T) {
 	}
 }
 
-// TestDroughtEnds lets a provider answer again after runs have given up: their turns fail until one
+// TestOutageEnds lets a provider answer again after runs have given up: their turns fail until one
 // finds that out, then all begin.
-func TestDroughtEnds(t *testing.T) {
+func TestOutageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)
-		if _, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrDrought) {
-			t.Fatalf("got %v, want ErrDrought", err)
+		if _, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrOutage) {
+			t.Fatalf("got %v, want ErrOutage", err)
 		}
 		rest(t.Context(), 5*time.Minute) // the run's other turns come late
 		first := begin(t, g, demand("s"))
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrDrought) {
-			t.Errorf("beside the one that finds out: got %v, want ErrDrought", err)
+		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOutage) {
+			t.Errorf("beside the one that finds out: got %v, want ErrOutage", err)
 		}
 		first.Done(Outcome{Class: Throttled})
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrDrought) {
-			t.Errorf("after it was refused: got %v, want ErrDrought", err)
+		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOutage) {
+			t.Errorf("after it was refused: got %v, want ErrOutage", err)
 		}
 		rest(t.Context(), time.Minute)
 		begin(t, g, demand("s")).Done(Outcome{})
@@ -107,22 +107,22 @@ func TestDroughtEnds(t *testing.T) {
 	})
 }
 
-// TestDroughtIsForgotten leaves a budget alone for long after a run has given up.
-func TestDroughtIsForgotten(t *testing.T) {
+// TestOutageIsForgotten leaves a budget alone for long after a run has given up.
+func TestOutageIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)
 		for range 2 {
 			at, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled}))
-			if !errors.Is(err, ErrDrought) || at < 30*time.Minute {
-				t.Errorf("got %v after %s, want ErrDrought after some 30m", err, at)
+			if !errors.Is(err, ErrOutage) || at < 30*time.Minute {
+				t.Errorf("got %v after %s, want ErrOutage after some 30m", err, at)
 			}
 			rest(t.Context(), forgotten+10*time.Second)
 		}
 	})
 }
 
-// TestNoDrought lets providers work, little as it may be: nobody gives up.
-func TestNoDrought(t *testing.T) {
+// TestNoOutage lets providers work, little as it may be: nobody gives up.
+func TestNoOutage(t *testing.T) {
 	const length, wait = 40 * time.Minute, 5 * time.Minute
 	impatient := func(c *Config) { c.MaxWait = wait }
 	t.Run("an answer each 4 minutes", func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestNoDrought(t *testing.T) {
 			if at, err := patient(t, lucky, demand("s"), length, always(Outcome{})); err != nil {
 				t.Errorf("the lucky replica: got %v after %s, want nothing", err, at)
 			}
-			if err := <-ended; errors.Is(err, ErrDrought) {
-				t.Errorf("the other replica: got %v, want no drought", err)
+			if err := <-ended; errors.Is(err, ErrOutage) {
+				t.Errorf("the other replica: got %v, want no outage", err)
 			}
 		})
 	})
@@ -174,8 +174,8 @@ func TestNoDrought(t *testing.T) {
 	})
 }
 
-// TestDroughtEndsWaits fails those that wait when the run's time is over, not when they ask again.
-func TestDroughtEndsWaits(t *testing.T) {
+// TestOutageEndsWaits fails those that wait when the run's time is over, not when they ask again.
+func TestOutageEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", func(c *Config) { c.MaxWait = 10 * time.Minute; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
 		held := begin(t, g, demand("s"))
@@ -195,14 +195,14 @@ func TestDroughtEndsWaits(t *testing.T) {
 		}
 		g.mu.Lock()
 		b := g.budget(demand("s").Key)
-		b.dries(time.Now(), party{"s", 0}, Outcome{Class: Throttled})
+		b.recordRefusal(time.Now(), party{"s", 0}, Outcome{Class: Throttled})
 		g.mu.Unlock()
 		rest(t.Context(), 11*time.Minute)
 		held.Done(Outcome{Class: Throttled})
-		if err := <-ended; !errors.Is(err, ErrDrought) || !strings.HasPrefix(err.Error(), "s: ") {
-			t.Errorf("first to end: got %v, want ErrDrought of s", err)
+		if err := <-ended; !errors.Is(err, ErrOutage) || !strings.HasPrefix(err.Error(), "s: ") {
+			t.Errorf("first to end: got %v, want ErrOutage of s", err)
 		}
-		if err := <-ended; errors.Is(err, ErrDrought) {
+		if err := <-ended; errors.Is(err, ErrOutage) {
 			t.Errorf("the late one: got %v, want it to begin", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ type spending struct {
 }
 
 // estimate returns what a request may cost. Where the model's price is not known only tokens count.
-func (g *Governor) estimate(d Request) spending {
+func (g *Limiter) estimate(d Request) spending {
 	s := spending{input: within(d.InputTokens), output: within(d.OutputTokens)}
 	s.price, s.priced = g.prices.Of(strings.ToLower(d.Key.Provider), d.Model)
 	s.Spend = s.cost(s.input, 0, s.output)

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"container/list"
@@ -7,20 +7,20 @@ import (
 
 // waiter is a request that waits for its budget.
 type waiter struct {
-	budget *budget
-	purse  *purse
-	sweep  string
-	party  party
-	tokens int64 // estimated, no more than the budget can ever give
-	cost   spending
-	habit  *habit // nil without a purse
-	limit  Spend
-	held   Spend // what it is expected to cost, since it began
-	probe  bool
-	ready  chan struct{} // closed when grant or err is set
-	grant  *Permit
-	err    error
-	at     *list.Element // nil if it does not wait
+	budget       *budget
+	sweepSpend   *sweepSpend
+	sweep        string
+	party        party
+	tokens       int64 // estimated, no more than the budget can ever give
+	cost         spending
+	usageAverage *usageAverage // nil without a sweepSpend
+	limit        Spend
+	held         Spend // what it is expected to cost, since it began
+	probe        bool
+	ready        chan struct{} // closed when grant or err is set
+	grant        *Permit
+	err          error
+	at           *list.Element // nil if it does not wait
 }
 
 // queue holds waiters by sweep: first come, first served within a sweep, and between sweeps the one

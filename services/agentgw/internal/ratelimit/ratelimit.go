@@ -1,11 +1,11 @@
-// Package governor decides when a request to a model provider may begin. Each provider's key has
+// Package ratelimit decides when a request to a model provider may begin. Each provider's key has
 // one budget over all rollouts and all replicas of the gateway: requests and tokens per minute and
 // requests at once. Budgets adapt to refusals, are shared fairly between sweeps, and rest when the
 // provider asks for it; each sweep may have a limit of what it spends.
 //
 // Replicas share a budget through a document that they change by compare-and-swap. Each takes a
 // part of it for a moment, so that most requests begin without asking anybody.
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -38,10 +38,10 @@ var (
 	ErrPaused = errors.New("provider asks to wait")
 	// ErrQueue says that too many requests wait for the budget already.
 	ErrQueue = errors.New("too many requests wait for the provider")
-	// ErrDrought says that the provider has answered nothing for as long as a run waits for that.
-	ErrDrought = errors.New("provider answers nothing")
-	// ErrClosed says that the governor was closed.
-	ErrClosed = errors.New("governor is closed")
+	// ErrOutage says that the provider has answered nothing for as long as a run waits for that.
+	ErrOutage = errors.New("provider answers nothing")
+	// ErrClosed says that the limiter was closed.
+	ErrClosed = errors.New("rate limiter is closed")
 )
 
 // Store keeps the documents that replicas share; bus.Ledger is one.
@@ -144,8 +144,8 @@ type Outcome struct {
 	Reason string
 }
 
-// Governor lets requests begin. Safe for concurrent use; whoever makes it closes it.
-type Governor struct {
+// Limiter lets requests begin. Safe for concurrent use; whoever makes it closes it.
+type Limiter struct {
 	cfg    Config
 	store  Store
 	prices *pricing.Table
@@ -156,26 +156,26 @@ type Governor struct {
 	stop   context.CancelFunc
 	keeper sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	budgets map[Key]*budget
-	purses  map[string]*purse
-	made    int // budgets and purses: each has a name of its own in the documents
+	mu          sync.Mutex
+	closed      bool
+	budgets     map[Key]*budget
+	sweepSpends map[string]*sweepSpend
+	made        int // budgets and sweepSpends: each has a name of its own in the documents
 }
 
-// New returns a governor that shares its budgets with all others on the same store, and counts
+// New returns a limiter that shares its budgets with all others on the same store, and counts
 // money by a table of prices. The error is that of the configuration or of the metrics.
-func New(cfg Config, prices *pricing.Table, store Store, logger *slog.Logger) (*Governor, error) {
+func New(cfg Config, prices *pricing.Table, store Store, logger *slog.Logger) (*Limiter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Governor{
+	g := &Limiter{
 		cfg: cfg, store: store, prices: prices, logger: logger,
-		budgets: make(map[Key]*budget), purses: make(map[string]*purse),
+		budgets: make(map[Key]*budget), sweepSpends: make(map[string]*sweepSpend),
 	}
 	var err error
 	if g.meters, err = newMeters(g); err != nil {
-		return nil, fmt.Errorf("metrics of the governor: %w", err)
+		return nil, fmt.Errorf("metrics of the limiter: %w", err)
 	}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g, nil
@@ -183,7 +183,7 @@ func New(cfg Config, prices *pricing.Table, store Store, logger *slog.Logger) (*
 
 // Close gives back what this replica has of the budgets, and fails whoever waits. Requests that are
 // on their way may still call Done.
-func (g *Governor) Close() error {
+func (g *Limiter) Close() error {
 	g.mu.Lock()
 	g.closed = true
 	for _, b := range g.budgets {
@@ -193,14 +193,14 @@ func (g *Governor) Close() error {
 	g.stop()
 	g.keeper.Wait()
 	if err := g.meters.close(); err != nil {
-		return fmt.Errorf("close governor: %w", err)
+		return fmt.Errorf("close rate limiter: %w", err)
 	}
 	return nil
 }
 
 // Permit is the permission for one request.
 type Permit struct {
-	g      *Governor
+	g      *Limiter
 	w      *waiter
 	second int64 // in which its tokens were taken
 	began  time.Time
@@ -208,8 +208,8 @@ type Permit struct {
 }
 
 // Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent,
-// ErrUnpriced, ErrDrought, ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
-func (g *Governor) Acquire(ctx context.Context, d Request) (*Permit, error) {
+// ErrUnpriced, ErrOutage, ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
+func (g *Limiter) Acquire(ctx context.Context, d Request) (*Permit, error) {
 	asked := time.Now()
 	w, err := g.enqueue(ctx, d)
 	if err != nil {
@@ -230,7 +230,7 @@ func (g *Governor) Acquire(ctx context.Context, d Request) (*Permit, error) {
 }
 
 // enqueue puts a request into its budget's queue and lets begin what can.
-func (g *Governor) enqueue(ctx context.Context, d Request) (*waiter, error) {
+func (g *Limiter) enqueue(ctx context.Context, d Request) (*waiter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (g *Governor) enqueue(ctx context.Context, d Request) (*waiter, error) {
 	if err := g.account(w, d); err != nil {
 		return nil, err
 	}
-	if err := b.starved(now, w.party); err != nil {
+	if err := b.checkOutage(now, w.party); err != nil {
 		return nil, err
 	}
 	var yields *waiter
@@ -279,22 +279,23 @@ func (g *Governor) enqueue(ctx context.Context, d Request) (*waiter, error) {
 	return w, nil
 }
 
-// account lets a request count in the purse of its sweep. The error is ErrSpent or ErrUnpriced.
-func (g *Governor) account(w *waiter, d Request) error {
+// account lets a request count in the sweepSpend of its sweep. The error is ErrSpent or
+// ErrUnpriced.
+func (g *Limiter) account(w *waiter, d Request) error {
 	if d.Sweep == "" {
 		return nil
 	}
 	if d.Metered && !w.cost.priced && d.Limit.Micros > 0 && d.Limit.Tokens == 0 {
 		return fmt.Errorf("%w: the price of %s is not known: give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", ErrUnpriced, d.Model)
 	}
-	w.purse = g.purse(d.Sweep)
-	w.habit = w.purse.habit(subject{key: d.Key, model: d.Model})
-	return w.purse.admit(d.Limit)
+	w.sweepSpend = g.sweepSpend(d.Sweep)
+	w.usageAverage = w.sweepSpend.usageAverage(subject{key: d.Key, model: d.Model})
+	return w.sweepSpend.admit(d.Limit)
 }
 
 // leave takes out a waiter whose caller has gone, unless it was served by then, and says what it
 // waited for.
-func (g *Governor) leave(w *waiter) (state string, left bool) {
+func (g *Limiter) leave(w *waiter) (state string, left bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.at == nil {
@@ -326,21 +327,21 @@ func (gr *Permit) end(now time.Time, o Outcome) {
 	}
 	cost := actual(w.cost, w.held, o)
 	gr.g.meters.ended(w.budget, o.Class, cost)
-	if w.purse != nil {
-		w.habit.end(w.cost, o)
-		w.purse.spend(w.held, cost)
+	if w.sweepSpend != nil {
+		w.usageAverage.end(w.cost, o)
+		w.sweepSpend.spend(w.held, cost)
 	}
 	w.budget.end(now, gr, o, cost.Tokens)
 }
 
-// name returns a name that no other budget or purse of any replica has.
-func (g *Governor) name() string {
+// name returns a name that no other budget or sweepSpend of any replica has.
+func (g *Limiter) name() string {
 	g.made++
 	return g.cfg.Replica + "-" + strconv.Itoa(g.made)
 }
 
 // budget returns the budget of a key, made and kept from now on if need be.
-func (g *Governor) budget(key Key) *budget {
+func (g *Limiter) budget(key Key) *budget {
 	b := g.budgets[key]
 	if b == nil {
 		b = newBudget(g, key)
@@ -350,12 +351,12 @@ func (g *Governor) budget(key Key) *budget {
 	return b
 }
 
-// purse returns the purse of a sweep, made and kept from now on if need be.
-func (g *Governor) purse(sweep string) *purse {
-	p := g.purses[sweep]
+// sweepSpend returns the sweepSpend of a sweep, made and kept from now on if need be.
+func (g *Limiter) sweepSpend(sweep string) *sweepSpend {
+	p := g.sweepSpends[sweep]
 	if p == nil {
-		p = newPurse(g, sweep)
-		g.purses[sweep] = p
+		p = newSweepSpend(g, sweep)
+		g.sweepSpends[sweep] = p
 		g.keep(p)
 	}
 	return p

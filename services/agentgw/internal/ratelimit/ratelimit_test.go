@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type trace struct {
 
 // simulate lets workers of several sweeps and replicas ask for requests until the time is up, which
 // end as outcome says.
-func simulate(tb testing.TB, replicas []*Governor, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
+func simulate(tb testing.TB, replicas []*Limiter, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
 	tb.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(tb.Context(), length)
@@ -134,7 +134,7 @@ func TestNoMinuteExceedsTheLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newMemory()
 				store.latency = 5 * time.Millisecond
-				var replicas []*Governor
+				var replicas []*Limiter
 				for n := range 3 {
 					replicas = append(replicas, replica(t, store, fmt.Sprintf("r%d", n), limited(test.limit)))
 				}
@@ -165,7 +165,7 @@ func TestSweepsShareFairly(t *testing.T) {
 		t.Run(limit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newMemory()
-				replicas := []*Governor{replica(t, store, "r0", limited(limit)), replica(t, store, "r1", limited(limit))}
+				replicas := []*Limiter{replica(t, store, "r0", limited(limit)), replica(t, store, "r1", limited(limit))}
 				seen := simulate(t, replicas, map[string]int{"large": 200, "small": 20}, 2*time.Minute, success)
 				all := len(seen.starts)
 				for _, sweep := range []string{"large", "small"} {
@@ -207,7 +207,7 @@ func TestPauseHoldsForAllReplicas(t *testing.T) {
 		refused := time.Now()
 		gr.Done(Outcome{Class: Throttled, RetryAfter: 20 * time.Second})
 		<-time.After(2 * time.Second) // two renews its share meanwhile
-		for _, g := range []*Governor{one, two} {
+		for _, g := range []*Limiter{one, two} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := g.Acquire(ctx, demand("s"))
 			cancel()
@@ -215,7 +215,7 @@ func TestPauseHoldsForAllReplicas(t *testing.T) {
 				t.Errorf("Acquire with a second's time: got %v, want ErrPaused", err)
 			}
 		}
-		for _, g := range []*Governor{one, two} {
+		for _, g := range []*Limiter{one, two} {
 			begin(t, g, demand("s")).Done(Outcome{})
 			if waited := time.Since(refused); waited < 20*time.Second || waited > 22*time.Second {
 				t.Errorf("Acquire after Retry-After of 20 s: began after %s", waited)

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -118,8 +118,8 @@ func TestIdleBudgetsAreLetGo(t *testing.T) {
 			begin(t, g, demand("s")).Done(Outcome{})
 			<-time.After(2 * time.Minute)
 			g.mu.Lock()
-			if len(g.budgets)+len(g.purses) > 0 {
-				t.Errorf("kept after two minutes without use: got %v and %v, want none", g.budgets, g.purses)
+			if len(g.budgets)+len(g.sweepSpends) > 0 {
+				t.Errorf("kept after two minutes without use: got %v and %v, want none", g.budgets, g.sweepSpends)
 			}
 			g.mu.Unlock()
 		}

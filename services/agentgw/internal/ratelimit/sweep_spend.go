@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"context"
@@ -12,27 +12,27 @@ import (
 // spendPrefix is followed by the sweep in a document's name.
 const spendPrefix = "spend."
 
-// purse is this replica's side of what a sweep spends. All of it is under the governor's lock.
-type purse struct {
+// sweepSpend is this replica's side of what a sweep spends. All of it is under the limiter's lock.
+type sweepSpend struct {
 	keeping
-	g     *Governor
+	g     *Limiter
 	limit Spend
 	over  error // the limit is reached
 
-	waiters  int
-	held     Spend // estimates of the requests that run
-	running  int
-	spent    Spend // by requests that ended since the last report
-	recent   Spend // estimates of the requests that began since the last report
-	reserved Spend // what running requests and the next ones may spend, and ended ones that are not booked yet
-	until    time.Time
-	sent     *claim // that may or may not have been booked
-	habits   map[subject]*habit
+	waiters       int
+	held          Spend // estimates of the requests that run
+	running       int
+	spent         Spend // by requests that ended since the last report
+	recent        Spend // estimates of the requests that began since the last report
+	reserved      Spend // what running requests and the next ones may spend, and ended ones that are not booked yet
+	until         time.Time
+	sent          *claim // that may or may not have been booked
+	usageAverages map[subject]*usageAverage
 }
 
-func newPurse(g *Governor, sweep string) *purse {
-	p := &purse{keeping: newKeeping(g, spendPrefix+sweep), g: g, habits: make(map[subject]*habit)}
-	p.forget = func() { delete(g.purses, sweep) }
+func newSweepSpend(g *Limiter, sweep string) *sweepSpend {
+	p := &sweepSpend{keeping: newKeeping(g, spendPrefix+sweep), g: g, usageAverages: make(map[subject]*usageAverage)}
+	p.forget = func() { delete(g.sweepSpends, sweep) }
 	p.refuse = func(err error) {
 		for _, b := range g.budgets {
 			b.fail(p.owns, err)
@@ -41,67 +41,67 @@ func newPurse(g *Governor, sweep string) *purse {
 	return p
 }
 
-// owns chooses the purse's requests.
-func (p *purse) owns(w *waiter) bool { return w.purse == p }
+// owns chooses the sweepSpend's requests.
+func (p *sweepSpend) owns(w *waiter) bool { return w.sweepSpend == p }
 
-// habit returns what is known of a model's requests. There are as many as models that play in the
-// sweep.
-func (p *purse) habit(of subject) *habit {
-	h := p.habits[of]
+// usageAverage returns what is known of a model's requests. There are as many as models that play
+// in the sweep.
+func (p *sweepSpend) usageAverage(of subject) *usageAverage {
+	h := p.usageAverages[of]
 	if h == nil {
-		h = &habit{}
-		p.habits[of] = h
+		h = &usageAverage{}
+		p.usageAverages[of] = h
 	}
 	return h
 }
 
 // expected is what a request will cost by what others have.
 func (w *waiter) expected() Spend {
-	if w.habit == nil {
+	if w.usageAverage == nil {
 		return w.cost.Spend
 	}
-	return w.habit.expect(w.cost)
+	return w.usageAverage.expect(w.cost)
 }
 
 // admit takes in the sweep's limit and says whether it is reached.
-func (p *purse) admit(limit Spend) error {
+func (p *sweepSpend) admit(limit Spend) error {
 	if limit != p.limit {
 		p.limit, p.over, p.reserved = limit, nil, Spend{}
 	}
 	return p.over
 }
 
-// push, left and begin follow a request from when it waits to when it runs. A purse that is nil
-// counts nothing.
-func (p *purse) push(now time.Time) {
+// push, left and begin follow a request from when it waits to when it runs. A sweepSpend that is
+// nil counts nothing.
+func (p *sweepSpend) push(now time.Time) {
 	if p != nil {
 		p.waiters++
 		p.active = now
 	}
 }
 
-func (p *purse) left() {
+func (p *sweepSpend) left() {
 	if p != nil {
 		p.waiters--
 	}
 }
 
-func (p *purse) begin(w *waiter) {
+func (p *sweepSpend) begin(w *waiter) {
 	w.held = w.expected()
 	if p != nil {
 		p.held = p.held.plus(w.held)
 		p.recent = p.recent.plus(w.held)
 		p.running++
-		w.habit.running++
+		w.usageAverage.running++
 	}
 }
 
 // covers says whether a request may begin. If it has to be found out, it asks.
-func (p *purse) covers(now time.Time, w *waiter) bool {
+func (p *sweepSpend) covers(now time.Time, w *waiter) bool {
 	if p == nil || p.limit == (Spend{}) {
 		return true
 	}
-	if !w.habit.begins() {
+	if !w.usageAverage.begins() {
 		return false // one of those that run comes first
 	}
 	used := p.held.plus(p.spent).plus(w.expected())
@@ -116,7 +116,7 @@ func (p *purse) covers(now time.Time, w *waiter) bool {
 }
 
 // spend books that a request ended.
-func (p *purse) spend(estimate, actual Spend) {
+func (p *sweepSpend) spend(estimate, actual Spend) {
 	p.held = p.held.minus(estimate)
 	p.running--
 	p.spent = p.spent.plus(actual)
@@ -222,7 +222,7 @@ func (a *account) follow(now int64) {
 }
 
 // report implements kept.
-func (p *purse) report(now time.Time, last bool) change {
+func (p *sweepSpend) report(now time.Time, last bool) change {
 	if p.sent == nil {
 		p.seq++
 		p.sent = &claim{replica: p.replica, seq: p.seq, spent: p.spent}
@@ -246,7 +246,7 @@ func (p *purse) report(now time.Time, last bool) change {
 }
 
 // next returns the estimate of the request that waits longest in any budget.
-func (p *purse) next() Spend {
+func (p *sweepSpend) next() Spend {
 	for _, b := range p.g.budgets {
 		if w := b.queue.next(p.owns); w != nil {
 			return w.expected()
@@ -256,7 +256,7 @@ func (p *purse) next() Spend {
 }
 
 // accept takes what a claim got.
-func (p *purse) accept(now time.Time, told claim, limit, spent Spend, got reserve) {
+func (p *sweepSpend) accept(now time.Time, told claim, limit, spent Spend, got reserve) {
 	p.sent = nil
 	p.retry = time.Time{}
 	if limit != p.limit { // it was changed meanwhile
@@ -301,10 +301,10 @@ func exceeded(spent, limit, need Spend) error {
 
 // stop fails the requests that wait with a limit that is reached. If others wait with another one,
 // it is theirs that counts now.
-func (p *purse) stop(limit Spend) {
+func (p *sweepSpend) stop(limit Spend) {
 	var next *waiter
 	for _, b := range p.g.budgets {
-		b.fail(func(w *waiter) bool { return w.purse == p && w.limit == limit }, p.over)
+		b.fail(func(w *waiter) bool { return w.sweepSpend == p && w.limit == limit }, p.over)
 		if w := b.queue.next(p.owns); w != nil {
 			next = w
 		}
@@ -316,7 +316,7 @@ func (p *purse) stop(limit Spend) {
 }
 
 // plan implements kept.
-func (p *purse) plan(now time.Time) (due time.Time, idle bool) {
+func (p *sweepSpend) plan(now time.Time) (due time.Time, idle bool) {
 	lease := p.g.cfg.Lease
 	due = now.Add(lease / 3)
 	if p.limit != (Spend{}) && p.waiters > 0 && now.Before(p.retry) {
@@ -327,7 +327,7 @@ func (p *purse) plan(now time.Time) (due time.Time, idle bool) {
 
 // Spent returns what a sweep has spent in all replicas, as far as they have said so: they do
 // several times a second. The error is that of the store.
-func (g *Governor) Spent(ctx context.Context, sweep string) (Spend, error) {
+func (g *Limiter) Spent(ctx context.Context, sweep string) (Spend, error) {
 	raw, _, err := g.store.Read(ctx, spendPrefix+sweep)
 	if err != nil {
 		return Spend{}, err

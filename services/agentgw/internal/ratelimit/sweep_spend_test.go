@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 // exhaust lets workers at all replicas begin requests until each is refused, and returns how many
 // began and the errors' texts.
-func exhaust(tb testing.TB, replicas []*Governor, d Request, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
+func exhaust(tb testing.TB, replicas []*Limiter, d Request, usage *agentgwv1.Usage) (began int, reasons map[string]int) {
 	tb.Helper()
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -69,7 +69,7 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newMemory()
-				var replicas []*Governor
+				var replicas []*Limiter
 				for n := range 3 {
 					replicas = append(replicas, replica(t, store, fmt.Sprintf("r%d", n), nil))
 				}
@@ -118,23 +118,23 @@ func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
 		d := demand("s")
 		d.Limit = Spend{Tokens: 10_000}
 		first := replica(t, store, "r0", nil)
-		if began, _ := exhaust(t, []*Governor{first}, d, nil); began != 10 {
+		if began, _ := exhaust(t, []*Limiter{first}, d, nil); began != 10 {
 			t.Errorf("with the first limit: got %d, want 10", began)
 		}
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
 		second := replica(t, store, "r1", nil)
-		if began, _ := exhaust(t, []*Governor{second}, d, nil); began != 0 {
+		if began, _ := exhaust(t, []*Limiter{second}, d, nil); began != 0 {
 			t.Errorf("with the same limit at another replica: got %d, want 0", began)
 		}
 		d.Limit.Tokens = 15_000
-		if began, _ := exhaust(t, []*Governor{second}, d, nil); began != 5 {
+		if began, _ := exhaust(t, []*Limiter{second}, d, nil); began != 5 {
 			t.Errorf("with the next limit: got %d, want 5", began)
 		}
 		other := d
 		other.Sweep = "t"
-		if began, _ := exhaust(t, []*Governor{second}, other, nil); began != 15 {
+		if began, _ := exhaust(t, []*Limiter{second}, other, nil); began != 15 {
 			t.Errorf("another sweep: got %d, want 15", began)
 		}
 		d.Limit = Spend{}

@@ -1,4 +1,4 @@
-package governor
+package ratelimit
 
 import "math"
 
@@ -13,15 +13,15 @@ const (
 	trust = 4
 )
 
-// subject is what habits are learned about.
+// subject is what usageAverages are learned about.
 type subject struct {
 	key   Key
 	model string
 }
 
-// habit is what the requests of a sweep to one model use. Estimates know nothing of how long a
-// model reasons: thousands of requests that begin by them could exceed a limit by many times.
-type habit struct {
+// usageAverage is what the requests of a sweep to one model use. Estimates know nothing of how long
+// a model reasons: thousands of requests that begin by them could exceed a limit by many times.
+type usageAverage struct {
 	running, ended int
 	// said are the requests whose provider said what they used; the averages are theirs.
 	said                     int
@@ -29,10 +29,10 @@ type habit struct {
 }
 
 // begins says whether one more request may run: not while too many do and nothing is known.
-func (h *habit) begins() bool { return h.ended >= blind || h.running < blind }
+func (h *usageAverage) begins() bool { return h.ended >= blind || h.running < blind }
 
 // expect corrects an estimate.
-func (h *habit) expect(s spending) Spend {
+func (h *usageAverage) expect(s spending) Spend {
 	if h.said == 0 {
 		return s.Spend
 	}
@@ -45,7 +45,7 @@ func (h *habit) expect(s spending) Spend {
 }
 
 // end takes in how a request ended.
-func (h *habit) end(s spending, o Outcome) {
+func (h *usageAverage) end(s spending, o Outcome) {
 	h.running--
 	if o.Class == Succeeded || o.Class == Abandoned {
 		h.ended++

@@ -59,7 +59,8 @@ func (t *Tools) Knows(execution string) bool { return t.byExecution[execution] !
 // endTool is the one tool that every user has.
 const endTool = "end_conversation"
 
-// HasUserTools says whether a user with these tools has more than the one that ends the conversation.
+// HasUserTools says whether a user with these tools has more than the one that ends the
+// conversation.
 func (t *Tools) HasUserTools() bool {
 	return slices.ContainsFunc(t.list, func(tool *worldv1.Tool) bool { return tool.GetExecutionName() != endTool })
 }

@@ -18,8 +18,8 @@ const (
 )
 
 // limiter is a semaphore of active rollouts: those whose player is not being asked. It is first in,
-// first out. If thousands of turns came back together and all were active at once, all of them would
-// end late, and together again.
+// first out. If thousands of turns came back together and all were active at once, all of them
+// would end late, and together again.
 type limiter struct{ active *semaphore.Weighted }
 
 func newLimiter() limiter {

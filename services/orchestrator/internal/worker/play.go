@@ -90,8 +90,8 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	return r.ackIfScored(ctx)
 }
 
-// ackIfScored finishes the job of a rollout that has its result already. For any other the result is
-// still to come; the evaluator may have missed what another worker wrote.
+// ackIfScored finishes the job of a rollout that has its result already. For any other the result
+// is still to come; the evaluator may have missed what another worker wrote.
 func (r *runner) ackIfScored(ctx context.Context) error {
 	r.awaitResult(r.delivery)
 	if !r.resumed {

@@ -32,7 +32,8 @@ func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
 	return max(c.RespondTimeout, asked+max(leastSlack, asked/5))
 }
 
-// toolSet is a list of tools that is stored on the bus under its digest. Without tools there is none.
+// toolSet is a list of tools that is stored on the bus under its digest. Without tools there is
+// none.
 type toolSet struct {
 	digest string
 	tools  []*worldv1.Tool
@@ -41,8 +42,8 @@ type toolSet struct {
 // roleTools are the tools of a session. Rollouts share them: do not change them.
 type roleTools map[worldv1.Role]toolSet
 
-// useTools gives the rollout the tools of its session. The first rollout that has them in a round of
-// its sweep stores them, so that they are kept as long as its setup.
+// useTools gives the rollout the tools of its session. The first rollout that has them in a round
+// of its sweep stores them, so that they are kept as long as its setup.
 func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) error {
 	key := fmt.Sprintf("%s.%d.%s", r.rollout.GetSweepId(), r.delivery.Round, session.GetToolsDigest())
 	if tools, ok := r.stored.Get(key); ok && session.GetToolsDigest() != "" {

@@ -91,8 +91,8 @@ func TestSlowModel(t *testing.T) {
 	}
 }
 
-// TestToolsOfTheSession plays rollouts on a tool host that is replaced by one with other tools: each
-// request names its setup, and each agent has the tools that its session has.
+// TestToolsOfTheSession plays rollouts on a tool host that is replaced by one with other tools:
+// each request names its setup, and each agent has the tools that its session has.
 func TestToolsOfTheSession(t *testing.T) {
 	s := newStage(t)
 	var mu sync.Mutex
@@ -138,8 +138,8 @@ func TestToolsOfTheSession(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreLost lets the tool host and the gateway miss what the bus should have: it is there
-// when they are asked again.
+// TestDocumentsAreLost lets the tool host and the gateway miss what the bus should have: it is
+// there when they are asked again.
 func TestDocumentsAreLost(t *testing.T) {
 	s := newStage(t)
 	stream, err := s.js.Stream(t.Context(), "SETUP")

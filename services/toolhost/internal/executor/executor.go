@@ -1,6 +1,6 @@
-// Package execute is the execution environment: it runs the calls that one speaker sent and says
-// what each of them answers. It does no input or output. A call is run as it is; package interp runs
-// code.
+// Package executor is the execution environment: it runs the calls that one speaker sent and says
+// what each of them answers. It does no input or output. A call is run as it is; package interp
+// runs code.
 //
 // # Parallel calls
 //
@@ -41,7 +41,7 @@
 // no state and is not run. A call that changes nothing that its group asks for can be made at any
 // moment, so that only the orders of the others are told apart. Of calls that are the same any one
 // stands for all. What was found about a state is kept.
-package execute
+package executor
 
 import (
 	"context"

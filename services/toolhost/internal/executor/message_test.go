@@ -1,4 +1,4 @@
-package execute
+package executor
 
 import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"

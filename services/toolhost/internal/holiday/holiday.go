@@ -70,8 +70,8 @@ func resolveYear(zone clock.Zone, now float64, year python.Value) (int, error) {
 	return clock.Int32(year)
 }
 
-// Federal returns the holidays of a year in the order in which the original lists them: none before 1871. The error is a
-// ValueError for years from 9999 on.
+// Federal returns the holidays of a year in the order in which the original lists them: none before
+// 1871. The error is a ValueError for years from 9999 on.
 func Federal(year int) ([]Day, error) {
 	if year < firstYear {
 		return nil, nil

@@ -16,13 +16,13 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
 // Observer is told about the executed calls, in the order of the answers, and when they began.
-type Observer func(began time.Time, calls []*worldv1.Message, answers []execute.Answer)
+type Observer func(began time.Time, calls []*worldv1.Message, answers []executor.Answer)
 
 // Batch is what one speaker has executed at once.
 type Batch struct {
@@ -75,7 +75,7 @@ func (h *Host) run(
 	frame, recorder := h.frameOf(l, id, index, cancel)
 	before.SetFrame(frame)
 	answers, world, err := l.start.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
-	if errors.Is(err, execute.ErrTooManyOrders) {
+	if errors.Is(err, executor.ErrTooManyOrders) {
 		return nil, nil, nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *live) advance(index int32, world *session.World, answers int, written [
 }
 
 // respond makes the answers' messages.
-func respond(calls []*worldv1.Message, answers []execute.Answer, index int32, before, after *live) *toolhostv1.ExecuteResponse {
+func respond(calls []*worldv1.Message, answers []executor.Answer, index int32, before, after *live) *toolhostv1.ExecuteResponse {
 	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.start.schema)}
 	if before.world.Active() && !after.world.Active() {
 		deactivated := index - 1

@@ -18,7 +18,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/execute"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
@@ -39,7 +39,7 @@ type start struct {
 	tables      []*worldv1.Table // by table, then index
 	lastIndex   int32
 	clock       *setupv1.Clock
-	environment *execute.Environment
+	environment *executor.Environment
 	response    *toolhostv1.CreateSessionResponse
 	// recorded are the setup's recordings; hasRecordings says whether there are any.
 	recorded      *service.Recorded
@@ -163,7 +163,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		tables:      slices.Clone(setup.GetTables()),
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
 		clock:       setup.GetClock(),
-		environment: execute.New(h.catalogue, selection),
+		environment: executor.New(h.catalogue, selection),
 
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestReachOften reaches a server again and again: whichever end of the connection ends first, it was
-// reached, and no request came.
+// TestReachOften reaches a server again and again: whichever end of the connection ends first, it
+// was reached, and no request came.
 func TestReachOften(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }))
 	defer server.Close()
