@@ -83,7 +83,8 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 check: check-format check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy check-dependencies ## Run every check that is not a test
 
 .PHONY: check-format
-check-format: ## gofmt has nothing to change
+check-format: ## gofmt has nothing to change, and comments of protos are as narrow as those of Go
+	@if grep -nE '^ *//.{99}' proto/toolsandbox/*/*/*.proto; then echo 'comments wider than 100 columns' >&2; exit 1; fi
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then printf 'not formatted, run `make fmt`:\n%s\n' "$$files" >&2; exit 1; fi
 

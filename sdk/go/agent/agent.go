@@ -1,9 +1,10 @@
 // Package agent lets a team plug its own agent into ToolSandbox: implement one method, serve it,
 // and name its address on the command line.
 //
-//	err := agent.Serve(ctx, "localhost:7500", agent.Func(func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+//	answer := func(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 //		return agent.Say("I cannot do that yet."), nil
-//	}))
+//	}
+//	err := agent.Serve(ctx, "localhost:7500", agent.Func(answer))
 //
 // and then `toolsandbox run --agent grpc://localhost:7500`.
 package agent

@@ -36,17 +36,20 @@
 // sequence. So V is the largest sum over all choices of an index per node, at or behind the last
 // index, that respect edges and references. It is found as follows.
 //
-//   - Open nodes that no edge or reference connects, not even by way of other open nodes, are parts of their own: V is the sum
-//     over the parts.
-//   - What a part can add depends on its nodes, on the first index that each may have, and on what its nodes compare with at
-//     matched nodes: table versions, messages, and of automatic guardrails only the version that all of a node's guardrails
-//     want, or that they want different ones. Each such state is solved once.
-//   - If each node of a part depends on one other open node at most, the part is a forest and V is the sum over its roots of
-//     what a root and all that hangs on it can add, computed from the leaves up by the index of the parent.
-//   - Otherwise a forest is chosen, and each dependence beside it is replaced by its best case, whatever the other node's
-//     index. That gives an upper bound of V for each index of a root. One node is then tried at its indices in the order of
-//     these bounds until the bound of the next one is not above the best sum found. An index is left out if an earlier one
-//     gives at least the same similarity and the rest of the part sees the same versions there.
+//   - Open nodes that no edge or reference connects, not even by way of other open nodes, are parts
+//     of their own: V is the sum over the parts.
+//   - What a part can add depends on its nodes, on the first index that each may have, and on what
+//     its nodes compare with at matched nodes: table versions, messages, and of automatic
+//     guardrails only the version that all of a node's guardrails want, or that they want different
+//     ones. Each such state is solved once.
+//   - If each node of a part depends on one other open node at most, the part is a forest and V is
+//     the sum over its roots of what a root and all that hangs on it can add, computed from the
+//     leaves up by the index of the parent.
+//   - Otherwise a forest is chosen, and each dependence beside it is replaced by its best case,
+//     whatever the other node's index. That gives an upper bound of V for each index of a root. One
+//     node is then tried at its indices in the order of these bounds until the bound of the next
+//     one is not above the best sum found. An index is left out if an earlier one gives at least
+//     the same similarity and the rest of the part sees the same versions there.
 //
 // Sums are compared with a margin of 1e-11, far below any difference between sums of 32-bit
 // similarities that is not rounding, so the order of addition does not decide between equals.

@@ -37,7 +37,8 @@ const (
 	FailureClass_FAILURE_CLASS_PROVIDER FailureClass = 2
 	// This program failed.
 	FailureClass_FAILURE_CLASS_INTERNAL FailureClass = 3
-	// Who plays the user said something that cannot be used. That says nothing about the agent: the rollout has no score and may be played on.
+	// Who plays the user said something that cannot be used. That says nothing about the agent: the
+	// rollout has no score and may be played on.
 	FailureClass_FAILURE_CLASS_USER FailureClass = 4
 	// Whoever plays could not be reached, or the connection broke.
 	FailureClass_FAILURE_CLASS_NETWORK FailureClass = 5
@@ -105,7 +106,8 @@ type RespondRequest struct {
 	View []*v1.Message `protobuf:"bytes,5,rep,name=view,proto3" json:"view,omitempty"`
 	// How many turns the role has taken in this rollout; demonstrations do not count.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
-	// For a scripted player with SOURCE_SCENARIO: what it does in this turn. Unset after the script's end.
+	// For a scripted player with SOURCE_SCENARIO: what it does in this turn. Unset after the script's
+	// end.
 	Scripted *v1.Turn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
 	// Names the role's tools: a ToolSet that is stored on the bus. Empty if tools are given.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
@@ -114,19 +116,24 @@ type RespondRequest struct {
 	Tools []*v1.Tool `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	// The rollout's seed.
 	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Report a mistake of the model as the failure that the original raises, instead of letting the conversation go on.
+	// Report a mistake of the model as the failure that the original raises, instead of letting the
+	// conversation go on.
 	Compat bool `protobuf:"varint,11,opt,name=compat,proto3" json:"compat,omitempty"`
-	// Answer from the record alone: where nothing is recorded nobody is asked, and the answer is a failure that says so. Players that are
-	// computed play as ever.
+	// Answer from the record alone: where nothing is recorded nobody is asked, and the answer is a
+	// failure that says so. Players that are computed play as ever.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// What the sweep, whose id is the rollout's before the last dot, may spend in all. Unset is no limit.
+	// What the sweep, whose id is the rollout's before the last dot, may spend in all. Unset is no
+	// limit.
 	SpendLimit *SpendLimit `protobuf:"bytes,16,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Nobody can have asked for this turn before, so the record is not searched for it first. The turn is recorded all the same, and what
-	// is recorded already still counts. A caller that is not sure leaves it out.
+	// Nobody can have asked for this turn before, so the record is not searched for it first. The
+	// turn is recorded all the same, and what is recorded already still counts. A caller that is not
+	// sure leaves it out.
 	Fresh bool `protobuf:"varint,17,opt,name=fresh,proto3" json:"fresh,omitempty"`
-	// The round of the sweep in which the rollout is. A sweep that is played again waits anew for a provider that answers nothing.
+	// The round of the sweep in which the rollout is. A sweep that is played again waits anew for a
+	// provider that answers nothing.
 	Round int32 `protobuf:"varint,18,opt,name=round,proto3" json:"round,omitempty"`
-	// SHA-256 over all messages of the view, in order. A reply that was recorded for another conversation is no answer.
+	// SHA-256 over all messages of the view, in order. A reply that was recorded for another
+	// conversation is no answer.
 	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -332,8 +339,8 @@ func (x *SpendLimit) GetCostMicros() int64 {
 // Hold says why a turn was not begun although nothing failed.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sweep has spent what it may: no turn of it begins until its limit is higher. Else it is the provider's budget that has no room
-	// yet: ask again.
+	// The sweep has spent what it may: no turn of it begins until its limit is higher. Else it is the
+	// provider's budget that has no room yet: ask again.
 	Spent bool `protobuf:"varint,1,opt,name=spent,proto3" json:"spent,omitempty"`
 	// What it waits for, for people.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
@@ -460,7 +467,8 @@ type Usage struct {
 	OutputTokens int64 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// Tokens of the answer's reasoning.
 	ReasoningTokens int64 `protobuf:"varint,4,opt,name=reasoning_tokens,json=reasoningTokens,proto3" json:"reasoning_tokens,omitempty"`
-	// The list price of all of it in millionths of a US dollar. Unset if the model's price is not known.
+	// The list price of all of it in millionths of a US dollar. Unset if the model's price is not
+	// known.
 	CostMicros    *int64 `protobuf:"varint,5,opt,name=cost_micros,json=costMicros,proto3,oneof" json:"cost_micros,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -534,8 +542,8 @@ func (x *Usage) GetCostMicros() int64 {
 // RespondResponse holds the role's turn.
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new messages with consecutive indices from the request's index. Empty only with a failure or a hold, or if the last message of
-	// the view comes from SYSTEM: nobody answers it.
+	// The new messages with consecutive indices from the request's index. Empty only with a failure
+	// or a hold, or if the last message of the view comes from SYSTEM: nobody answers it.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The rollout cannot go on.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`

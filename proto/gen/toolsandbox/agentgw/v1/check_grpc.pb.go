@@ -26,11 +26,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator, which is what clients reach, passes the
-// question on to it.
+// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator,
+// which is what clients reach, passes the question on to it.
 type PlayerCheckServiceClient interface {
-	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a model's address that takes connections. No
-	// model is asked and nothing is paid for. Read only, safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
+	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a
+	// model's address that takes connections. No model is asked and nothing is paid for. Read only,
+	// safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
 	CheckPlayer(ctx context.Context, in *CheckPlayerRequest, opts ...grpc.CallOption) (*CheckPlayerResponse, error)
 }
 
@@ -56,11 +57,12 @@ func (c *playerCheckServiceClient) CheckPlayer(ctx context.Context, in *CheckPla
 // All implementations must embed UnimplementedPlayerCheckServiceServer
 // for forward compatibility.
 //
-// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator, which is what clients reach, passes the
-// question on to it.
+// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator,
+// which is what clients reach, passes the question on to it.
 type PlayerCheckServiceServer interface {
-	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a model's address that takes connections. No
-	// model is asked and nothing is paid for. Read only, safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
+	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a
+	// model's address that takes connections. No model is asked and nothing is paid for. Read only,
+	// safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
 	CheckPlayer(context.Context, *CheckPlayerRequest) (*CheckPlayerResponse, error)
 	mustEmbedUnimplementedPlayerCheckServiceServer()
 }

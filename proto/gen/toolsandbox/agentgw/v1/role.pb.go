@@ -204,7 +204,8 @@ type Player_Random struct {
 }
 
 type Player_Plugin struct {
-	// A plug-in agent that serves toolsandbox.agent.v1.AgentService at an address which the gateway dials.
+	// A plug-in agent that serves toolsandbox.agent.v1.AgentService at an address which the gateway
+	// dials.
 	Plugin *Plugin `protobuf:"bytes,4,opt,name=plugin,proto3,oneof"`
 }
 
@@ -373,7 +374,8 @@ func (x *Random) GetTurns() int32 {
 // Plugin is reached over gRPC.
 type Plugin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the gateway dials: host:port, or grpcs://host:port for TLS. Empty for an agent that attaches itself.
+	// What the gateway dials: host:port, or grpcs://host:port for TLS. Empty for an agent that
+	// attaches itself.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// Longest time for one turn in milliseconds. 0 means 60000.
 	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
@@ -434,7 +436,8 @@ func (x *Plugin) GetAttached() string {
 	return ""
 }
 
-// Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are read from its environment.
+// Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are
+// read from its environment.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's name as it stands before the model's with --agent, e.g. openai: whose wire
@@ -442,22 +445,25 @@ type Model struct {
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The model's name as the provider knows it.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's own address; h2c:// stands for HTTP/2 without TLS. For Vertex AI it reaches to
-	// the location: https://HOST/v1beta1/projects/P/locations/L.
+	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's
+	// own address; h2c:// stands for HTTP/2 without TLS. For Vertex AI it reaches to the location:
+	// https://HOST/v1beta1/projects/P/locations/L.
 	BaseUrl string `protobuf:"bytes,3,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Sampling temperature. Unset leaves it to the provider, or to what the original sends in compatible mode.
+	// Sampling temperature. Unset leaves it to the provider, or to what the original sends in
+	// compatible mode.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// Longest answer in tokens. 0 leaves it to the provider, or means 4096 where the provider wants a number.
+	// Longest answer in tokens. 0 leaves it to the provider, or means 4096 where the provider wants a
+	// number.
 	MaxTokens int32 `protobuf:"varint,5,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// Longest time for one HTTP request in milliseconds. 0 means 100000.
 	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// How often one turn is tried while the provider fails. 0 means 5.
 	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// How much a model with reasoning reasons: for OpenAI, Anthropic and Gemini. Empty leaves it to the provider. With any but none no temperature
-	// is sent.
+	// How much a model with reasoning reasons: for OpenAI, Anthropic and Gemini. Empty leaves it to
+	// the provider. With any but none no temperature is sent.
 	ReasoningEffort string `protobuf:"bytes,8,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
-	// Tokens that a model with reasoning may think for: for Anthropic, Gemini and Cohere. 0 leaves it to the provider. Anthropic gets no
-	// temperature then.
+	// Tokens that a model with reasoning may think for: for Anthropic, Gemini and Cohere. 0 leaves it
+	// to the provider. Anthropic gets no temperature then.
 	ThinkingBudget int32 `protobuf:"varint,9,opt,name=thinking_budget,json=thinkingBudget,proto3" json:"thinking_budget,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -22,7 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ToolSet is a list of tools. Subject tools.<hex SHA-256 of its deterministic binary form>, stream SETUP.
+// ToolSet is a list of tools. Subject tools.<hex SHA-256 of its deterministic binary form>, stream
+// SETUP.
 type ToolSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tools, in order.
@@ -81,7 +82,8 @@ type Reply struct {
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
 	// The name of the provider whose form native has.
 	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model's turn in its provider's own form, to be sent back in later requests. Empty if the messages say all of it.
+	// The model's turn in its provider's own form, to be sent back in later requests. Empty if the
+	// messages say all of it.
 	Native        []byte `protobuf:"bytes,16,opt,name=native,proto3" json:"native,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -224,7 +226,8 @@ type Exchange struct {
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// What follows the base URL.
 	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
-	// The request's body as it was sent, or its beginning where that is too long. There are neither headers nor keys.
+	// The request's body as it was sent, or its beginning where that is too long. There are neither
+	// headers nor keys.
 	Request []byte `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
 	// Length of the whole body.
 	RequestBytes int64 `protobuf:"varint,5,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`

@@ -375,7 +375,8 @@ type SweepScenario struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Hex SHA-256 of the setup document (subject setup.<digest>, stream SETUP).
 	SetupDigest string `protobuf:"bytes,2,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// Hex SHA-256 of the evaluation document (subject evaluation.<digest>, stream EVALUATION, which only the evaluator reads).
+	// Hex SHA-256 of the evaluation document (subject evaluation.<digest>, stream EVALUATION, which
+	// only the evaluator reads).
 	EvaluationDigest string `protobuf:"bytes,3,opt,name=evaluation_digest,json=evaluationDigest,proto3" json:"evaluation_digest,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -432,14 +433,15 @@ func (x *SweepScenario) GetEvaluationDigest() string {
 	return ""
 }
 
-// Job asks for one rollout. Subject jobs.<rollout>, followed by .<round> from round 1 on; stream JOBS (work queue). Acknowledged once the rollout's
-// result is stored.
+// Job asks for one rollout. Subject jobs.<rollout>, followed by .<round> from round 1 on; stream
+// JOBS (work queue). Acknowledged once the rollout's result is stored.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout to run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
-	// Rollouts of its sweep that one worker process may run at once, as it was when the job was queued; 0 means no limit but the process's own. Counts
-	// for a worker until it has heard of the sweep's SweepControl.
+	// Rollouts of its sweep that one worker process may run at once, as it was when the job was
+	// queued; 0 means no limit but the process's own. Counts for a worker until it has heard of the
+	// sweep's SweepControl.
 	Parallel int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// The round in which it is to be run.
 	Round         int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
@@ -498,7 +500,8 @@ func (x *Job) GetRound() int32 {
 	return 0
 }
 
-// Rollout says what is to be run; it is a pure function of the sweep's specification and the position in its plan.
+// Rollout says what is to be run; it is a pure function of the sweep's specification and the
+// position in its plan.
 type Rollout struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique: <sweep>.<number in the plan>; a valid NATS subject token apart from its single dot.
@@ -652,19 +655,23 @@ func (x *Rollout) GetMaxBytes() int64 {
 	return 0
 }
 
-// LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the expected last subject
-// sequence. Several fields may be set: they then hold together, in the order in which they stand here.
+// LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
+// expected last subject sequence. Several fields may be set: they then hold together, in the order
+// in which they stand here.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Opens the log. A later one opens it anew in a later round: what stands before it counts no more.
+	// Opens the log. A later one opens it anew in a later round: what stands before it counts no
+	// more.
 	Start *Start `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
 	// A worker took the rollout over from here on.
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Somebody spoke.
 	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// What the execution environment answered to the calls of this entry's turn. They may also stand in an entry of their own, as a turn.
+	// What the execution environment answered to the calls of this entry's turn. They may also stand
+	// in an entry of their own, as a turn.
 	Answers *Turn `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
-	// Only in the last entry. What follows is a claim of a later round, which opens the log again as if it had not ended.
+	// Only in the last entry. What follows is a claim of a later round, which opens the log again as
+	// if it had not ended.
 	End *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
 	// How many entries stand before this one, from the log's start on.
 	Number int32 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
@@ -844,7 +851,8 @@ type Claim struct {
 	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// The round in which the worker plays.
 	Round int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
-	// The version of each table that holds after the starting messages, if the start could not say because there was no session.
+	// The version of each table that holds after the starting messages, if the start could not say
+	// because there was no session.
 	Versions      []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1004,7 +1012,8 @@ type TurnUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whose turn.
 	Role v12.Role `protobuf:"varint,1,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
-	// Index of the turn's first message; that of the message that did not come, if the turn ended the rollout.
+	// Index of the turn's first message; that of the message that did not come, if the turn ended the
+	// rollout.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// What it cost.
 	Usage         *v1.Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
@@ -1145,8 +1154,9 @@ func (x *End) GetFailureClass() v1.FailureClass {
 	return v1.FailureClass(0)
 }
 
-// Snapshot holds the table versions that one execution stored; the starting versions stand in the setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>.
-// May be published more than once with equal content.
+// Snapshot holds the table versions that one execution stored; the starting versions stand in the
+// setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>. May be published more than
+// once with equal content.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session, equal to the rollout's id.
@@ -1330,8 +1340,8 @@ func (x *UserFlag) GetEvidence() string {
 	return ""
 }
 
-// Result is the score of one rollout. Subject result.<rollout>, followed by .<round> from round 1 on; stream RESULT, created if absent. That of
-// the rollout's last round counts.
+// Result is the score of one rollout. Subject result.<rollout>, followed by .<round> from round 1
+// on; stream RESULT, created if absent. That of the rollout's last round counts.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was run.
@@ -1356,7 +1366,8 @@ type Result struct {
 	MessageCount int32 `protobuf:"varint,10,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// The round in which the rollout ended so.
 	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
-	// LogEntry.digest of the entry with the end that was scored: it covers every message and table version. Empty if the log could not be read.
+	// LogEntry.digest of the entry with the end that was scored: it covers every message and table
+	// version. Empty if the log could not be read.
 	LogDigest []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	// Where a simulated user broke its contract, in order; the first 100. Never part of the score.
 	UserFlags     []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`

@@ -289,7 +289,8 @@ type TargetCell struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Column name of the constraint's table.
 	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// The wanted value; no kind set means null is meant. Roles are their names; a tool trace is JSON text, one trace or a list of acceptable ones.
+	// The wanted value; no kind set means null is meant. Roles are their names; a tool trace is JSON
+	// text, one trace or a list of acceptable ones.
 	Value         *v1.Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -392,7 +393,8 @@ type Constraint struct {
 	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	// How the version is compared.
 	Measure SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
-	// Index of the node whose matched message is the reference; −1 is the first user message; unset where the measure needs none.
+	// Index of the node whose matched message is the reference; −1 is the first user message; unset
+	// where the measure needs none.
 	Reference *int32 `protobuf:"varint,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
 	// Wanted rows.
 	Target []*TargetRow `protobuf:"bytes,4,rep,name=target,proto3" json:"target,omitempty"`
@@ -402,8 +404,8 @@ type Constraint struct {
 	FillTo string `protobuf:"bytes,6,opt,name=fill_to,json=fillTo,proto3" json:"fill_to,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the name of a built-in extractor.
 	Extractor string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
-	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL, which takes a list of maps, the alternatives, from the
-	// variables trace.tool_name, trace.arguments and trace.result.
+	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL, which takes a list of
+	// maps, the alternatives, from the variables trace.tool_name, trace.arguments and trace.result.
 	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
@@ -762,7 +764,8 @@ func (x *User) GetTools() []string {
 	return nil
 }
 
-// Evaluation is how one scenario is scored. It is immutable; its digest (SHA-256 of the deterministic wire form) names it.
+// Evaluation is how one scenario is scored. It is immutable; its digest (SHA-256 of the
+// deterministic wire form) names it.
 type Evaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Must be reached. No nodes: similarity 1.

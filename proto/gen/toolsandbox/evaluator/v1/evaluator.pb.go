@@ -556,7 +556,8 @@ type ExplainTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The score; rollout and end are not set.
 	Result *v11.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// One per milestone. The similarity of the milestones is the mean of theirs, 0 where a node has no match.
+	// One per milestone. The similarity of the milestones is the mean of theirs, 0 where a node has
+	// no match.
 	Milestones []*NodeExplanation `protobuf:"bytes,2,rep,name=milestones,proto3" json:"milestones,omitempty"`
 	// One per minefield, likewise.
 	Minefields    []*NodeExplanation `protobuf:"bytes,3,rep,name=minefields,proto3" json:"minefields,omitempty"`
@@ -622,10 +623,12 @@ type NodeExplanation struct {
 	Node int32 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
 	// Its name; empty if it has none.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the best matching of its graph puts it. Unset if it takes no part: no edge of the graph mentions it, or no user spoke.
+	// Where the best matching of its graph puts it. Unset if it takes no part: no edge of the graph
+	// mentions it, or no user spoke.
 	Match *NodeAt `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
-	// Only if the similarity there is below 1: the message at which this node alone, its references where they were matched,
-	// does better, or where it is 0 everywhere, comes closest. Unset if the match is that message.
+	// Only if the similarity there is below 1: the message at which this node alone, its references
+	// where they were matched, does better, or where it is 0 everywhere, comes closest. Unset if the
+	// match is that message.
 	Best          *NodeAt `protobuf:"bytes,4,opt,name=best,proto3" json:"best,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -694,8 +697,8 @@ type NodeAt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The message.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The geometric mean of the similarities of the constraints that are no guardrails, times those of the others and of
-	// the automatic guardrails.
+	// The geometric mean of the similarities of the constraints that are no guardrails, times those
+	// of the others and of the automatic guardrails.
 	Similarity float64 `protobuf:"fixed64,2,opt,name=similarity,proto3" json:"similarity,omitempty"`
 	// The author's constraints, in their order.
 	Constraints []*ConstraintExplanation `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
@@ -770,15 +773,18 @@ type ConstraintExplanation struct {
 	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
 	// How it is compared.
 	Measure v1.SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
-	// The node whose matched message is the reference; −1 is the first user message. Unset where the measure reads none.
+	// The node whose matched message is the reference; −1 is the first user message. Unset where the
+	// measure reads none.
 	Reference *int32 `protobuf:"varint,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
 	// That message.
 	ReferenceIndex *int32 `protobuf:"varint,4,opt,name=reference_index,json=referenceIndex,proto3,oneof" json:"reference_index,omitempty"`
-	// 0 to 1: the geometric mean of the similarities of rows, 0 if there is a problem. For guardrails 1 or 0.
+	// 0 to 1: the geometric mean of the similarities of rows, 0 if there is a problem. For guardrails
+	// 1 or 0.
 	Similarity float64 `protobuf:"fixed64,5,opt,name=similarity,proto3" json:"similarity,omitempty"`
 	// For people: what makes the similarity 0 whatever the rows hold; empty if nothing does.
 	Problem string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
-	// The target's rows with those they are paired with, then found rows that are left over. None for guardrails.
+	// The target's rows with those they are paired with, then found rows that are left over. None for
+	// guardrails.
 	Rows []*RowExplanation `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`
 	// For guardrails, ADDITION, REMOVAL and UPDATE: what changed since the reference.
 	Changes []*RowChange `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
@@ -886,11 +892,14 @@ type RowExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the target's row; unset for a row that nothing wants.
 	Wanted *int32 `protobuf:"varint,1,opt,name=wanted,proto3,oneof" json:"wanted,omitempty"`
-	// The row found; unset if none is left for the target's row. For SANDBOX always unset: it is the message itself.
+	// The row found; unset if none is left for the target's row. For SANDBOX always unset: it is the
+	// message itself.
 	Found *v12.Row `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
-	// The n-th root of the product over the n cells, those without a result left out; 0 if no cell has a result.
+	// The n-th root of the product over the n cells, those without a result left out; 0 if no cell
+	// has a result.
 	Similarity float64 `protobuf:"fixed64,3,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// The target's cells, in column order, without similarity if no row is left for it; none for a row that nothing wants.
+	// The target's cells, in column order, without similarity if no row is left for it; none for a
+	// row that nothing wants.
 	Cells         []*CellExplanation `protobuf:"bytes,4,rep,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -954,7 +963,8 @@ func (x *RowExplanation) GetCells() []*CellExplanation {
 	return nil
 }
 
-// CellExplanation is a pair of cells. For ADDITION, REMOVAL and UPDATE empty values stand for null ones.
+// CellExplanation is a pair of cells. For ADDITION, REMOVAL and UPDATE empty values stand for null
+// ones.
 type CellExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Column name.
@@ -969,7 +979,8 @@ type CellExplanation struct {
 	FoundTexts []string `protobuf:"bytes,5,rep,name=found_texts,json=foundTexts,proto3" json:"found_texts,omitempty"`
 	// 0 to 1.
 	Similarity float64 `protobuf:"fixed64,6,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// The comparison has no result, as that of nothing with a value has none, and is left out of the row's mean.
+	// The comparison has no result, as that of nothing with a value has none, and is left out of the
+	// row's mean.
 	NoResult bool `protobuf:"varint,7,opt,name=no_result,json=noResult,proto3" json:"no_result,omitempty"`
 	// For ROUGE_L between two texts.
 	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
@@ -1072,7 +1083,8 @@ func (x *CellExplanation) GetTrace() *TraceComparison {
 	return nil
 }
 
-// TextComparison is ROUGE-L in detail; the similarity is the harmonic mean of precision and recall, with 32 bits.
+// TextComparison is ROUGE-L in detail; the similarity is the harmonic mean of precision and recall,
+// with 32 bits.
 type TextComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Share of the found words that are common.
@@ -1209,7 +1221,8 @@ func (x *CommonWord) GetFoundAt() int32 {
 	return 0
 }
 
-// TraceComparison compares the accepted trace and the call of the message that fit, or of all those that come closest.
+// TraceComparison compares the accepted trace and the call of the message that fit, or of all those
+// that come closest.
 type TraceComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the accepted trace.

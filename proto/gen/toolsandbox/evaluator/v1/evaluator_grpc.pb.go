@@ -34,21 +34,23 @@ const (
 //
 // EvaluatorService scores rollouts. It is not reachable for agents.
 type EvaluatorServiceClient interface {
-	// PutEvaluations stores evaluations under their digests before rollouts refer to them. Idempotent, safe to retry. Errors:
-	// INVALID_ARGUMENT (a graph that cannot be scored; the message names scenario, node, constraint and field).
+	// PutEvaluations stores evaluations under their digests before rollouts refer to them.
+	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
+	// names scenario, node, constraint and field).
 	PutEvaluations(ctx context.Context, in *PutEvaluationsRequest, opts ...grpc.CallOption) (*PutEvaluationsResponse, error)
-	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND (no such rollout, or it
-	// is not scored yet).
+	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND
+	// (no such rollout, or it is not scored yet).
 	GetScore(ctx context.Context, in *GetScoreRequest, opts ...grpc.CallOption) (*GetScoreResponse, error)
 	// WatchScore streams the best score so far of a running rollout and its user's flags after each
 	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(ctx context.Context, in *WatchScoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchScoreResponse], error)
-	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
-	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to
+	// retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(ctx context.Context, in *ScoreTrajectoryRequest, opts ...grpc.CallOption) (*ScoreTrajectoryResponse, error)
-	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes about; nothing is stored.
-	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes
+	// about; nothing is stored. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a
+	// trajectory that cannot be scored).
 	ExplainTrajectory(ctx context.Context, in *ExplainTrajectoryRequest, opts ...grpc.CallOption) (*ExplainTrajectoryResponse, error)
 }
 
@@ -125,21 +127,23 @@ func (c *evaluatorServiceClient) ExplainTrajectory(ctx context.Context, in *Expl
 //
 // EvaluatorService scores rollouts. It is not reachable for agents.
 type EvaluatorServiceServer interface {
-	// PutEvaluations stores evaluations under their digests before rollouts refer to them. Idempotent, safe to retry. Errors:
-	// INVALID_ARGUMENT (a graph that cannot be scored; the message names scenario, node, constraint and field).
+	// PutEvaluations stores evaluations under their digests before rollouts refer to them.
+	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
+	// names scenario, node, constraint and field).
 	PutEvaluations(context.Context, *PutEvaluationsRequest) (*PutEvaluationsResponse, error)
-	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND (no such rollout, or it
-	// is not scored yet).
+	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND
+	// (no such rollout, or it is not scored yet).
 	GetScore(context.Context, *GetScoreRequest) (*GetScoreResponse, error)
 	// WatchScore streams the best score so far of a running rollout and its user's flags after each
 	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(*WatchScoreRequest, grpc.ServerStreamingServer[WatchScoreResponse]) error
-	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to retry. Errors:
-	// INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to
+	// retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(context.Context, *ScoreTrajectoryRequest) (*ScoreTrajectoryResponse, error)
-	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes about; nothing is stored.
-	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes
+	// about; nothing is stored. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a
+	// trajectory that cannot be scored).
 	ExplainTrajectory(context.Context, *ExplainTrajectoryRequest) (*ExplainTrajectoryResponse, error)
 	mustEmbedUnimplementedEvaluatorServiceServer()
 }

@@ -43,8 +43,9 @@ type SweepSpec struct {
 	Trials int32 `protobuf:"varint,4,opt,name=trials,proto3" json:"trials,omitempty"`
 	// Seed of the sweep; each rollout derives its own from it and its place in the plan.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Rollouts at once per worker process. 0 leaves it to the workers' configuration. It may be another one whenever the sweep is created again, and
-	// then counts for what is queued already too: the number of the highest round does, and of several of one round the last one given.
+	// Rollouts at once per worker process. 0 leaves it to the workers' configuration. It may be
+	// another one whenever the sweep is created again, and then counts for what is queued already
+	// too: the number of the highest round does, and of several of one round the last one given.
 	Parallel int32 `protobuf:"varint,6,opt,name=parallel,proto3" json:"parallel,omitempty"`
 	// Do what the original does where it aborts on a model's mistake.
 	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
@@ -52,8 +53,8 @@ type SweepSpec struct {
 	HostedServices v11.HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// Play what PutRecording stored for the rollouts: nothing outside is asked.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// Bytes of messages beyond the starting ones, as they are stored, after which a rollout stops; it is the failure of whoever said most of them. 0 stands for
-	// 4 MiB.
+	// Bytes of messages beyond the starting ones, as they are stored, after which a rollout stops; it
+	// is the failure of whoever said most of them. 0 stands for 4 MiB.
 	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -221,15 +222,18 @@ type CreateSweepRequest struct {
 	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
 	// What to run.
 	Spec *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
-	// What its models may spend in all, over all times that it was created. No part of the specification: the last one given counts, so
-	// that a sweep that has spent it goes on with a higher one. Unset is no limit.
+	// What its models may spend in all, over all times that it was created. No part of the
+	// specification: the last one given counts, so that a sweep that has spent it goes on with a
+	// higher one. Unset is no limit.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Number of the round that begins, unless it has begun: what ended without a score in an earlier round because the infrastructure failed or the
-	// sweep was cancelled is played again, from the message on at which it ended. No part of the specification; whoever wants another round
-	// takes a higher number. 0 begins none.
+	// Number of the round that begins, unless it has begun: what ended without a score in an earlier
+	// round because the infrastructure failed or the sweep was cancelled is played again, from the
+	// message on at which it ended. No part of the specification; whoever wants another round takes a
+	// higher number. 0 begins none.
 	Round int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
-	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS): those of which that is still so are played again too in the round that
-	// begins, from what is left of them. No part of the specification.
+	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS): those of which that is still so
+	// are played again too in the round that begins, from what is left of them. No part of the
+	// specification.
 	Damaged       []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -592,7 +596,8 @@ type SweepEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the sweep was cancelled before all rollouts had a result.
 	Cancelled bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
-	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none does.
+	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
+	// does.
 	Spent         string `protobuf:"bytes,2,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -910,7 +915,8 @@ func (x *GetTrajectoryResponse) GetSessionDigest() []byte {
 // RecordedItem is one thing that came from outside. A stored format: fields are only ever added.
 type RecordedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Index of the message that it stands for; for an answer of a hosted service its number in the rollout, from 0.
+	// Index of the message that it stands for; for an answer of a hosted service its number in the
+	// rollout, from 0.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// What it is.
 	//
@@ -1251,7 +1257,8 @@ type SweepInfo struct {
 	Progress *SweepProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
 	// Whether it was cancelled.
 	Cancelled bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
-	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none does.
+	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
+	// does.
 	Spent string `protobuf:"bytes,4,opt,name=spent,proto3" json:"spent,omitempty"`
 	// Names of who plays the agent.
 	Agents []string `protobuf:"bytes,5,rep,name=agents,proto3" json:"agents,omitempty"`

@@ -34,31 +34,39 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not exist.
+// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not
+// exist.
 type OrchestratorServiceClient interface {
-	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with the same specification
-	// queues only what has no result yet, which is also how an interrupted sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other
-	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
+	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with
+	// the same specification queues only what has no result yet, which is also how an interrupted
+	// sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
+	// INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(ctx context.Context, in *CreateSweepRequest, opts ...grpc.CallOption) (*CreateSweepResponse, error)
-	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again: all results are sent again.
+	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as
+	// they come, and it ends when every rollout has a result, the sweep is cancelled, or it has spent
+	// what it may. Read only; after an error start again: all results are sent again.
 	// Errors: none of its own.
 	WatchSweep(ctx context.Context, in *WatchSweepRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSweepResponse], error)
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Requests to model providers that are under way end, because
-	// they are paid for; no other begins. The sweep goes on when it is created again with a round that has not begun. One whose rollouts all have a result
-	// stays as it is. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn.
+	// Requests to model providers that are under way end, because they are paid for; no other begins.
+	// The sweep goes on when it is created again with a round that has not begun. One whose rollouts
+	// all have a result stays as it is. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it
-	// ended. Read only, safe to retry. Errors: NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
+	// GetTrajectory returns everything that happened in one rollout; of one that was given up because
+	// its log or its setup has expired, only how it ended. Read only, safe to retry. Errors:
+	// NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
 	GetTrajectory(ctx context.Context, in *GetTrajectoryRequest, opts ...grpc.CallOption) (*GetTrajectoryResponse, error)
-	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
-	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and
+	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
+	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(ctx context.Context, in *GetRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRecordingResponse], error)
-	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its sweep is created. Idempotent, safe to
-	// retry. Errors: ALREADY_EXISTS (something else is recorded there).
+	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its
+	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (something else is recorded
+	// there).
 	PutRecording(ctx context.Context, in *PutRecordingRequest, opts ...grpc.CallOption) (*PutRecordingResponse, error)
-	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
+	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
+	// (page token).
 	ListSweeps(ctx context.Context, in *ListSweepsRequest, opts ...grpc.CallOption) (*ListSweepsResponse, error)
 }
 
@@ -162,31 +170,39 @@ func (c *orchestratorServiceClient) ListSweeps(ctx context.Context, in *ListSwee
 // All implementations must embed UnimplementedOrchestratorServiceServer
 // for forward compatibility.
 //
-// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not exist.
+// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not
+// exist.
 type OrchestratorServiceServer interface {
-	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with the same specification
-	// queues only what has no result yet, which is also how an interrupted sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other
-	// specification), INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
+	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with
+	// the same specification queues only what has no result yet, which is also how an interrupted
+	// sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
+	// INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
 	CreateSweep(context.Context, *CreateSweepRequest) (*CreateSweepResponse, error)
-	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as they come, and it ends when every
-	// rollout has a result, the sweep is cancelled, or it has spent what it may. Read only; after an error start again: all results are sent again.
+	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as
+	// they come, and it ends when every rollout has a result, the sweep is cancelled, or it has spent
+	// what it may. Read only; after an error start again: all results are sent again.
 	// Errors: none of its own.
 	WatchSweep(*WatchSweepRequest, grpc.ServerStreamingServer[WatchSweepResponse]) error
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn. Requests to model providers that are under way end, because
-	// they are paid for; no other begins. The sweep goes on when it is created again with a round that has not begun. One whose rollouts all have a result
-	// stays as it is. Idempotent, safe to retry.
+	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn.
+	// Requests to model providers that are under way end, because they are paid for; no other begins.
+	// The sweep goes on when it is created again with a round that has not begun. One whose rollouts
+	// all have a result stays as it is. Idempotent, safe to retry.
 	// Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout; of one that was given up because its log or its setup has expired, only how it
-	// ended. Read only, safe to retry. Errors: NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
+	// GetTrajectory returns everything that happened in one rollout; of one that was given up because
+	// its log or its setup has expired, only how it ended. Read only, safe to retry. Errors:
+	// NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
 	GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error)
-	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and people, the exchanges with model
-	// providers, and the answers of hosted services. Read only, safe to retry. Errors: NOT_FOUND (no log).
+	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and
+	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
+	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(*GetRecordingRequest, grpc.ServerStreamingServer[GetRecordingResponse]) error
-	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its sweep is created. Idempotent, safe to
-	// retry. Errors: ALREADY_EXISTS (something else is recorded there).
+	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its
+	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (something else is recorded
+	// there).
 	PutRecording(context.Context, *PutRecordingRequest) (*PutRecordingResponse, error)
-	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
+	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
+	// (page token).
 	ListSweeps(context.Context, *ListSweepsRequest) (*ListSweepsResponse, error)
 	mustEmbedUnimplementedOrchestratorServiceServer()
 }

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/scenario/v1/scenario.proto
 
-// The canonical form of a scenario as authors keep it: how it starts and how it is scored. Only the catalogue and the
-// tools of authors hold both halves; services get one or the other.
+// The canonical form of a scenario as authors keep it: how it starts and how it is scored. Only the
+// catalogue and the tools of authors hold both halves; services get one or the other.
 
 package scenariov1
 
@@ -37,7 +37,8 @@ type Scenario struct {
 	Evaluation *v11.Evaluation `protobuf:"bytes,2,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	// The author's notes; never sent to a service.
 	Notes string `protobuf:"bytes,3,opt,name=notes,proto3" json:"notes,omitempty"`
-	// What the author claims beyond the oracle's solution, to be checked by a proof; never sent to a service.
+	// What the author claims beyond the oracle's solution, to be checked by a proof; never sent to a
+	// service.
 	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

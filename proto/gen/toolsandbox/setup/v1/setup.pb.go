@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/setup/v1/setup.proto
 
-// How a scenario starts: world, messages, tools, clock and the scripts of its roles. Everything that is needed to play a
-// rollout and nothing that is needed to score it.
+// How a scenario starts: world, messages, tools, clock and the scripts of its roles. Everything
+// that is needed to play a rollout and nothing that is needed to score it.
 
 package setupv1
 
@@ -178,8 +178,9 @@ type ToolSelection struct {
 	Augmentations []Augmentation `protobuf:"varint,3,rep,packed,name=augmentations,proto3,enum=toolsandbox.setup.v1.Augmentation" json:"augmentations,omitempty"`
 	// Texts that agents are shown instead of the tools' own, at most one entry per tool.
 	Descriptions []*ToolDescription `protobuf:"bytes,4,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
-	// Real names of tools that the user has of its own, beside end_conversation. They act on the same world, are shown as they are,
-	// and are the user's whatever allow, deny and augmentations say. Empty means none.
+	// Real names of tools that the user has of its own, beside end_conversation. They act on the same
+	// world, are shown as they are, and are the user's whatever allow, deny and augmentations say.
+	// Empty means none.
 	User          []string `protobuf:"bytes,5,rep,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -433,7 +434,8 @@ func (x *RecordedAnswer) GetResponseJson() string {
 	return ""
 }
 
-// Setup is a scenario without its evaluation. It is immutable; its digest (SHA-256 of the deterministic wire form) names it.
+// Setup is a scenario without its evaluation. It is immutable; its digest (SHA-256 of the
+// deterministic wire form) names it.
 type Setup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique among the scenarios of a sweep; also the name of the result folder.

@@ -22,8 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionRecord is what a tool host stores about a session beside its table versions and outcomes. A stored format: fields are
-// only ever added.
+// SessionRecord is what a tool host stores about a session beside its table versions and outcomes.
+// A stored format: fields are only ever added.
 type SessionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the setup.
@@ -168,7 +168,8 @@ func (x *SessionRecord) GetDigest() []byte {
 	return nil
 }
 
-// OutcomeRecord is what a tool host stores about one execution. A stored format: fields are only ever added.
+// OutcomeRecord is what a tool host stores about one execution. A stored format: fields are only
+// ever added.
 type OutcomeRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// SHA-256 over the executed messages.

@@ -26,7 +26,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// HostedServices says what answers the requests that tools make to hosted services (maps, weather, stocks, exchange rates).
+// HostedServices says what answers the requests that tools make to hosted services (maps, weather,
+// stocks, exchange rates).
 type HostedServices int32
 
 const (
@@ -36,9 +37,11 @@ const (
 	HostedServices_HOSTED_SERVICES_RECORDED HostedServices = 1
 	// Data that is part of the program.
 	HostedServices_HOSTED_SERVICES_OFFLINE HostedServices = 2
-	// The services themselves, asked anew by every execution. Answers are stored before they are used.
+	// The services themselves, asked anew by every execution. Answers are stored before they are
+	// used.
 	HostedServices_HOSTED_SERVICES_LIVE HostedServices = 3
-	// The setup's recordings and what the session was answered before; the services themselves for anything else.
+	// The setup's recordings and what the session was answered before; the services themselves for
+	// anything else.
 	HostedServices_HOSTED_SERVICES_RECORD HostedServices = 4
 )
 
@@ -92,15 +95,17 @@ type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the caller; a rollout's session has the rollout's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How the world starts. Scripts and categories in it are not read. The host keeps it. Exactly one of setup and setup_digest is given.
+	// How the world starts. Scripts and categories in it are not read. The host keeps it. Exactly one
+	// of setup and setup_digest is given.
 	Setup *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
 	// What answers requests to hosted services, for as long as the session lives.
 	HostedServices HostedServices `protobuf:"varint,3,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	// Names a setup that this host has seen or that is stored on the bus (subject setup.<digest>), instead of setup: the hex SHA-256 of its
-	// deterministic binary form, as Session.setup_digest has it.
+	// Names a setup that this host has seen or that is stored on the bus (subject setup.<digest>),
+	// instead of setup: the hex SHA-256 of its deterministic binary form, as Session.setup_digest has
+	// it.
 	SetupDigest string `protobuf:"bytes,4,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// The session asks nothing of the network: hosted services answer what is given here to the same request at the same message, and any
-	// other request fails. For replays.
+	// The session asks nothing of the network: hosted services answer what is given here to the same
+	// request at the same message, and any other request fails. For replays.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
 	// What ListAnswers returned for the session that is replayed. Not read unless replay is set.
 	Answers       []*ServiceAnswer `protobuf:"bytes,16,rep,name=answers,proto3" json:"answers,omitempty"`
@@ -183,7 +188,8 @@ func (x *CreateSessionRequest) GetAnswers() []*ServiceAnswer {
 // CreateSessionResponse describes the new session.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the host's version alone.
+	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the
+	// host's version alone.
 	AgentTools []*v11.Tool `protobuf:"bytes,1,rep,name=agent_tools,json=agentTools,proto3" json:"agent_tools,omitempty"`
 	// The user's tools, in order.
 	UserTools []*v11.Tool `protobuf:"bytes,2,rep,name=user_tools,json=userTools,proto3" json:"user_tools,omitempty"`
@@ -258,12 +264,13 @@ type ExecuteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Index that the first answer will have; also the index of the table versions that the calls store.
+	// Index that the first answer will have; also the index of the table versions that the calls
+	// store.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// The messages, all of one sender, in order. More than one are one parallel batch.
 	Calls []*v11.Message `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
-	// The digest that the session has before the calls: ExecuteResponse.session_digest of the execution before, or the SHA-256 of the setup
-	// before the first one. Empty is not checked.
+	// The digest that the session has before the calls: ExecuteResponse.session_digest of the
+	// execution before, or the SHA-256 of the setup before the first one. Empty is not checked.
 	SessionDigest []byte `protobuf:"bytes,4,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -504,18 +511,22 @@ func (x *RestoreSessionResponse) GetDropped() int32 {
 // ExecuteResponse holds the outcome.
 type ExecuteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The answers with consecutive indices from the request's index, in the order in which the calls took effect.
+	// The answers with consecutive indices from the request's index, in the order in which the calls
+	// took effect.
 	Answers []*v11.Message `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
 	// The version of each table that holds after the answers, in table order.
 	Versions []*v11.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Index of the message of the request whose conversation_active became false: the conversation is over.
+	// Index of the message of the request whose conversation_active became false: the conversation is
+	// over.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
-	// The execution environment itself failed on the calls, as the original does in compatible mode; no answers then.
+	// The execution environment itself failed on the calls, as the original does in compatible mode;
+	// no answers then.
 	Exception string `protobuf:"bytes,4,opt,name=exception,proto3" json:"exception,omitempty"`
-	// The digest that the session has after the calls: SHA-256 over the one before, the index, the calls and this response without this
-	// field. Sessions with one digest have one history.
+	// The digest that the session has after the calls: SHA-256 over the one before, the index, the
+	// calls and this response without this field. Sessions with one digest have one history.
 	SessionDigest []byte `protobuf:"bytes,5,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
-	// What hosted services answered to the calls, in the order in which they were asked; in the modes live and record only.
+	// What hosted services answered to the calls, in the order in which they were asked; in the modes
+	// live and record only.
 	ServiceAnswers []*ServiceAnswer `protobuf:"bytes,6,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1014,8 +1025,8 @@ func (x *ListAnswersResponse) GetAnswer() *ServiceAnswer {
 	return nil
 }
 
-// ServiceAnswer is what a hosted service answered to one request of a session, or how the request failed. A stored format:
-// fields are only ever added.
+// ServiceAnswer is what a hosted service answered to one request of a session, or how the request
+// failed. A stored format: fields are only ever added.
 type ServiceAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the execution that asked: that of its first answer.
@@ -1308,8 +1319,8 @@ type ForkSessionRequest struct {
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// Id of the new session.
 	NewSessionId string `protobuf:"bytes,3,opt,name=new_session_id,json=newSessionId,proto3" json:"new_session_id,omitempty"`
-	// The new session asks nothing of the network: hosted services answer what they answered its parents at the same message, and
-	// any other request fails. For replays.
+	// The new session asks nothing of the network: hosted services answer what they answered its
+	// parents at the same message, and any other request fails. For replays.
 	Replay        bool `protobuf:"varint,4,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

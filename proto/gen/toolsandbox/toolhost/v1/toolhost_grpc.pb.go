@@ -38,42 +38,55 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id). Every call that names a
-// session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
-// UNAVAILABLE nothing is known to have happened: repeat the call.
+// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
+// Every call that names a session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if
+// it belongs to another shard. After ABORTED or UNAVAILABLE nothing is known to have happened:
+// repeat the call.
 type ToolHostServiceClient interface {
-	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent by all other
-	// fields and the setup, however it is given: repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool, or
-	// not exactly one of setup and setup_digest is given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED (session quota).
+	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent
+	// by all other fields and the setup, however it is given: repeating it returns the same answer.
+	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup
+	// breaks a rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is
+	// given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED
+	// (session quota).
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
-	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not have the digest that is given: nothing
-	// was run, RestoreSession helps), INVALID_ARGUMENT (no call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls,
-	// rows, bytes or requests to hosted services).
+	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
+	// (session_id, index): the outcome is committed before it is returned, and a repeated request
+	// gets the committed outcome. A failing tool is an answer, not an error.
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not
+	// have the digest that is given: nothing was run, RestoreSession helps), INVALID_ARGUMENT (no
+	// call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
+	// requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// RestoreSession brings a session to where a log says that it stands: one that is missing is made, one that is behind runs the log's
-	// executions again, one that is ahead is taken back. It asks nothing of the network. All its table versions are announced again.
-	// Idempotent by all fields.
-	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than the log says; the message shows both),
-	// FAILED_PRECONDITION (the session would have to be taken back behind a fork).
+	// RestoreSession brings a session to where a log says that it stands: one that is missing is
+	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
+	// asks nothing of the network. All its table versions are announced again. Idempotent by all
+	// fields.
+	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than
+	// the log says; the message shows both), FAILED_PRECONDITION (the session would have to be taken
+	// back behind a fork).
 	RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error)
-	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
+	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of
+	// its own.
 	ReadTables(ctx context.Context, in *ReadTablesRequest, opts ...grpc.CallOption) (*ReadTablesResponse, error)
-	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
+	// ListVersions streams every stored version, by table, then index. Read only, safe to retry.
+	// Errors: none of its own.
 	ListVersions(ctx context.Context, in *ListVersionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListVersionsResponse], error)
-	// ListAnswers streams what hosted services answered to a session in the modes live and record, by message, then in the order
-	// in which it was asked; what a fork shares with its parents comes first. Read only, safe to retry. Errors: none of its own.
+	// ListAnswers streams what hosted services answered to a session in the modes live and record, by
+	// message, then in the order in which it was asked; what a fork shares with its parents comes
+	// first. Read only, safe to retry. Errors: none of its own.
 	ListAnswers(ctx context.Context, in *ListAnswersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListAnswersResponse], error)
 	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
+	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors:
+	// INVALID_ARGUMENT (page token).
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// ForkSession makes a session that shares another's history up to a message. Idempotent by all fields. Errors:
-	// ALREADY_EXISTS (new_session_id is taken by another session), FAILED_PRECONDITION (index after the last message).
+	// ForkSession makes a session that shares another's history up to a message. Idempotent by all
+	// fields. Errors: ALREADY_EXISTS (new_session_id is taken by another session),
+	// FAILED_PRECONDITION (index after the last message).
 	ForkSession(ctx context.Context, in *ForkSessionRequest, opts ...grpc.CallOption) (*ForkSessionResponse, error)
-	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a missing session succeeds.
+	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a
+	// missing session succeeds.
 	// Errors: none of its own.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
 	// ListTools lists all tools. Read only, safe to retry. No errors of its own.
@@ -220,42 +233,55 @@ func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequ
 // All implementations must embed UnimplementedToolHostServiceServer
 // for forward compatibility.
 //
-// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id). Every call that names a
-// session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if it belongs to another shard. After ABORTED or
-// UNAVAILABLE nothing is known to have happened: repeat the call.
+// ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
+// Every call that names a session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if
+// it belongs to another shard. After ABORTED or UNAVAILABLE nothing is known to have happened:
+// repeat the call.
 type ToolHostServiceServer interface {
-	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent by all other
-	// fields and the setup, however it is given: repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a rule, e.g. names an unknown tool, or
-	// not exactly one of setup and setup_digest is given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED (session quota).
+	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent
+	// by all other fields and the setup, however it is given: repeating it returns the same answer.
+	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup
+	// breaks a rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is
+	// given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED
+	// (session quota).
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by (session_id, index): the outcome is
-	// committed before it is returned, and a repeated request gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not have the digest that is given: nothing
-	// was run, RestoreSession helps), INVALID_ARGUMENT (no call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls,
-	// rows, bytes or requests to hosted services).
+	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
+	// (session_id, index): the outcome is committed before it is returned, and a repeated request
+	// gets the committed outcome. A failing tool is an answer, not an error.
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not
+	// have the digest that is given: nothing was run, RestoreSession helps), INVALID_ARGUMENT (no
+	// call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
+	// requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// RestoreSession brings a session to where a log says that it stands: one that is missing is made, one that is behind runs the log's
-	// executions again, one that is ahead is taken back. It asks nothing of the network. All its table versions are announced again.
-	// Idempotent by all fields.
-	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than the log says; the message shows both),
-	// FAILED_PRECONDITION (the session would have to be taken back behind a fork).
+	// RestoreSession brings a session to where a log says that it stands: one that is missing is
+	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
+	// asks nothing of the network. All its table versions are announced again. Idempotent by all
+	// fields.
+	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than
+	// the log says; the message shows both), FAILED_PRECONDITION (the session would have to be taken
+	// back behind a fork).
 	RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error)
-	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of its own.
+	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of
+	// its own.
 	ReadTables(context.Context, *ReadTablesRequest) (*ReadTablesResponse, error)
-	// ListVersions streams every stored version, by table, then index. Read only, safe to retry. Errors: none of its own.
+	// ListVersions streams every stored version, by table, then index. Read only, safe to retry.
+	// Errors: none of its own.
 	ListVersions(*ListVersionsRequest, grpc.ServerStreamingServer[ListVersionsResponse]) error
-	// ListAnswers streams what hosted services answered to a session in the modes live and record, by message, then in the order
-	// in which it was asked; what a fork shares with its parents comes first. Read only, safe to retry. Errors: none of its own.
+	// ListAnswers streams what hosted services answered to a session in the modes live and record, by
+	// message, then in the order in which it was asked; what a fork shares with its parents comes
+	// first. Read only, safe to retry. Errors: none of its own.
 	ListAnswers(*ListAnswersRequest, grpc.ServerStreamingServer[ListAnswersResponse]) error
 	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT (page token).
+	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors:
+	// INVALID_ARGUMENT (page token).
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// ForkSession makes a session that shares another's history up to a message. Idempotent by all fields. Errors:
-	// ALREADY_EXISTS (new_session_id is taken by another session), FAILED_PRECONDITION (index after the last message).
+	// ForkSession makes a session that shares another's history up to a message. Idempotent by all
+	// fields. Errors: ALREADY_EXISTS (new_session_id is taken by another session),
+	// FAILED_PRECONDITION (index after the last message).
 	ForkSession(context.Context, *ForkSessionRequest) (*ForkSessionResponse, error)
-	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a missing session succeeds.
+	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a
+	// missing session succeeds.
 	// Errors: none of its own.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
 	// ListTools lists all tools. Read only, safe to retry. No errors of its own.
