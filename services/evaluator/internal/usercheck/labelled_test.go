@@ -222,11 +222,11 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 	return tallies, table
 }
 
-// TestMeasured measures the rules on judged turns. docs/models.md has what comes out. A rule has to
+// TestMeasured measures the rules on judged turns. docs/users.md has what comes out. A rule has to
 // be right in four of five flags where nothing was mended on what it is measured on.
 func TestMeasured(t *testing.T) {
 	const leastPrecision = 0.8
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "models.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "users.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestMeasured(t *testing.T) {
 		tallies, table := measure(t, name)
 		t.Logf("%s: %s", name, table)
 		if !strings.Contains(string(page), table) {
-			t.Errorf("docs/models.md: got another table, want for %s\n%s", name, table)
+			t.Errorf("docs/users.md: got another table, want for %s\n%s", name, table)
 		}
 		for rule, count := range tallies {
 			if name == "heldout.txt" && count.precision() < leastPrecision {
