@@ -53,6 +53,9 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // so that most turns wait for their budget
 	services, server := start(t), startCounted(t)
+	if err := os.Unsetenv("TOOLSANDBOX_AGENTGW_LIMIT"); err != nil { // which is the gateway's alone
+		t.Fatal(err)
+	}
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{
 		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "15", "--parallel", "16",
