@@ -1,6 +1,10 @@
 package euroeval
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
 
 const strictFunctions = `[
 	{"name": "pay", "parameters": {"type": "dict", "required": ["amount"], "properties": {
@@ -69,4 +73,14 @@ func TestGradeStrict(t *testing.T) {
 			t.Errorf("GradeStrict(%q) = correct, want wrong", prediction)
 		}
 	}
+}
+
+// parse reads JSON as Python does: lone surrogates and exact numbers survive.
+func parse(t *testing.T, text string) python.Value {
+	t.Helper()
+	v, err := python.ParseJSON(text)
+	if err != nil {
+		t.Fatalf("ParseJSON(%.80s): %v", text, err)
+	}
+	return v
 }
