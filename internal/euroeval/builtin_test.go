@@ -1,0 +1,439 @@
+package euroeval
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// completeLanguages are those whose records have to be complete.
+var completeLanguages = []string{}
+
+const (
+	englishRecords = 300 // at least
+	otherRecords   = 60  // at least, in each other language
+	// sharedFunctions is how many records of a language may use the same function.
+	sharedFunctions = 3
+)
+
+// builtinTask is a record of the data set as both graders take it.
+type builtinTask struct {
+	BuiltinRecord
+	functions, answers python.Value
+	calls              []builtinCall
+}
+
+// builtinCall is an expected call.
+type builtinCall struct {
+	name      string
+	arguments []python.Item // the first accepted values
+	options   *python.Dict
+	schema    *python.Dict // parameters of the function; nil if no function has the name
+}
+
+func builtinTasks(t *testing.T) []builtinTask {
+	t.Helper()
+	records, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(records) == 0 || records[0].Language != "en" {
+		t.Fatal("want English records first")
+	}
+	var tasks []builtinTask
+	for _, record := range records {
+		task := builtinTask{
+			BuiltinRecord: record, functions: parse(t, record.Function), answers: parse(t, record.TargetText),
+		}
+		answers, _ := task.answers.AsList()
+		for _, answer := range answers {
+			expected, err := expectedCall(answer)
+			if err != nil {
+				t.Fatalf("%s: %v", record.ID, err)
+			}
+			options, _ := expected.Value.AsDict()
+			call := builtinCall{name: expected.Key, options: options}
+			if description := descriptionOf(task.functions, expected.Key); description != nil {
+				call.schema = dictAt(description, "parameters")
+			}
+			for _, option := range options.Items() {
+				accepted, _ := option.Value.AsList()
+				call.arguments = append(call.arguments, python.Item{Key: option.Key, Value: accepted[0]})
+			}
+			task.calls = append(task.calls, call)
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// prediction prints calls as a model is asked to.
+func prediction(calls []builtinCall) string {
+	list := make([]python.Value, 0, len(calls))
+	for _, call := range calls {
+		list = append(list, python.DictOf(
+			python.Item{Key: "function", Value: python.Str(call.name)},
+			python.Item{Key: "arguments", Value: python.DictOf(call.arguments...)},
+		))
+	}
+	return python.JSON(python.DictOf(python.Item{Key: "tool_calls", Value: python.List(list...)}))
+}
+
+// changed returns the calls with another list of arguments in one of them.
+func changed(calls []builtinCall, place int, change func(call *builtinCall)) []builtinCall {
+	calls = slices.Clone(calls)
+	calls[place].arguments = slices.Clone(calls[place].arguments)
+	change(&calls[place])
+	return calls
+}
+
+func (c *builtinCall) requires(argument string) bool {
+	required, _ := c.schema.Get("required")
+	names, _ := required.AsList()
+	return slices.ContainsFunc(names, python.Str(argument).Equal)
+}
+
+// compared says whether the euroeval grader compares an argument of the call in a place: the
+// description in that place decides.
+func (b *builtinTask) compared(place int, argument string) bool {
+	functions, _ := b.functions.AsList()
+	if place >= len(functions) {
+		return false
+	}
+	required, err := requiredNames(functions[place])
+	names, _ := required.AsList()
+	return err == nil && (len(names) == 0 || slices.ContainsFunc(names, python.Str(argument).Equal))
+}
+
+// judge grades a prediction by both graders and reports verdicts other than the wanted ones.
+func (b *builtinTask) judge(t *testing.T, what, text string, euroeval, strict bool) {
+	t.Helper()
+	verdict, err := Grade(b.functions, b.answers, text)
+	if err != nil {
+		t.Errorf("%s: %s: euroeval raises %v", b.ID, what, err)
+	}
+	if verdict.Correct != euroeval {
+		t.Errorf("%s: %s: euroeval says %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, euroeval, text)
+	}
+	if verdict := GradeStrict(b.functions, b.answers, text); verdict.Correct != strict {
+		t.Errorf("%s: %s: bfcl-strict says %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, strict, text)
+	}
+}
+
+// TestBuiltinAnswersPass builds calls from the possible answers: the first accepted values, the
+// same without what may be left out, and each accepted value by itself.
+func TestBuiltinAnswersPass(t *testing.T) {
+	t.Parallel()
+	for _, task := range builtinTasks(t) {
+		task.judge(t, "first answer", prediction(task.calls), true, true)
+		short := task.calls
+		for i, call := range task.calls {
+			short = changed(short, i, func(c *builtinCall) {
+				c.arguments = slices.DeleteFunc(c.arguments, func(argument python.Item) bool {
+					options, _ := c.options.Get(argument.Key)
+					return optional(options)
+				})
+			})
+			for j, argument := range call.arguments {
+				options, _ := call.options.Get(argument.Key)
+				accepted, _ := options.AsList()
+				for _, value := range accepted {
+					if value.Equal(python.Str("")) {
+						continue
+					}
+					one := changed(task.calls, i, func(c *builtinCall) { c.arguments[j].Value = value })
+					task.judge(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(one), true, true)
+				}
+			}
+		}
+		task.judge(t, "answer without what may be left out", prediction(short), true, true)
+	}
+}
+
+// TestBuiltinMutantsFail changes the first answer of each record. The strict grader fails every
+// mutant; the euroeval grader all but those whose change it does not look at.
+func TestBuiltinMutantsFail(t *testing.T) {
+	t.Parallel()
+	for _, task := range builtinTasks(t) {
+		functions, _ := task.functions.AsList()
+		task.judge(t, "prose", "I would call the function now.", false, false)
+		if task.Category == CategoryIrrelevance {
+			first, _ := functions[0].AsDict()
+			name, _ := first.Get("name")
+			invented := []builtinCall{{name: python.Text(name)}}
+			task.judge(t, "invented call", prediction(invented), false, false)
+			continue
+		}
+		task.judge(t, "no call", prediction(nil), false, false)
+		task.judge(t, "answer in prose", "Sure: "+prediction(task.calls), false, false)
+		for i, call := range task.calls {
+			unseen := i >= len(functions) // the euroeval grader has no description for this call
+			renamed := changed(task.calls, i, func(c *builtinCall) { c.name += "_now" })
+			task.judge(t, "wrong function", prediction(renamed), unseen, false)
+			task.judge(t, "dropped call", prediction(slices.Delete(slices.Clone(task.calls), i, i+1)), false, false)
+			task.judge(t, "doubled call", prediction(slices.Insert(slices.Clone(task.calls), i, call)), false, false)
+			for j, argument := range call.arguments {
+				task.judgeArgument(t, i, j, argument)
+			}
+		}
+	}
+}
+
+// judgeArgument leaves one argument of a call out and gives it wrong values of its type.
+func (b *builtinTask) judgeArgument(t *testing.T, place, index int, argument python.Item) {
+	t.Helper()
+	call, unseen := b.calls[place], !b.compared(place, argument.Key)
+	functions, _ := b.functions.AsList()
+	if unseen && call.requires(argument.Key) && place < len(functions) {
+		t.Errorf("%s: the euroeval grader does not compare the required argument %s of call %d: function %d does not require it",
+			b.ID, argument.Key, place+1, place+1)
+	}
+	options, _ := call.options.Get(argument.Key)
+	accepted, _ := options.AsList()
+	if !optional(options) {
+		without := changed(b.calls, place, func(c *builtinCall) { c.arguments = slices.Delete(c.arguments, index, index+1) })
+		b.judge(t, "without "+argument.Key, prediction(without), unseen, false)
+	}
+	values := wrongValues(argument.Value, accepted)
+	if len(values) == 0 {
+		t.Errorf("%s: argument %s of call %d: every value of its type is accepted", b.ID, argument.Key, place+1)
+	}
+	for _, value := range values {
+		mutant := changed(b.calls, place, func(c *builtinCall) { c.arguments[index].Value = value })
+		b.judge(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(mutant), unseen, false)
+	}
+}
+
+// wrongValues returns values of the same type that no accepted value equals.
+func wrongValues(v python.Value, accepted []python.Value) (values []python.Value) {
+	switch v.Kind() {
+	case python.KindStr:
+		text, _ := v.AsStr()
+		values = append(values, python.Str(text+" other"), python.Str("other"))
+	case python.KindInt:
+		number, _ := v.AsInt()
+		values = append(values, python.Int(number+1), python.Int(number-1), python.Int(10*number+7))
+	case python.KindFloat:
+		number, _ := v.AsFloat()
+		values = append(values, python.Float(number+0.5), python.Float(-number-1))
+	case python.KindBool:
+		truth, _ := v.AsBool()
+		values = append(values, python.Bool(!truth))
+	case python.KindList:
+		items, _ := v.AsList()
+		if len(items) == 0 {
+			return nil
+		}
+		values = append(values, python.List(items[1:]...), python.List(append(slices.Clone(items), items[0])...))
+		for _, other := range wrongValues(items[0], nil) {
+			values = append(values, python.List(append([]python.Value{other}, items[1:]...)...))
+		}
+	case python.KindDict:
+		values = append(values, python.DictOf())
+		d, _ := v.AsDict()
+		for i, item := range d.Items() {
+			for _, other := range wrongValues(item.Value, nil) {
+				items := slices.Clone(d.Items())
+				items[i].Value = other
+				values = append(values, python.DictOf(items...))
+			}
+		}
+	}
+	return slices.DeleteFunc(values, func(value python.Value) bool { return slices.ContainsFunc(accepted, value.Equal) })
+}
+
+// TestBuiltinShape checks the form of each record: what its category asks for, and descriptions
+// that agree with the expected calls.
+func TestBuiltinShape(t *testing.T) {
+	t.Parallel()
+	for _, task := range builtinTasks(t) {
+		functions, _ := task.functions.AsList()
+		fits := map[Category]bool{
+			CategorySimple:           len(functions) == 1 && len(task.calls) == 1,
+			CategoryMultiple:         len(functions) > 1 && len(task.calls) == 1,
+			CategoryParallel:         len(functions) == 1 && len(task.calls) > 1,
+			CategoryParallelMultiple: len(functions) > 1 && len(task.calls) > 1,
+			CategoryIrrelevance:      len(task.calls) == 0,
+		}
+		if !fits[task.Category] {
+			t.Errorf("%s: %d functions and %d calls do not fit the category", task.ID, len(functions), len(task.calls))
+		}
+		if prefix := fmt.Sprintf("%s_%s_", task.Category, task.Language); !strings.HasPrefix(task.ID, prefix) {
+			t.Errorf("%s: the id does not begin with %s", task.ID, prefix)
+		}
+		names := map[string]bool{}
+		for _, function := range functions {
+			description, _ := function.AsDict()
+			name, _ := description.Get("name")
+			if names[python.Text(name)] {
+				t.Errorf("%s: function %s is described twice", task.ID, python.Text(name))
+			}
+			names[python.Text(name)] = true
+			checkDescription(t, task.ID, description)
+		}
+		for _, call := range task.calls {
+			checkCall(t, task.ID, call)
+		}
+	}
+}
+
+var (
+	plainName    = regexp.MustCompile(`^[a-z][a-z0-9_.]*$`)
+	plainEnglish = regexp.MustCompile(`^[A-Z][ -~°€£²³–é]*\.?$`)
+)
+
+// checkDescription checks that a function and its arguments are described in full and in English.
+func checkDescription(t *testing.T, id string, description *python.Dict) {
+	t.Helper()
+	name, _ := description.Get("name")
+	check := func(name string, d *python.Dict) {
+		text, _ := d.Get("description")
+		if !plainName.MatchString(name) || !plainEnglish.MatchString(python.Text(text)) {
+			t.Errorf("%s: want an English name and description, got %q: %q", id, name, python.Text(text))
+		}
+	}
+	check(python.Text(name), description)
+	parameters := dictAt(description, "parameters")
+	if typeName(parameters) != "dict" {
+		t.Errorf("%s: parameters of %s: want type dict, got %q", id, python.Text(name), typeName(parameters))
+	}
+	properties := dictAt(parameters, "properties")
+	required, _ := parameters.Get("required")
+	names, isList := required.AsList()
+	if !isList {
+		t.Errorf("%s: parameters of %s: want a list of required arguments", id, python.Text(name))
+	}
+	for _, argument := range names {
+		if dictAt(properties, python.Text(argument)).Len() == 0 {
+			t.Errorf("%s: %s requires %s, which it does not describe", id, python.Text(name), python.Text(argument))
+		}
+	}
+	for _, property := range properties.Items() {
+		schema, _ := property.Value.AsDict()
+		check(property.Key, schema)
+		kind, known := kindOf(schema)
+		if !known {
+			t.Errorf("%s: argument %s of %s has no known type", id, property.Key, python.Text(name))
+		}
+		if _, ok := kindOf(dictAt(schema, "items")); kind == python.KindList && !ok {
+			t.Errorf("%s: argument %s of %s does not say of what it is a list", id, property.Key, python.Text(name))
+		}
+	}
+}
+
+// checkCall checks an expected call against the description of its function.
+func checkCall(t *testing.T, id string, call builtinCall) {
+	t.Helper()
+	if call.schema == nil {
+		t.Errorf("%s: no function is named %s", id, call.name)
+		return
+	}
+	required, _ := call.schema.Get("required")
+	names, _ := required.AsList()
+	for _, name := range names {
+		if options, ok := call.options.Get(python.Text(name)); !ok || optional(options) {
+			t.Errorf("%s: %s requires %s, the answer does not", id, call.name, python.Text(name))
+		}
+	}
+	for _, option := range call.options.Items() {
+		schema := dictAt(dictAt(call.schema, "properties"), option.Key)
+		kind, _ := kindOf(schema)
+		allowed, _ := schema.Get("enum")
+		choices, _ := allowed.AsList()
+		accepted, _ := option.Value.AsList()
+		for i, value := range accepted {
+			leftOut := value.Equal(python.Str(""))
+			switch {
+			case leftOut && (i == 0 || call.requires(option.Key)):
+				t.Errorf("%s: %s.%s: \"\" stands last and only for what is not required", id, call.name, option.Key)
+			case !leftOut && !fitsKind(kind, value):
+				t.Errorf("%s: %s.%s: %s is not of type %s", id, call.name, option.Key, python.JSON(value), typeName(schema))
+			case !leftOut && len(choices) > 0 && !slices.ContainsFunc(choices, value.Equal):
+				t.Errorf("%s: %s.%s: %s is none of %s", id, call.name, option.Key, python.JSON(value), python.JSON(allowed))
+			}
+		}
+		byDefault, given := schema.Get("default")
+		if given && !call.requires(option.Key) && slices.ContainsFunc(accepted, byDefault.Equal) && !optional(option.Value) {
+			t.Errorf("%s: %s.%s: the default may be left out, add \"\"", id, call.name, option.Key)
+		}
+	}
+}
+
+// TestBuiltinIsVaried forbids records that repeat each other: ids and questions are unique, and few
+// records share a function. In multiple, the place of the function says little.
+func TestBuiltinIsVaried(t *testing.T) {
+	t.Parallel()
+	ids, questions, users := map[string]bool{}, map[string]string{}, map[string]int{}
+	first, multiple := map[string]int{}, map[string]int{}
+	for _, task := range builtinTasks(t) {
+		if ids[task.ID] {
+			t.Errorf("%s: the id is not unique", task.ID)
+		}
+		ids[task.ID] = true
+		if other, ok := questions[task.Question]; ok {
+			t.Errorf("%s asks what %s asks: %s", task.ID, other, task.Question)
+		}
+		questions[task.Question] = task.ID
+		functions, _ := task.functions.AsList()
+		for i, function := range functions {
+			description, _ := function.AsDict()
+			name, _ := description.Get("name")
+			parameters, _ := description.Get("parameters")
+			key := task.Language + python.JSON(name) + python.JSON(parameters)
+			if users[key]++; users[key] == sharedFunctions+1 {
+				t.Errorf("%s: more than %d records use %s", task.ID, sharedFunctions, python.Text(name))
+			}
+			if task.Category == CategoryMultiple && i == 0 {
+				multiple[task.Language]++
+				if len(task.calls) > 0 && python.Text(name) == task.calls[0].name {
+					first[task.Language]++
+				}
+			}
+		}
+	}
+	for language, count := range multiple {
+		if count >= 6 && 3*first[language] > 2*count {
+			t.Errorf("%s: the function to call stands first in %d of %d records of multiple, want at most two thirds",
+				language, first[language], count)
+		}
+	}
+}
+
+// TestBuiltinCounts lists how many records each language has, and fails for a complete language
+// that lacks some.
+func TestBuiltinCounts(t *testing.T) {
+	t.Parallel()
+	counts, sums := map[string]map[Category]int{}, map[string]int{}
+	for _, task := range builtinTasks(t) {
+		if counts[task.Language] == nil {
+			counts[task.Language] = map[Category]int{}
+		}
+		counts[task.Language][task.Category]++
+		sums[task.Language]++
+	}
+	for _, language := range completeLanguages {
+		if sums[language] == 0 {
+			t.Errorf("%s: no records", language)
+		}
+	}
+	for language, sum := range sums {
+		want := otherRecords
+		if language == "en" {
+			want = englishRecords
+		}
+		report := t.Logf
+		if slices.Contains(completeLanguages, language) {
+			report = t.Errorf
+		}
+		if sum < want {
+			report("%s: %d records, want at least %d", language, sum, want)
+		}
+		if got := len(counts[language]); got != 5 {
+			report("%s: %d categories of 5: %v", language, got, counts[language])
+		}
+	}
+}
