@@ -11,7 +11,7 @@ import (
 )
 
 // completeLanguages are those whose records have to be complete.
-var completeLanguages = []string{}
+var completeLanguages = []string{"en"}
 
 const (
 	englishRecords = 300 // at least
