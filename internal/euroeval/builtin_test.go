@@ -437,3 +437,23 @@ func TestBuiltinCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestBuiltinOrder wants English first, then the codes of languages in order, each with its
+// categories in order.
+func TestBuiltinOrder(t *testing.T) {
+	t.Parallel()
+	order := []Category{
+		CategorySimple, CategoryMultiple, CategoryParallel, CategoryParallelMultiple, CategoryIrrelevance,
+	}
+	var got []string
+	for _, task := range builtinTasks(t) {
+		language := task.Language
+		if language == "en" {
+			language = ""
+		}
+		got = append(got, fmt.Sprintf("%s %d", language, slices.Index(order, task.Category)))
+	}
+	if !slices.IsSorted(got) {
+		t.Errorf("got an order of %v", slices.Compact(got))
+	}
+}
