@@ -98,9 +98,6 @@ type (
 	Evaluations struct{ *store }
 	// Recordings are turns that cannot be computed again, and answers for replays.
 	Recordings struct{ *store }
-	// Ledger is a set of small documents that several processes change by compare-and-swap. They
-	// stay as long as results do.
-	Ledger struct{ *store }
 	// Relay carries requests from one process to another. They are not stored.
 	Relay struct{ *store }
 )
@@ -129,7 +126,6 @@ type (
 		Controls
 		Setups
 		Recordings
-		Ledger
 		Relay
 	}
 	// Evaluator has the stores of what is scored, and alone that of evaluations.
@@ -155,13 +151,12 @@ type Bus struct {
 	Setups
 	Evaluations
 	Recordings
-	Ledger
 	Relay
 }
 
 func newBus(s *store) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s}, Recordings{s}, Ledger{s}, Relay{s},
+		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s}, Recordings{s}, Relay{s},
 	}
 }
 
@@ -175,7 +170,7 @@ func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {
-	return AgentGateway{b.Controls, b.Setups, b.Recordings, b.Ledger, b.Relay}
+	return AgentGateway{b.Controls, b.Setups, b.Recordings, b.Relay}
 }
 
 // Evaluator returns the stores of the evaluator.

@@ -25,7 +25,7 @@ func TestLongMessages(t *testing.T) {
 	if _, err := b.Append(t.Context(), "s.1", entry, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.RecordTurn(t.Context(), "s.1", 3, []byte(long), 0); err != nil {
+	if err := b.RecordTurn(t.Context(), bus.TurnRecord{RolloutID: "s.1", Index: 3, Raw: []byte(long)}); err != nil {
 		t.Fatal(err)
 	}
 	for stream, subject := range map[string]string{"BUS_0": "bus.0.s.1", "RECORDING": "turn.s.1.3"} {

@@ -171,6 +171,13 @@ func (b *store) followFrom(
 	if filter != "" {
 		cfg.FilterSubjects = []string{filter}
 	}
+	return b.followWith(ctx, stream, cfg, handle)
+}
+
+// followWith is follow with all settings.
+func (b *store) followWith(
+	ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, handle func(context.Context, jetstream.Msg) error,
+) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].OrderedConsumer(ctx, cfg)

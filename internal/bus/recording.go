@@ -26,14 +26,95 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 	return like
 }
 
-// RecordTurn stores a turn of a player, whose first message has the index, in place of the record
-// with a revision, which is 0 if there is none. ErrExists if another one is stored; after a lost
-// acknowledgement that may be this one.
-func (b Recordings) RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error {
-	if err := b.replace(ctx, recordingStream, turnSubject(rolloutID, index), raw, revision); err != nil {
-		return fmt.Errorf("record turn %d of %s: %w", index, rolloutID, err)
+// Headers of a recorded turn.
+const (
+	headerSpent    = "Spent"    // what its requests have cost until now
+	headerAdded    = "Added"    // the part of it that is new in this record
+	headerRecorder = "Recorder" // the replica that recorded it
+)
+
+// Spent is what requests to models cost: tokens, and millionths of a US dollar where prices are
+// known.
+type Spent struct{ Tokens, Micros int64 }
+
+// Plus returns the sum.
+func (s Spent) Plus(o Spent) Spent { return Spent{s.Tokens + o.Tokens, s.Micros + o.Micros} }
+
+// String returns what parseSpent reads.
+func (s Spent) String() string { return fmt.Sprintf("%d %d", s.Tokens, s.Micros) }
+
+// parseSpent reads a header. One that is damaged counts nothing: its turn is damaged, too, and will
+// be asked again.
+func parseSpent(text string) Spent {
+	var s Spent
+	if _, err := fmt.Sscanf(text, "%d %d", &s.Tokens, &s.Micros); err != nil || s.Tokens < 0 || s.Micros < 0 {
+		return Spent{}
+	}
+	return s
+}
+
+// TurnRecord is a turn to be recorded.
+type TurnRecord struct {
+	RolloutID string
+	// Index is that of the turn's first message.
+	Index int32
+	Raw   []byte
+	// Revision is that of the record which this one takes the place of, 0 if there is none.
+	Revision uint64
+	// Spent is what the turn has cost in all, and Added what of that is not in the earlier record.
+	Spent, Added Spent
+	// Recorder is the replica that records it.
+	Recorder string
+}
+
+// RecordTurn stores a turn of a player. ErrExists if another one than that with the revision is
+// stored; after a lost acknowledgement that may be this one.
+func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
+	var header map[string]string
+	if turn.Spent != (Spent{}) {
+		header = map[string]string{headerSpent: turn.Spent.String(), headerAdded: turn.Added.String(), headerRecorder: turn.Recorder}
+	}
+	if err := b.replace(ctx, header, recordingStream, turnSubject(turn.RolloutID, turn.Index), turn.Raw, turn.Revision); err != nil {
+		return fmt.Errorf("record turn %d of %s: %w", turn.Index, turn.RolloutID, err)
 	}
 	return nil
+}
+
+func sweepTurnsSubject(sweepID string) string { return "turn." + sweepID + ".>" }
+
+// Spent sums what the recorded turns of a sweep have cost, up to a revision.
+func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revision uint64, err error) {
+	turns := make(map[string]Spent) // by subject: a message may come twice, and a turn that is replaced
+	err = b.readAll(ctx, recordingStream, sweepTurnsSubject(sweepID), true, func(msg jetstream.Msg) {
+		if text := msg.Headers().Get(headerSpent); text != "" {
+			turns[msg.Subject()] = parseSpent(text)
+		}
+		if at, err := msg.Metadata(); err == nil {
+			revision = max(revision, at.Sequence.Stream)
+		}
+	})
+	if err != nil {
+		return Spent{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
+	}
+	for _, spent := range turns {
+		sum = sum.Plus(spent)
+	}
+	return sum, revision, nil
+}
+
+// FollowSpent calls visit with what each turn of a sweep has cost that is recorded after a
+// revision, as far as its record says, and with who recorded it, until ctx is done (then it returns
+// nil).
+func (b Recordings) FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(recorder string, added Spent)) error {
+	cfg := jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{sweepTurnsSubject(sweepID)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
+	}
+	return b.followWith(ctx, recordingStream, cfg, func(_ context.Context, msg jetstream.Msg) error {
+		if text := msg.Headers().Get(headerAdded); text != "" {
+			visit(msg.Headers().Get(headerRecorder), parseSpent(text))
+		}
+		return nil
+	})
 }
 
 // Turn returns a recorded turn with its revision, ErrNotFound if there is none.

@@ -21,10 +21,10 @@ func TestTurnIsReplaced(t *testing.T) {
 	var revision uint64
 	for _, text := range []string{"first", "second"} {
 		before := revision
-		if err := b.RecordTurn(ctx, "s.1", 2, []byte(text), before); err != nil {
+		if err := b.RecordTurn(ctx, bus.TurnRecord{RolloutID: "s.1", Index: 2, Raw: []byte(text), Revision: before}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.RecordTurn(ctx, "s.1", 2, []byte("other"), before); !errors.Is(err, bus.ErrExists) {
+		if err := b.RecordTurn(ctx, bus.TurnRecord{RolloutID: "s.1", Index: 2, Raw: []byte("other"), Revision: before}); !errors.Is(err, bus.ErrExists) {
 			t.Errorf("in place of revision %d, which is not stored any more: got %v, want %v", before, err, bus.ErrExists)
 		}
 		got, at, err := b.Turn(ctx, "s.1", 2)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/propagation"
 )
 
 const (
@@ -16,9 +17,8 @@ const (
 	relayQueue   = "relay"
 	// relayTimeout carries how long the asker waits, in milliseconds, for clocks may differ.
 	relayTimeout = "Timeout-Ms"
-	// maxRelayed bounds the requests of one name that one process answers at once; the connection
-	// buffers the next ones.
-	maxRelayed = 1024
+	// relayTooLarge carries the length of an answer that NATS does not take.
+	relayTooLarge = "Too-Large"
 )
 
 // ErrTooLarge says that NATS does not take a message of this length.
@@ -30,6 +30,7 @@ var ErrTooLarge = errors.New("more than fits into one message of NATS")
 func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(message.Header))
 	if deadline, ok := ctx.Deadline(); ok {
 		message.Header.Set(relayTimeout, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10))
 	}
@@ -43,24 +44,30 @@ func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", name, err)
 	}
+	if length := answer.Header.Get(relayTooLarge); length != "" {
+		return nil, fmt.Errorf("ask %s: an answer of %s bytes: %w", name, length, ErrTooLarge)
+	}
 	return answer.Data, nil
 }
 
 // Answer answers the requests to a name, each in a goroutine of its own whose ctx ends at the
-// asker's deadline, if it has one, until stop is called. Of several processes that answer to the
-// name each request reaches one. stop ends the contexts of all and waits for the goroutines;
+// asker's deadline, if it has one, until stop is called. atOnce bounds how many it answers at once;
+// the connection buffers the next ones. Of several processes that answer to the name each request
+// reaches one. stop ends the contexts of all and waits for the goroutines;
 // requests that have arrived by then are still answered.
-func (b Relay) Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error) {
+func (b Relay) Answer(
+	name string, atOnce int, answer func(ctx context.Context, request []byte) []byte,
+) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	free := make(chan struct{}, maxRelayed)
+	free := make(chan struct{}, atOnce)
 	subscription, err := b.js.Conn().QueueSubscribe(relaySubject+name, relayQueue, func(message *nats.Msg) {
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			asked, done := askedFor(ctx, message)
+			asked, done := askedFor(traced(ctx, message.Header), message)
 			defer done()
-			_ = message.Respond(answer(asked, message.Data)) // an asker that hears nothing asks again
+			respond(message, answer(asked, message.Data))
 		})
 	})
 	if err != nil {
@@ -81,6 +88,17 @@ func (b Relay) Answer(name string, answer func(ctx context.Context, request []by
 		}
 		return nil
 	}, nil
+}
+
+// respond answers a request, if need be by saying that the answer is too long. An asker that hears
+// nothing asks again.
+func respond(message *nats.Msg, answer []byte) {
+	if err := message.Respond(answer); !errors.Is(err, nats.ErrMaxPayload) {
+		return
+	}
+	long := nats.NewMsg(message.Reply)
+	long.Header.Set(relayTooLarge, strconv.Itoa(len(answer)))
+	_ = message.RespondMsg(long)
 }
 
 // askedFor returns a context that ends at the deadline of a message's asker.

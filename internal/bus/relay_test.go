@@ -16,7 +16,7 @@ func TestRelay(t *testing.T) {
 	if _, err := b.Ask(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("Ask without an answerer: got %v, want ErrNotFound", err)
 	}
-	stop, err := b.Answer("mine", func(_ context.Context, request []byte) []byte { return append([]byte("got "), request...) })
+	stop, err := b.Answer("mine", 1024, func(_ context.Context, request []byte) []byte { return append([]byte("got "), request...) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestRelay(t *testing.T) {
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)
-	stop, err := b.Answer("slow", func(ctx context.Context, _ []byte) []byte {
+	stop, err := b.Answer("slow", 1024, func(ctx context.Context, _ []byte) []byte {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return []byte("ended")

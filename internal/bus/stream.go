@@ -22,7 +22,6 @@ const (
 	sweepStream      = "SWEEP"
 	setupStream      = "SETUP"
 	evaluationStream = "EVALUATION"
-	ledgerStream     = "LEDGER"
 )
 
 const (
@@ -54,7 +53,6 @@ func sweepPlanSubject(sweepID string) string    { return "sweep." + sweepID + ".
 func setupSubject(digest string) string         { return "setup." + digest }
 func toolsSubject(digest string) string         { return "tools." + digest }
 func evaluationSubject(digest string) string    { return "evaluation." + digest }
-func ledgerSubject(name string) string          { return "ledger." + name }
 func sweepResultSubject(sweepID string) string  { return "result." + sweepID + ".>" }
 func streamSubject(prefix string, n int) string { return prefix + "." + strconv.Itoa(n) + ".>" }
 
@@ -90,7 +88,6 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		kept(sweepStream, "sweep.>"),
 		kept(setupStream, "setup.*", "tools.*"),
 		kept(evaluationStream, "evaluation.*"),
-		kept(ledgerStream, "ledger.>"),
 		recordingConfig(kept(recordingStream, "turn.>", "answer.>")),
 	}
 	for shard := range cfg.Shards {
@@ -184,10 +181,21 @@ func unsure(err error) bool {
 // publish sends a message and waits for its acknowledgement. repeated tells whether more than one
 // attempt was made, that is, whether an earlier one may be what is stored.
 func (b *store) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
+	return b.publishWith(ctx, nil, subject, raw, opts...)
+}
+
+// publishWith is publish with headers beside those of message.
+func (b *store) publishWith(
+	ctx context.Context, header map[string]string, subject string, raw []byte, opts ...jetstream.PublishOpt,
+) (seq uint64, repeated bool, err error) {
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) error {
 		attempts++
-		ack, err := b.js.PublishMsg(ctx, message(ctx, subject, raw), opts...)
+		msg := message(ctx, subject, raw)
+		for name, value := range header {
+			msg.Header.Set(name, value)
+		}
+		ack, err := b.js.PublishMsg(ctx, msg, opts...)
 		if err == nil {
 			seq = ack.Sequence
 		}
@@ -218,9 +226,9 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte) 
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
 // be read. It removes those before. ErrExists if another message is the newest; after a lost
 // acknowledgement that may be this one.
-func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, before uint64) error {
+func (b *store) replace(ctx context.Context, header map[string]string, stream, subject string, raw []byte, before uint64) error {
 	for {
-		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
+		_, _, err := b.publishWith(ctx, header, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
 		if err == nil && before > 0 {
 			return b.purgeOlder(ctx, stream, subject)
 		}

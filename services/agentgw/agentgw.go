@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -19,27 +20,35 @@ import (
 )
 
 // Run serves the gateway at the node until ctx is done, and then returns nil. Turns that cannot
-// be computed again are kept on the bus, and so are the budgets of model providers, which
-// all replicas share.
+// be computed again are kept on the bus. Those of a model are played by the replica that owns the
+// key of its provider.
 func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
-	budget, err := openBudget(cfg, prices, stores.Ledger, m.Logger(rpc.AgentGateway))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil
-	case err != nil:
+	replicas, err := stores.Join("agentgw", uuid.NewString())
+	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
-	case budget != nil:
+	}
+	defer func() { err = errors.Join(err, replicas.Leave()) }()
+	budget, err := openBudget(cfg, prices, stores, replicas.Name(), m.Logger(rpc.AgentGateway))
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	if budget != nil {
 		defer func() { err = errors.Join(err, budget.Close()) }()
 	}
-	server, err := newServer(cfg, prices, budget, stores, stores)
+	server, err := newServer(cfg, prices, budget, stores, stores, replicas)
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	stop, err := server.serveForwarded()
+	if err != nil {
+		return fmt.Errorf("agent gateway: %w", err)
+	}
+	defer func() { err = errors.Join(err, replicas.Leave(), stop()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, server.models.Abort)()
@@ -66,9 +75,9 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at
 // once.
-func openBudget(cfg Config, prices *pricing.Table, ledger bus.Ledger, logger *slog.Logger) (*ratelimit.Limiter, error) {
+func openBudget(cfg Config, prices *pricing.Table, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}
-	return ratelimit.New(cfg.Budget, prices, ledger, logger)
+	return ratelimit.New(cfg.Budget, prices, recordings, replica, logger)
 }

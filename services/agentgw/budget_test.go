@@ -2,6 +2,7 @@ package agentgw
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -26,7 +28,7 @@ import (
 
 const answer = `{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":300,"completion_tokens":200}}`
 
-// withLimits returns a replica of the gateway with budgets, whose documents are on a bus.
+// withLimits returns a replica of the gateway with budgets.
 func withLimits(t *testing.T, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
 	t.Helper()
 	cfg := DefaultConfig()
@@ -36,15 +38,26 @@ func withLimits(t *testing.T, b *bus.Bus, change func(c *ratelimit.Config)) *Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	budget, err := ratelimit.New(cfg.Budget, prices, b.Ledger, slog.New(slog.DiscardHandler))
+	replicas, err := b.Join("agentgw", uuid.NewString())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := newServer(cfg, prices, budget, b, nil) // nobody attaches here
+	budget, err := ratelimit.New(cfg.Budget, prices, b, replicas.Name(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := newServer(cfg, prices, budget, b, b, replicas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := server.serveForwarded()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if err := errors.Join(replicas.Leave(), stop()); err != nil {
+			t.Errorf("leave: %v", err)
+		}
 		if err := server.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}

@@ -35,10 +35,10 @@ type turnKey struct {
 // recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is
 // being asked for waits for that; of two that asked at two gateways the first record counts. A
 // failure of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it
-// is returned and not recorded, so that the rollout can be played again. ask gets what was said
-// about the turn before, nil if nothing was; beside an error it returns what was said until then.
+// is returned and not recorded, so that the rollout can be played again. ask gets what is
+// recorded of the turn, nil if nothing is; beside an error it returns what was said until then.
 func (s *Server) recorded(
-	ctx context.Context, req *agentgwv1.RespondRequest, ask func(earlier *agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error),
+	ctx context.Context, req *agentgwv1.RespondRequest, ask func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error),
 ) (*agentgwv1.RespondResponse, error) {
 	key := turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}
 	end, err := s.turns.begin(ctx, key, func() { req.Fresh = false })
@@ -60,12 +60,12 @@ func (s *Server) recorded(
 		detail := fmt.Sprintf("replay: nothing is recorded for message %d of rollout %s", req.GetIndex(), req.GetRolloutId())
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
 	}
-	made, err := ask(known.GetExchange())
+	made, err := ask(known)
 	reply := made.GetReply()
 	if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
 		failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
 	}
-	kept, recordErr := s.keep(ctx, req, &agentgwv1.RecordedTurn{Reply: answered(reply), Exchange: made.GetExchange()}, revision)
+	kept, recordErr := s.keep(ctx, req, &agentgwv1.RecordedTurn{Reply: answered(reply), Exchange: made.GetExchange(), Spent: made.GetSpent()}, known, revision)
 	if recordErr != nil {
 		return nil, errors.Join(err, recordErr)
 	}
@@ -113,7 +113,9 @@ func answers(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
 // keep stores a turn in place of the one with a revision, unless there is a reply to the same
 // conversation, and returns what is stored. It was paid for, so it is stored even if nobody waits
 // any more. A turn of which there is nothing to say is not stored.
-func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, made *agentgwv1.RecordedTurn, revision uint64) (*agentgwv1.RecordedTurn, error) {
+func (s *Server) keep(
+	ctx context.Context, req *agentgwv1.RespondRequest, made, known *agentgwv1.RecordedTurn, revision uint64,
+) (*agentgwv1.RecordedTurn, error) {
 	if made.GetReply() == nil && made.GetExchange() == nil {
 		return made, nil
 	}
@@ -121,12 +123,16 @@ func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, made *
 	if made.GetReply() != nil {
 		made.Reply.ConversationDigest = req.GetConversationDigest()
 	}
-	raw, err := proto.Marshal(made)
-	if err != nil {
-		return nil, fmt.Errorf("encode turn: %w", err)
-	}
+	added := spent(made)
+	added.Tokens, added.Micros = added.Tokens-spent(known).Tokens, added.Micros-spent(known).Micros
 	for {
-		err := s.recorder.RecordTurn(ctx, req.GetRolloutId(), req.GetIndex(), raw, revision)
+		raw, err := proto.Marshal(made)
+		if err != nil {
+			return nil, fmt.Errorf("encode turn: %w", err)
+		}
+		err = s.recorder.RecordTurn(ctx, bus.TurnRecord{
+			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spent(made), Added: added, Recorder: s.replica,
+		})
 		if err == nil {
 			return made, nil
 		}
@@ -144,7 +150,14 @@ func (s *Server) keep(ctx context.Context, req *agentgwv1.RespondRequest, made *
 			return nil, fmt.Errorf("%w: message %d of %s: another turn is stored and cannot be found", errRecord, req.GetIndex(), req.GetRolloutId())
 		}
 		revision = at
+		if all := added.Plus(spent(stored)); all != (bus.Spent{}) {
+			made.Spent = &agentgwv1.Spent{Tokens: all.Tokens, Micros: all.Micros}
+		}
 	}
+}
+
+func spent(t *agentgwv1.RecordedTurn) bus.Spent {
+	return bus.Spent{Tokens: t.GetSpent().GetTokens(), Micros: t.GetSpent().GetMicros()}
 }
 
 // turn returns what is recorded of a turn with its revision, nil if nothing is.

@@ -88,8 +88,9 @@ func TestRefusedTurn(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	})
 	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+	var asked atomic.Int64 // each turn is another one: what is recorded is not asked again
 	small := func() {
-		if got, err := server.Respond(t.Context(), turnOf("other.0", address)); err != nil || len(got.GetMessages()) != 1 {
+		if got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("other.", asked.Add(1)), address)); err != nil || len(got.GetMessages()) != 1 {
 			t.Errorf("another turn: got %v, %v, want an answer", got, err)
 		}
 	}

@@ -49,9 +49,8 @@ type Recorder interface {
 	// Turn returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
 	// nothing is.
 	Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordTurn stores a turn in place of the one with a revision, 0 if there is none;
-	// bus.ErrExists if another one is stored.
-	RecordTurn(ctx context.Context, rolloutID string, index int32, raw []byte, revision uint64) error
+	// RecordTurn stores a turn, or fails with bus.ErrExists if another one is stored.
+	RecordTurn(ctx context.Context, turn bus.TurnRecord) error
 }
 
 // Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
@@ -59,13 +58,16 @@ type Relay interface {
 	// Ask delivers a request to a replica that answers to the name, or fails with bus.ErrNotFound.
 	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
 	// Answer answers to a name until stop is called.
-	Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
 // Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	recorder   Recorder
+	relay      Relay
+	replicas   Replicas // nil if this is the only one
+	replica    string   // this one's name
 	plugins    *plugin.Dialer
 	agents     *attach.Registry
 	models     *model.Player
@@ -84,11 +86,13 @@ func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newServer(cfg, prices, nil, recorder, relay)
+	return newServer(cfg, prices, nil, recorder, relay, nil)
 }
 
 // newServer is NewServer with prices and budgets, of which the caller keeps the care.
-func newServer(cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay) (*Server, error) {
+func newServer(
+	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas,
+) (*Server, error) {
 	tools, err := lru.New[string, *turn.Tools](cfg.ToolSets)
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
@@ -113,8 +117,12 @@ func newServer(cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, rec
 		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
+	replica := ""
+	if replicas != nil {
+		replica = replicas.Name()
+	}
 	return &Server{
-		recorder: recorder, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
+		recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
@@ -127,6 +135,11 @@ func (s *Server) Close() error {
 
 // Respond implements AgentGatewayService.
 func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	return s.atOwner(ctx, req)
+}
+
+// play plays a turn here.
+func (s *Server) play(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	ctx, span := s.start(ctx, req)
 	defer span.End()
 	turn, end := s.ended.begin(ctx, req)
@@ -169,7 +182,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	case *agentgwv1.Player_Random:
 		return played(random.Respond(req, tools))
 	case *agentgwv1.Player_Plugin:
-		return s.recorded(ctx, req, func(*agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error) {
+		return s.recorded(ctx, req, func(*agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
 			response, err := s.plugins.Respond(ctx, req, tools)
 			if err != nil {
 				return nil, err
@@ -180,7 +193,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 		if model.NoReplyNeeded(req.GetView()) {
 			return &agentgwv1.RespondResponse{}, nil
 		}
-		return s.recorded(ctx, req, func(earlier *agentgwv1.Exchange) (*agentgwv1.RecordedTurn, error) {
+		return s.recorded(ctx, req, func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
 			return s.models.Respond(ctx, req, tools, s.priorTurn, earlier)
 		})
 	default:
@@ -266,7 +279,15 @@ func stated(err error) error {
 	default:
 		return said.Err()
 	}
-	if detailed, detailErr := said.WithDetails(&agentgwv1.Failure{Class: class}); detailErr == nil {
+	return withFailure(said, &agentgwv1.Failure{Class: class})
+}
+
+// withFailure returns a status as an error that says whose fault it is, where that is known.
+func withFailure(said *status.Status, failure *agentgwv1.Failure) error {
+	if failure == nil {
+		return said.Err()
+	}
+	if detailed, err := said.WithDetails(failure); err == nil {
 		said = detailed
 	}
 	return said.Err()
@@ -279,6 +300,7 @@ func code(err error) codes.Code {
 		code codes.Code
 	}{
 		{errRecord, codes.Unavailable},
+		{bus.ErrAway, codes.Unavailable},
 		{errTools, codes.NotFound},
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},

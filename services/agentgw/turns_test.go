@@ -155,7 +155,7 @@ func (lostTurns) Turn(context.Context, string, int32) ([]byte, uint64, error) {
 	return nil, 0, bus.ErrNotFound
 }
 
-func (lostTurns) RecordTurn(context.Context, string, int32, []byte, uint64) error {
+func (lostTurns) RecordTurn(context.Context, bus.TurnRecord) error {
 	return bus.ErrExists
 }
 

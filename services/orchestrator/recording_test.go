@@ -160,7 +160,7 @@ func TestGetRecording(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := i.Bus().RecordTurn(t.Context(), test.id, 1, raw, 0); err != nil {
+		if err := i.Bus().RecordTurn(t.Context(), bus.TurnRecord{RolloutID: test.id, Index: 1, Raw: raw}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, i.recording(t, test.id), protocmp.Transform()); diff != "" {

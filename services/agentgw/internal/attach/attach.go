@@ -49,6 +49,8 @@ const (
 	// maxKept bounds the conversations whose streams are remembered; one beyond that may change to
 	// another stream of its name.
 	maxKept = 1 << 16
+	// maxRelayed bounds the turns of one name that a replica plays at once for others.
+	maxRelayed = 1024
 	// maxRelayedAnswer bounds an answer that is relayed: no turn may be longer, and NATS would
 	// refuse it without a word to the asker.
 	maxRelayedAnswer = 4<<20 + 1<<10
@@ -59,7 +61,7 @@ type Relay interface {
 	// Ask delivers a request to a replica that answers to the name, or fails with bus.ErrNotFound.
 	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
 	// Answer answers to a name until stop is called.
-	Answer(name string, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
 // Registry knows the agents that are attached to this replica. It implements AttachService. Safe
@@ -324,7 +326,7 @@ func (r *Registry) add(name string, s *session) (streams int, err error) {
 	defer r.mu.Unlock()
 	a := r.agents[name]
 	if a == nil {
-		stop, err := r.relay.Answer(name, r.relayed(name))
+		stop, err := r.relay.Answer(name, maxRelayed, r.relayed(name))
 		if err != nil {
 			return 0, err
 		}

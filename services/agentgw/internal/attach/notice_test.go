@@ -23,7 +23,7 @@ type alone struct{}
 
 func (alone) Ask(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
 
-func (alone) Answer(string, func(context.Context, []byte) []byte) (func() error, error) {
+func (alone) Answer(string, int, func(context.Context, []byte) []byte) (func() error, error) {
 	return func() error { return nil }, nil
 }
 

@@ -50,6 +50,7 @@ type attempt struct {
 	said    *exchange
 	demand  ratelimit.Request
 	answer  *provider.Answer
+	spent   ratelimit.Spend
 	refusal *provider.Failure // of the last try that was refused
 	refused time.Time         // when the first one was
 }
@@ -57,16 +58,12 @@ type attempt struct {
 // demand returns what a turn wants of its budget.
 func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) ratelimit.Request {
 	model := req.GetPlayer().GetModel()
-	secret := to.Secret
-	if to.Expires {
-		secret = ""
-	}
 	output := int64(usualAnswer)
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
 	return ratelimit.Request{
-		Key:         ratelimit.Key{Provider: spec.Account(), Fingerprint: ratelimit.Fingerprint(to.BaseURL, secret)},
+		Key:         keyOf(spec, to),
 		Sweep:       sweepOf(req.GetRolloutId()),
 		Round:       req.GetRound(),
 		Model:       model.GetModel(),
@@ -74,6 +71,28 @@ func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to p
 		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
 		Limit: ratelimit.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
 	}
+}
+
+// keyOf returns what a provider counts the requests to an endpoint by.
+func keyOf(spec *provider.Spec, to provider.Endpoint) ratelimit.Key {
+	secret := to.Secret
+	if to.Expires {
+		secret = ""
+	}
+	return ratelimit.Key{Provider: spec.Account(), Fingerprint: ratelimit.Fingerprint(to.BaseURL, secret)}
+}
+
+// Key returns the key under which a model is asked; ok is false if it is not asked.
+func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit.Key, ok bool) {
+	spec, err := p.spec(model)
+	if err != nil {
+		return ratelimit.Key{}, false
+	}
+	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
+	if err != nil {
+		return ratelimit.Key{}, false
+	}
+	return keyOf(spec, to), true
 }
 
 // try sends the request once, when its budget lets it.
@@ -105,11 +124,11 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		outcome.Usage = q.answer.Usage
 	}
 	if failure == nil {
-		done(outcome)
+		q.spent = q.spent.Plus(done(outcome))
 		return retry.Outcome{Err: err}
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
-	done(outcome)
+	q.spent = q.spent.Plus(done(outcome))
 	refused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
 	if refused && q.refusal == nil {
 		q.refused = time.Now()
@@ -151,12 +170,12 @@ func (q *attempt) deferRefusal(err error) error {
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets
 // it does not wait. The error is a *Throttled, ratelimit.ErrOpen, ratelimit.ErrOutage,
 // ratelimit.ErrClosed or that of ctx.
-func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome), err error) {
+func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Spend, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if q.cfg.Budget == nil {
-		return func(ratelimit.Outcome) {}, nil
+		return func(ratelimit.Outcome) ratelimit.Spend { return ratelimit.Spend{} }, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	if deadline, limited := ctx.Deadline(); limited {

@@ -107,12 +107,12 @@ func NoReplyNeeded(view []*worldv1.Message) bool {
 }
 
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
-// in the reply. earlier is what was said about this turn before, nil if nothing was; what is said
-// now stands behind it, and is returned beside an error too. An answer that came is composed even
+// in the reply. earlier is what is recorded of this turn, nil if nothing is; what is said now
+// stands behind it, and is returned beside an error too. An answer that came is composed even
 // if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, ratelimit.ErrClosed,
 // that of history or of ctx.
 func (p *Player) Respond(
-	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.Exchange,
+	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.RecordedTurn,
 ) (*agentgwv1.RecordedTurn, error) {
 	view := req.GetView()
 	// Where the last message is hidden from the role, the view ends with an earlier one, and the
@@ -130,8 +130,7 @@ func (p *Player) Respond(
 	if err != nil {
 		return nil, err
 	}
-	answer, said, err := p.ask(ctx, req, spec, query, earlier)
-	made := &agentgwv1.RecordedTurn{Exchange: said}
+	answer, made, err := p.ask(ctx, req, spec, query, earlier)
 	failure, refused := errors.AsType[*provider.Failure](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -140,7 +139,8 @@ func (p *Player) Respond(
 		made.Reply, err = p.refused(model, failure)
 	case err == nil:
 		if made.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, made.GetReply().GetFailure()) {
-			last := said.GetTries()[len(said.GetTries())-1]
+			tries := made.GetExchange().GetTries()
+			last := tries[len(tries)-1]
 			last.Failure = strings.ToValidUTF8(made.GetReply().GetFailure().GetDetail(), "?")
 		}
 	}
@@ -195,18 +195,18 @@ func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failur
 // ask sends the request until an answer can be read, and says what was said. The error is a
 // *provider.Failure, a *Throttled or one of encoding.
 func (p *Player) ask(
-	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.Exchange,
-) (*provider.Answer, *agentgwv1.Exchange, error) {
+	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.RecordedTurn,
+) (*provider.Answer, *agentgwv1.RecordedTurn, error) {
 	model := req.GetPlayer().GetModel()
 	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
 	if err != nil {
-		return nil, nil, &provider.Failure{Detail: err.Error()}
+		return nil, &agentgwv1.RecordedTurn{}, &provider.Failure{Detail: err.Error()}
 	}
 	query.Own = to.Own
 	codec := spec.CodecFor(req)
 	request, err := codec.Encode(query)
 	if err != nil {
-		return nil, nil, err
+		return nil, &agentgwv1.RecordedTurn{}, err
 	}
 	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
@@ -216,13 +216,18 @@ func (p *Player) ask(
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
-	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier)
+	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier.GetExchange())
 	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, spec, to, request)}
 	err = q.deferRefusal(policy.Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
 	}
-	return q.answer, said.end(q.answer), err
+	spent := q.spent.Plus(ratelimit.Spend{Tokens: earlier.GetSpent().GetTokens(), Micros: earlier.GetSpent().GetMicros()})
+	made := &agentgwv1.RecordedTurn{Exchange: said.end(q.answer)}
+	if spent != (ratelimit.Spend{}) {
+		made.Spent = &agentgwv1.Spent{Tokens: spent.Tokens, Micros: spent.Micros}
+	}
+	return q.answer, made, err
 }
 
 // refused turns the provider's failure into an error if it may pass, else into the rollout's end.

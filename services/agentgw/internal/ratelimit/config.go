@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
@@ -37,7 +36,7 @@ type Limit struct {
 type Config struct {
 	// Limits are by provider; that of "default" is for all others.
 	Limits map[string]Limit
-	// Queue bounds the requests that wait for one budget in this process.
+	// Queue bounds the requests that wait for one budget.
 	Queue int
 	// BreakerFailures is how many failures in a row, of the provider or of the network, open the
 	// breaker.
@@ -46,20 +45,15 @@ type Config struct {
 	MaxPause time.Duration
 	// MaxWait bounds how long a run waits for a budget of which no request is answered.
 	MaxWait time.Duration
-	// Lease is how long a replica that is heard no more keeps its share of the concurrency.
-	Lease time.Duration
-	// Replica tells this process from others that share its budgets.
-	Replica string
 	// Jitter returns a number from 0 to 1; it is called concurrently.
 	Jitter func() float64
 }
 
-// DefaultConfig returns a configuration without limits but those that a provider's refusals teach,
-// for a replica with a new name.
+// DefaultConfig returns a configuration without limits but those that a provider's refusals teach.
 func DefaultConfig() Config {
 	return Config{
 		Limits: map[string]Limit{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
-		Lease: 3 * time.Second, Replica: uuid.NewString(), Jitter: rand.Float64,
+		Jitter: rand.Float64,
 	}
 }
 
@@ -89,10 +83,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--agentgw-max-pause: %s given, expected at least 1s", c.MaxPause)
 	case c.MaxWait < time.Second:
 		return fmt.Errorf("--agentgw-max-wait: %s given, expected at least 1s", c.MaxWait)
-	case c.Lease < minLease:
-		return fmt.Errorf("lease of budgets: %s given, expected at least %s", c.Lease, minLease)
-	case c.Replica == "":
-		return errors.New("name of this replica: none given")
 	case c.Jitter == nil:
 		return errors.New("no source of jitter")
 	}

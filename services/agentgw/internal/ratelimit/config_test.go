@@ -70,13 +70,11 @@ func TestConfigIsValidated(t *testing.T) {
 		"--agentgw-breaker-failures:": func(c *Config) { c.BreakerFailures = 0 },
 		"--agentgw-max-pause:":        func(c *Config) { c.MaxPause = 0 },
 		"--agentgw-max-wait:":         func(c *Config) { c.MaxWait = 0 },
-		"lease of budgets:":           func(c *Config) { c.Lease = 1 },
-		"name of this replica:":       func(c *Config) { c.Replica = "" },
 		"no source of jitter":         func(c *Config) { c.Jitter = nil },
 	} {
 		cfg := DefaultConfig()
 		change(&cfg)
-		if _, err := New(cfg, listPrices(t), newMemory(), nil); err == nil || !strings.HasPrefix(err.Error(), name) {
+		if _, err := New(cfg, listPrices(t), newMemory(), "r0", nil); err == nil || !strings.HasPrefix(err.Error(), name) {
 			t.Errorf("%s got %v, want an error that names it", name, err)
 		}
 	}
@@ -96,12 +94,12 @@ func TestPrices(t *testing.T) {
 		{"openai", "somebody/model", 0},
 		{"nobody", "gpt-4o", 0},
 	} {
-		got := g.estimate(Request{Key: Key{Provider: test.provider}, Model: test.model, InputTokens: 1e6, OutputTokens: 1e6})
+		got := estimate(g.prices, Request{Key: Key{Provider: test.provider}, Model: test.model, InputTokens: 1e6, OutputTokens: 1e6})
 		if got.Micros != test.micros || got.Tokens != 2e6 {
 			t.Errorf("estimate of %s:%s: got %v, want %d micros", test.provider, test.model, got, test.micros)
 		}
 	}
-	e := g.estimate(Request{Key: Key{Provider: "openai"}, Model: "gpt-4o", InputTokens: 10})
+	e := estimate(g.prices, Request{Key: Key{Provider: "openai"}, Model: "gpt-4o", InputTokens: 10})
 	got := actual(e, e.Spend, Outcome{Usage: &agentgwv1.Usage{InputTokens: 1000, CachedTokens: 400, OutputTokens: 10}})
 	if want := (Spend{Tokens: 1010, Micros: 600*5/2 + 400*5/4 + 10*10}); got != want {
 		t.Errorf("actual: got %v, want %v", got, want)

@@ -16,70 +16,88 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store in this process, for tests in which time is not real. Reading and writing take
-// a while there.
+// memory is what replicas have recorded, in this process, for tests in which time is not real.
 type memory struct {
-	latency time.Duration
-
-	mu        sync.Mutex
-	documents map[string][]byte
-	revisions map[string]uint64
-	down      error
-	lose      int // acknowledgements to lose
-	writes    int
+	mu      sync.Mutex
+	turns   []recordedTurn
+	changed chan struct{}
+	down    error
 }
 
-func newMemory() *memory {
-	return &memory{latency: time.Millisecond, documents: make(map[string][]byte), revisions: make(map[string]uint64)}
+type recordedTurn struct {
+	sweep, by string
+	added     bus.Spent
 }
 
-func (m *memory) set(change func(m *memory)) {
+func newMemory() *memory { return &memory{changed: make(chan struct{})} }
+
+func (m *memory) record(sweep, by string, added Spend) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	change(m)
+	m.turns = append(m.turns, recordedTurn{sweep, by, bus.Spent(added)})
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
-func (m *memory) Read(ctx context.Context, name string) ([]byte, uint64, error) {
-	if !rest(ctx, m.latency) {
-		return nil, 0, ctx.Err()
-	}
+// since returns what was recorded of a sweep after a revision, and what is closed when more is.
+func (m *memory) since(sweep string, revision uint64) (turns []recordedTurn, last uint64, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.documents[name], m.revisions[name], m.down
+	for _, turn := range m.turns[revision:] {
+		if turn.sweep == sweep {
+			turns = append(turns, turn)
+		}
+	}
+	return turns, uint64(len(m.turns)), m.changed
 }
 
-func (m *memory) Write(ctx context.Context, name string, raw []byte, revision uint64) error {
-	if !rest(ctx, m.latency) {
-		return ctx.Err()
+func (m *memory) Spent(_ context.Context, sweep string) (sum bus.Spent, revision uint64, err error) {
+	turns, revision, _ := m.since(sweep, 0)
+	for _, turn := range turns {
+		sum = sum.Plus(turn.added)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.down != nil {
-		return m.down
-	}
-	if m.revisions[name] != revision {
-		return bus.ErrFenced
-	}
-	m.documents[name] = raw
-	m.revisions[name]++
-	m.writes++
-	if m.lose > 0 {
-		m.lose--
-		return context.DeadlineExceeded
+	return sum, revision, m.down
+}
+
+func (m *memory) FollowSpent(ctx context.Context, sweep string, revision uint64, visit func(string, bus.Spent)) error {
+	for ctx.Err() == nil {
+		turns, last, changed := m.since(sweep, revision)
+		for _, turn := range turns {
+			visit(turn.by, turn.added)
+		}
+		revision = last
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 	return nil
 }
 
+// rest waits, or until ctx ends. It makes no timer that is due at once: several of those at
+// the same time crash the race detector in synctest bubbles (golang/go#78156).
+func rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // replica returns a limiter whose jitter is fixed. It is closed at the end of the test, unless it
 // was before.
-func replica(tb testing.TB, store Store, name string, change func(c *Config)) *Limiter {
+func replica(tb testing.TB, recordings Recordings, name string, change func(c *Config)) *Limiter {
 	tb.Helper()
 	cfg := DefaultConfig()
-	cfg.Replica, cfg.Jitter = name, func() float64 { return 0.5 }
+	cfg.Jitter = func() float64 { return 0.5 }
 	if change != nil {
 		change(&cfg)
 	}
-	g, err := New(cfg, listPrices(tb), store, slog.New(slog.DiscardHandler))
+	g, err := New(cfg, listPrices(tb), recordings, name, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

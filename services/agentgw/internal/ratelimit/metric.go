@@ -46,11 +46,11 @@ func newMeters(g *Limiter) (*meters, error) {
 	m.requests, errs[1] = meter.Int64Counter("toolsandbox.budget.requests", metric.WithDescription("Requests that ended, by class."))
 	m.tokens, errs[2] = meter.Int64Counter("toolsandbox.budget.tokens", metric.WithDescription("Tokens that requests took."))
 	m.money, errs[3] = meter.Float64Counter("toolsandbox.budget.cost", metric.WithUnit("{USD}"), metric.WithDescription("What requests cost, where the price is known."))
-	queue, err := meter.Int64ObservableGauge("toolsandbox.budget.queue", metric.WithDescription("Requests that wait in this process."))
+	queue, err := meter.Int64ObservableGauge("toolsandbox.budget.queue", metric.WithDescription("Requests that wait."))
 	errs[4] = err
-	running, err := meter.Int64ObservableGauge("toolsandbox.budget.running", metric.WithDescription("Requests of this process that run."))
+	running, err := meter.Int64ObservableGauge("toolsandbox.budget.running", metric.WithDescription("Requests that run."))
 	errs[5] = err
-	limit, err := meter.Int64ObservableGauge("toolsandbox.budget.concurrency", metric.WithDescription("Requests that may run at once in all replicas."))
+	limit, err := meter.Int64ObservableGauge("toolsandbox.budget.concurrency", metric.WithDescription("Requests that may run at once."))
 	errs[6] = err
 	breaker, err := meter.Int64ObservableGauge("toolsandbox.budget.breaker", metric.WithDescription("1 for the state that the breaker is in."))
 	errs[7] = err
@@ -60,16 +60,15 @@ func newMeters(g *Limiter) (*meters, error) {
 	m.watching, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		now := time.Now()
 		waiting, began, allowed := make(map[Key]int64), make(map[Key]int64), make(map[Key]int64)
 		for _, b := range g.budgets {
 			waiting[b.label] += int64(b.queue.n)
 			began[b.label] += int64(b.running)
-			allowed[b.label] += int64(b.allowed)
+			allowed[b.label] += int64(b.allowed())
 			o.ObserveInt64(queue, waiting[b.label], b.measured)
 			o.ObserveInt64(running, began[b.label], b.measured)
 			o.ObserveInt64(limit, allowed[b.label], b.measured)
-			o.ObserveInt64(breaker, 1, b.measured, metric.WithAttributes(attribute.String("state", b.breaker.state(now))))
+			o.ObserveInt64(breaker, 1, b.measured, metric.WithAttributes(attribute.String("state", b.breaker.circuit.State().String())))
 		}
 		return nil
 	}, queue, running, limit, breaker)

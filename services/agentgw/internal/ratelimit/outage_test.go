@@ -141,23 +141,6 @@ func TestNoOutage(t *testing.T) {
 			}
 		})
 	})
-	t.Run("answers for another replica", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			store := newMemory()
-			lucky, other := replica(t, store, "r0", impatient), replica(t, store, "r1", impatient)
-			ended := make(chan error, 1)
-			go func() {
-				at, err := patient(t, other, demand("s"), length, always(Outcome{Class: Throttled}))
-				ended <- fmt.Errorf("after %s: %w", at, err)
-			}()
-			if at, err := patient(t, lucky, demand("s"), length, always(Outcome{})); err != nil {
-				t.Errorf("the lucky replica: got %v after %s, want nothing", err, at)
-			}
-			if err := <-ended; errors.Is(err, ErrOutage) {
-				t.Errorf("the other replica: got %v, want no outage", err)
-			}
-		})
-	})
 	t.Run("a long wait behind slow requests", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := replica(t, newMemory(), "r0", func(c *Config) {

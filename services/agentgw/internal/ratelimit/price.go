@@ -10,8 +10,7 @@ import (
 // Spend is an amount of tokens and of money in millionths of a US dollar. As a limit, a field of 0
 // is none.
 type Spend struct {
-	Tokens int64 `json:"tokens,omitempty"`
-	Micros int64 `json:"micros,omitempty"`
+	Tokens, Micros int64
 }
 
 // limitedBy names what the limit bounds.
@@ -33,7 +32,8 @@ const (
 	mostTokens = 1 << 40
 )
 
-func (s Spend) plus(o Spend) Spend {
+// Plus returns the sum, which stops where it would overflow.
+func (s Spend) Plus(o Spend) Spend {
 	return Spend{Tokens: sum(s.Tokens, o.Tokens), Micros: sum(s.Micros, o.Micros)}
 }
 
@@ -62,9 +62,9 @@ type spending struct {
 }
 
 // estimate returns what a request may cost. Where the model's price is not known only tokens count.
-func (g *Limiter) estimate(d Request) spending {
+func estimate(prices *pricing.Table, d Request) spending {
 	s := spending{input: within(d.InputTokens), output: within(d.OutputTokens)}
-	s.price, s.priced = g.prices.Of(strings.ToLower(d.Key.Provider), d.Model)
+	s.price, s.priced = prices.Of(strings.ToLower(d.Key.Provider), d.Model)
 	s.Spend = s.cost(s.input, 0, s.output)
 	return s
 }

@@ -7,44 +7,42 @@ import (
 
 // waiter is a request that waits for its budget.
 type waiter struct {
-	budget       *budget
-	sweepSpend   *sweepSpend
-	sweep        string
-	party        party
-	tokens       int64 // estimated, no more than the budget can ever give
-	cost         spending
-	usageAverage *usageAverage // nil without a sweepSpend
-	limit        Spend
-	held         Spend // what it is expected to cost, since it began
-	probe        bool
-	ready        chan struct{} // closed when grant or err is set
-	grant        *Permit
-	err          error
-	at           *list.Element // nil if it does not wait
+	budget  *budget
+	spend   *sweepSpend // nil without a limit
+	average *usageAverage
+	sweep   string
+	party   party
+	cost    spending
+	tokens  int64         // expected, no more than the budget can ever give
+	held    Spend         // what it is expected to cost, since it began
+	tried   func(error)   // tells the breaker how it ended
+	ready   chan struct{} // closed when permit or err is set
+	permit  *Permit
+	err     error
+	at      *list.Element // nil if it does not wait
 }
 
 // queue holds waiters by sweep: first come, first served within a sweep, and between sweeps the one
 // whose requests have cost least so far. A sweep that was idle does not save up for it.
 type queue struct {
-	sweeps map[string]*line
+	sweeps map[string]*sweepQueue
 	now    float64 // cost up to which every sweep that waits has been served
 	n      int
-	tokens int64
 }
 
-type line struct {
+type sweepQueue struct {
 	served  float64
 	waiters list.List
 }
 
 func (q *queue) push(w *waiter) {
 	if q.sweeps == nil {
-		q.sweeps = make(map[string]*line)
+		q.sweeps = make(map[string]*sweepQueue)
 	}
 	l := q.sweeps[w.sweep]
 	if l == nil {
-		maps.DeleteFunc(q.sweeps, func(_ string, l *line) bool { return l.waiters.Len() == 0 && l.served <= q.now })
-		l = &line{}
+		maps.DeleteFunc(q.sweeps, func(_ string, l *sweepQueue) bool { return l.waiters.Len() == 0 && l.served <= q.now })
+		l = &sweepQueue{}
 		q.sweeps[w.sweep] = l
 	}
 	if l.waiters.Len() == 0 {
@@ -52,7 +50,6 @@ func (q *queue) push(w *waiter) {
 	}
 	w.at = l.waiters.PushBack(w)
 	q.n++
-	q.tokens += w.tokens
 }
 
 // next returns the waiter whose turn it is among the sweeps that may go on, nil if there is none.
@@ -89,7 +86,6 @@ func (q *queue) remove(w *waiter) {
 	q.sweeps[w.sweep].waiters.Remove(w.at)
 	w.at = nil
 	q.n--
-	q.tokens -= w.tokens
 }
 
 // drain takes out all waiters that are chosen and returns them.
@@ -128,7 +124,7 @@ func (q *queue) surplus(sweep string) *waiter {
 	return last
 }
 
-func backOf(l *line) (*waiter, bool) {
+func backOf(l *sweepQueue) (*waiter, bool) {
 	back := l.waiters.Back()
 	if back == nil {
 		return nil, false

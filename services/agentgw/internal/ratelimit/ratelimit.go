@@ -1,10 +1,21 @@
 // Package ratelimit decides when a request to a model provider may begin. Each provider's key has
-// one budget over all rollouts and all replicas of the gateway: requests and tokens per minute and
-// requests at once. Budgets adapt to refusals, are shared fairly between sweeps, and rest when the
-// provider asks for it; each sweep may have a limit of what it spends.
+// a budget over all rollouts: requests and tokens per minute, and requests at once. It adapts to
+// refusals, is shared fairly between sweeps, and rests when the provider asks for it. Each sweep
+// may have a limit of what it spends. A key belongs to one replica of the gateway at a time, so
+// that a budget is nobody else's.
 //
-// Replicas share a budget through a document that they change by compare-and-swap. Each takes a
-// part of it for a moment, so that most requests begin without asking anybody.
+// A request passes these states; an error ends it while it is queued.
+//
+//	        its sweep's turn, room in the budget, fits into the sweep's limit
+//	queued ───────────────────────────────────────────────────────────────────▶ running ──▶ ended
+//	  ErrQueue, ErrSpent, ErrUnpriced, ErrPaused, ErrOutage, ErrOpen, ErrAway
+//
+// A budget is cut to half by Throttled and Overloaded, and pauses; it grows again with each run of
+// Succeeded. Its breaker is one of these:
+//
+//	closed ──▶ open after Failed many times in a row ──▶ half-open after a while: one request tries
+//	  ▲                       ▲───────────── Failed ────────────┤
+//	  ╰───────────────────────────────── else ──────────────────╯
 package ratelimit
 
 import (
@@ -12,14 +23,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/pricing"
+	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -44,12 +51,13 @@ var (
 	ErrClosed = errors.New("rate limiter is closed")
 )
 
-// Store keeps the documents that replicas share; bus.Ledger is one.
-type Store interface {
-	// Read returns a document and its revision, nil and 0 if there is none.
-	Read(ctx context.Context, name string) (raw []byte, revision uint64, err error)
-	// Write stores a document if the revision is still its last, else it fails with bus.ErrFenced.
-	Write(ctx context.Context, name string, raw []byte, revision uint64) error
+// Recordings know what the recorded turns of sweeps have cost; a bus is one.
+type Recordings interface {
+	// Spent sums what the turns of a sweep have cost, up to a revision.
+	Spent(ctx context.Context, sweepID string) (sum bus.Spent, revision uint64, err error)
+	// FollowSpent calls visit with what each turn that is recorded after a revision has cost, and
+	// with who recorded it, until ctx is done.
+	FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(by string, added bus.Spent)) error
 }
 
 // Key names a budget: a provider and what it counts requests by.
@@ -129,6 +137,9 @@ func (c Class) String() string {
 	return [...]string{"succeeded", "rejected", "throttled", "overloaded", "failed", "abandoned", "unsent"}[c]
 }
 
+// refused says that the provider has no room, or asks for a pause.
+func (c Class) refused() bool { return c == Throttled || c == Overloaded }
+
 // Outcome is how a request ended.
 type Outcome struct {
 	Class Class
@@ -144,220 +155,20 @@ type Outcome struct {
 	Reason string
 }
 
-// Limiter lets requests begin. Safe for concurrent use; whoever makes it closes it.
-type Limiter struct {
-	cfg    Config
-	store  Store
-	prices *pricing.Table
-	logger *slog.Logger
-	meters *meters
-
-	ctx    context.Context // of the goroutines that keep documents
-	stop   context.CancelFunc
-	keeper sync.WaitGroup
-
-	mu          sync.Mutex
-	closed      bool
-	budgets     map[Key]*budget
-	sweepSpends map[string]*sweepSpend
-	made        int // budgets and sweepSpends: each has a name of its own in the documents
+// away is ErrAway or ErrOpen.
+type away struct {
+	error
+	after time.Duration
 }
 
-// New returns a limiter that shares its budgets with all others on the same store, and counts
-// money by a table of prices. The error is that of the configuration or of the metrics.
-func New(cfg Config, prices *pricing.Table, store Store, logger *slog.Logger) (*Limiter, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	g := &Limiter{
-		cfg: cfg, store: store, prices: prices, logger: logger,
-		budgets: make(map[Key]*budget), sweepSpends: make(map[string]*sweepSpend),
-	}
-	var err error
-	if g.meters, err = newMeters(g); err != nil {
-		return nil, fmt.Errorf("metrics of the limiter: %w", err)
-	}
-	g.ctx, g.stop = context.WithCancel(context.Background())
-	return g, nil
-}
+// Unwrap returns what the message was made of.
+func (a *away) Unwrap() error { return a.error }
 
-// Close gives back what this replica has of the budgets, and fails whoever waits. Requests that are
-// on their way may still call Done.
-func (g *Limiter) Close() error {
-	g.mu.Lock()
-	g.closed = true
-	for _, b := range g.budgets {
-		b.fail(anyone, ErrClosed)
+// After says in what time a request that was not let begin may be asked for again, 0 if nobody
+// knows.
+func After(err error) time.Duration {
+	if refusal, ok := errors.AsType[*away](err); ok {
+		return max(refusal.after, time.Millisecond)
 	}
-	g.mu.Unlock()
-	g.stop()
-	g.keeper.Wait()
-	if err := g.meters.close(); err != nil {
-		return fmt.Errorf("close rate limiter: %w", err)
-	}
-	return nil
-}
-
-// Permit is the permission for one request.
-type Permit struct {
-	g      *Limiter
-	w      *waiter
-	second int64 // in which its tokens were taken
-	began  time.Time
-	done   bool
-}
-
-// Acquire waits until a request may begin. Whoever gets a grant calls Done. The error is ErrSpent,
-// ErrUnpriced, ErrOutage, ErrOpen, ErrAway, ErrPaused, ErrQueue or ErrClosed, or that of ctx.
-func (g *Limiter) Acquire(ctx context.Context, d Request) (*Permit, error) {
-	asked := time.Now()
-	w, err := g.enqueue(ctx, d)
-	if err != nil {
-		return nil, fmt.Errorf("budget of %s: %w", d.Key.Provider, err)
-	}
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		if state, left := g.leave(w); left {
-			return nil, fmt.Errorf("budget of %s: %s: %w", d.Key.Provider, state, ctx.Err())
-		}
-	}
-	if w.err != nil {
-		return nil, fmt.Errorf("budget of %s: %w", d.Key.Provider, w.err)
-	}
-	g.meters.waited(ctx, w.budget, time.Since(asked))
-	return w.grant, nil
-}
-
-// enqueue puts a request into its budget's queue and lets begin what can.
-func (g *Limiter) enqueue(ctx context.Context, d Request) (*waiter, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil, ErrClosed
-	}
-	b := g.budget(d.Key)
-	now := time.Now()
-	b.active = now
-	w := &waiter{
-		budget: b, sweep: d.Sweep, party: party{d.Sweep, d.Round}, ready: make(chan struct{}), cost: g.estimate(d), limit: d.Limit,
-	}
-	if err := g.account(w, d); err != nil {
-		return nil, err
-	}
-	if err := b.checkOutage(now, w.party); err != nil {
-		return nil, err
-	}
-	var yields *waiter
-	if b.queue.n >= g.cfg.Queue {
-		if yields = b.queue.surplus(d.Sweep); yields == nil {
-			return nil, b.full()
-		}
-	}
-	if now.Before(b.paused) {
-		b.held = now
-	}
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(b.paused) {
-		return nil, fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))
-	}
-	if b.limit.Tokens > 0 {
-		w.tokens = min(max(w.expected().Tokens, 1), b.limit.Tokens)
-	}
-	probe, err := b.breaker.admit(now, b.waits(now, w.party))
-	if err != nil {
-		return nil, err
-	}
-	w.probe = probe
-	if yields != nil {
-		b.fail(func(w *waiter) bool { return w == yields }, b.full())
-	}
-	b.push(now, w)
-	b.dispatch(now)
-	return w, nil
-}
-
-// account lets a request count in the sweepSpend of its sweep. The error is ErrSpent or
-// ErrUnpriced.
-func (g *Limiter) account(w *waiter, d Request) error {
-	if d.Sweep == "" {
-		return nil
-	}
-	if d.Metered && !w.cost.priced && d.Limit.Micros > 0 && d.Limit.Tokens == 0 {
-		return fmt.Errorf("%w: the price of %s is not known: give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", ErrUnpriced, d.Model)
-	}
-	w.sweepSpend = g.sweepSpend(d.Sweep)
-	w.usageAverage = w.sweepSpend.usageAverage(subject{key: d.Key, model: d.Model})
-	return w.sweepSpend.admit(d.Limit)
-}
-
-// leave takes out a waiter whose caller has gone, unless it was served by then, and says what it
-// waited for.
-func (g *Limiter) leave(w *waiter) (state string, left bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if w.at == nil {
-		return "", false
-	}
-	b, now := w.budget, time.Now()
-	state = b.waitsFor(now)
-	b.remove(w)
-	b.dispatch(now)
-	return state, true
-}
-
-// Done says how the request ended. Calls after the first do nothing.
-func (gr *Permit) Done(o Outcome) {
-	gr.g.mu.Lock()
-	defer gr.g.mu.Unlock()
-	gr.end(time.Now(), o)
-}
-
-// end is Done under the lock.
-func (gr *Permit) end(now time.Time, o Outcome) {
-	if gr.done {
-		return
-	}
-	gr.done = true
-	w := gr.w
-	if !pricing.Counted(o.Usage) {
-		o.Usage = nil
-	}
-	cost := actual(w.cost, w.held, o)
-	gr.g.meters.ended(w.budget, o.Class, cost)
-	if w.sweepSpend != nil {
-		w.usageAverage.end(w.cost, o)
-		w.sweepSpend.spend(w.held, cost)
-	}
-	w.budget.end(now, gr, o, cost.Tokens)
-}
-
-// name returns a name that no other budget or sweepSpend of any replica has.
-func (g *Limiter) name() string {
-	g.made++
-	return g.cfg.Replica + "-" + strconv.Itoa(g.made)
-}
-
-// budget returns the budget of a key, made and kept from now on if need be.
-func (g *Limiter) budget(key Key) *budget {
-	b := g.budgets[key]
-	if b == nil {
-		b = newBudget(g, key)
-		g.budgets[key] = b
-		g.keep(b)
-	}
-	return b
-}
-
-// sweepSpend returns the sweepSpend of a sweep, made and kept from now on if need be.
-func (g *Limiter) sweepSpend(sweep string) *sweepSpend {
-	p := g.sweepSpends[sweep]
-	if p == nil {
-		p = newSweepSpend(g, sweep)
-		g.sweepSpends[sweep] = p
-		g.keep(p)
-	}
-	return p
+	return 0
 }

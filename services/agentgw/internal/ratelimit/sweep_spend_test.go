@@ -36,7 +36,8 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, usage *agentgwv1.Usa
 					began++
 					mu.Unlock()
 					rest(tb.Context(), time.Second)
-					gr.Done(Outcome{Usage: usage})
+					recordings, _ := g.recordings.(*memory)
+					recordings.record(d.Sweep, g.replica, gr.Done(Outcome{Usage: usage}))
 				}
 			})
 		}
@@ -45,7 +46,38 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, usage *agentgwv1.Usa
 	return began, reasons
 }
 
-func TestSpendLimitHoldsOverReplicas(t *testing.T) {
+// spentOf returns what a limiter knows of the spending of sweep s.
+func spentOf(g *Limiter) Spend {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.spends["s"].spent
+}
+
+// TestSpendOfOthers lets three replicas, each with a key of its own, spend for one sweep: beyond
+// the limit goes only what runs elsewhere.
+func TestSpendOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		var replicas []*Limiter
+		for n := range 3 {
+			replicas = append(replicas, replica(t, store, fmt.Sprintf("r%d", n), nil))
+		}
+		d := demand("s")
+		d.Limit = Spend{Tokens: 100_000}
+		began, _ := exhaust(t, replicas, d, &agentgwv1.Usage{InputTokens: 800, OutputTokens: 200})
+		synctest.Wait()
+		if began < 100 || began > 140 {
+			t.Errorf("requests of 1000 tokens within a limit of 100000: got %d, want 100 and at most what runs elsewhere", began)
+		}
+		for _, g := range replicas {
+			if got := spentOf(g); got.Tokens != int64(began)*1000 {
+				t.Errorf("%s: got %v, want all that %d requests cost", g.replica, got, began)
+			}
+		}
+	})
+}
+
+func TestSpendLimit(t *testing.T) {
 	priced := demand("s")
 	priced.Model = "gpt-4o-2024-05-13" // 800 tokens at 5 and 200 at 15 dollars a million: 7,000 micros
 	usual, cheap, dear := &agentgwv1.Usage{InputTokens: 800, OutputTokens: 200}, &agentgwv1.Usage{InputTokens: 300, OutputTokens: 100}, &agentgwv1.Usage{InputTokens: 800, OutputTokens: 400}
@@ -68,13 +100,9 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := newMemory()
-				var replicas []*Limiter
-				for n := range 3 {
-					replicas = append(replicas, replica(t, store, fmt.Sprintf("r%d", n), nil))
-				}
+				g := replica(t, newMemory(), "r0", nil)
 				test.demand.Limit = test.limit
-				began, reasons := exhaust(t, replicas, test.demand, test.usage)
+				began, reasons := exhaust(t, []*Limiter{g}, test.demand, test.usage)
 				if began < test.began-test.slack || began > test.began+test.slack {
 					t.Errorf("requests that began: got %d, want %d within %d", began, test.began, test.slack)
 				}
@@ -83,9 +111,9 @@ func TestSpendLimitHoldsOverReplicas(t *testing.T) {
 						t.Errorf("reason: got %q, want %q", reason, test.reason)
 					}
 				}
-				spent, err := replicas[0].Spent(t.Context(), "s")
-				if want := actual(replicas[0].estimate(test.demand), Spend{Tokens: 1000}, Outcome{Usage: test.usage}); err != nil || spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
-					t.Errorf("Spent: got %v, %v, want %d times %v", spent, err, began, want)
+				want := actual(estimate(g.prices, test.demand), Spend{Tokens: 1000}, Outcome{Usage: test.usage})
+				if spent := spentOf(g); spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
+					t.Errorf("spent: got %v, want %d times %v", spent, began, want)
 				}
 			})
 		})
@@ -147,13 +175,14 @@ func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
 func TestSpendOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := replica(t, newMemory(), "r0", nil)
+		d := demand("s")
+		d.Limit = Spend{Tokens: 100_000}
 		for _, class := range []Class{Rejected, Failed, Unsent, Abandoned} {
-			begin(t, g, demand("s")).Done(Outcome{Class: class})
+			begin(t, g, d).Done(Outcome{Class: class})
 		}
-		begin(t, g, demand("s")).Done(Outcome{Class: Failed, Charged: true}) // no answer in time
-		<-time.After(2 * time.Second)
-		if spent, err := g.Spent(t.Context(), "s"); err != nil || spent != (Spend{Tokens: 2000}) {
-			t.Errorf("Spent: got %v, %v, want 2000 tokens", spent, err)
+		begin(t, g, d).Done(Outcome{Class: Failed, Charged: true}) // no answer in time
+		if spent := spentOf(g); spent != (Spend{Tokens: 2000}) {
+			t.Errorf("spent: got %v, want 2000 tokens", spent)
 		}
 	})
 }

@@ -3,7 +3,7 @@ package ratelimit
 import "math"
 
 const (
-	// blind is how many requests of one model may run at once, in a sweep with a limit, until as
+	// blind is how many requests of one model may run at once, if their sweep has a limit, until as
 	// many have shown what they use.
 	blind = 8
 	// horizon is over how many requests, about, the averages go.
@@ -13,13 +13,7 @@ const (
 	trust = 4
 )
 
-// subject is what usageAverages are learned about.
-type subject struct {
-	key   Key
-	model string
-}
-
-// usageAverage is what the requests of a sweep to one model use. Estimates know nothing of how long
+// usageAverage is what the requests to one model use. Estimates know nothing of how long
 // a model reasons: thousands of requests that begin by them could exceed a limit by many times.
 type usageAverage struct {
 	running, ended int

@@ -168,7 +168,9 @@ type RecordedTurn struct {
 	// What the player answered; unset as long as all tries have failed.
 	Reply *Reply `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
 	// What was said to and by a model provider; unset if none was asked.
-	Exchange      *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
+	// What all requests about the turn have cost until now, those that failed too.
+	Spent         *Spent `protobuf:"bytes,3,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -217,6 +219,142 @@ func (x *RecordedTurn) GetExchange() *Exchange {
 	return nil
 }
 
+func (x *RecordedTurn) GetSpent() *Spent {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+// Spent is what requests to a model provider have cost. What nobody said is estimated.
+type Spent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens of input and output.
+	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Millionths of a US dollar; 0 where no price is known.
+	Micros        int64 `protobuf:"varint,2,opt,name=micros,proto3" json:"micros,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Spent) Reset() {
+	*x = Spent{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spent) ProtoMessage() {}
+
+func (x *Spent) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
+func (*Spent) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Spent) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *Spent) GetMicros() int64 {
+	if x != nil {
+		return x.Micros
+	}
+	return 0
+}
+
+// ForwardedTurn is the answer of the replica of the gateway that owns a model's key to one that was
+// asked for the turn. The request is a RespondRequest.
+type ForwardedTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The turn; unset if it failed.
+	Response *RespondResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	// The gRPC status code and message of a turn that failed.
+	Code int32 `protobuf:"varint,2,opt,name=code,proto3" json:"code,omitempty"`
+	// See code.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// Whose fault it is, where that is known.
+	Failure       *Failure `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardedTurn) Reset() {
+	*x = ForwardedTurn{}
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardedTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardedTurn) ProtoMessage() {}
+
+func (x *ForwardedTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardedTurn.ProtoReflect.Descriptor instead.
+func (*ForwardedTurn) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ForwardedTurn) GetResponse() *RespondResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *ForwardedTurn) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *ForwardedTurn) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ForwardedTurn) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 // Exchange is what the gateway and a model provider said to each other about one turn.
 type Exchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -241,7 +379,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -253,7 +391,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -266,7 +404,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Exchange) GetProvider() string {
@@ -335,7 +473,7 @@ type Try struct {
 
 func (x *Try) Reset() {
 	*x = Try{}
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -347,7 +485,7 @@ func (x *Try) String() string {
 func (*Try) ProtoMessage() {}
 
 func (x *Try) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[4]
+	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -360,7 +498,7 @@ func (x *Try) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Try.ProtoReflect.Descriptor instead.
 func (*Try) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{4}
+	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Try) GetStatus() int32 {
@@ -404,10 +542,19 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
 	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06native\"\x81\x01\n" +
+	"\x06native\x18\x10 \x01(\fR\x06native\"\xb6\x01\n" +
 	"\fRecordedTurn\x123\n" +
 	"\x05reply\x18\x01 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyR\x05reply\x12<\n" +
-	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\"\xf7\x01\n" +
+	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\x123\n" +
+	"\x05spent\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.SpentR\x05spent\"7\n" +
+	"\x05Spent\x12\x16\n" +
+	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x16\n" +
+	"\x06micros\x18\x02 \x01(\x03R\x06micros\"\xbd\x01\n" +
+	"\rForwardedTurn\x12C\n" +
+	"\bresponse\x18\x01 \x01(\v2'.toolsandbox.agentgw.v1.RespondResponseR\bresponse\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
+	"\afailure\x18\x04 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\xf7\x01\n" +
 	"\bExchange\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -435,32 +582,38 @@ func file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescData
 }
 
-var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_toolsandbox_agentgw_v1_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
-	(*ToolSet)(nil),      // 0: toolsandbox.agentgw.v1.ToolSet
-	(*Reply)(nil),        // 1: toolsandbox.agentgw.v1.Reply
-	(*RecordedTurn)(nil), // 2: toolsandbox.agentgw.v1.RecordedTurn
-	(*Exchange)(nil),     // 3: toolsandbox.agentgw.v1.Exchange
-	(*Try)(nil),          // 4: toolsandbox.agentgw.v1.Try
-	(*v1.Tool)(nil),      // 5: toolsandbox.world.v1.Tool
-	(*v1.Message)(nil),   // 6: toolsandbox.world.v1.Message
-	(*Failure)(nil),      // 7: toolsandbox.agentgw.v1.Failure
-	(*Usage)(nil),        // 8: toolsandbox.agentgw.v1.Usage
+	(*ToolSet)(nil),         // 0: toolsandbox.agentgw.v1.ToolSet
+	(*Reply)(nil),           // 1: toolsandbox.agentgw.v1.Reply
+	(*RecordedTurn)(nil),    // 2: toolsandbox.agentgw.v1.RecordedTurn
+	(*Spent)(nil),           // 3: toolsandbox.agentgw.v1.Spent
+	(*ForwardedTurn)(nil),   // 4: toolsandbox.agentgw.v1.ForwardedTurn
+	(*Exchange)(nil),        // 5: toolsandbox.agentgw.v1.Exchange
+	(*Try)(nil),             // 6: toolsandbox.agentgw.v1.Try
+	(*v1.Tool)(nil),         // 7: toolsandbox.world.v1.Tool
+	(*v1.Message)(nil),      // 8: toolsandbox.world.v1.Message
+	(*Failure)(nil),         // 9: toolsandbox.agentgw.v1.Failure
+	(*Usage)(nil),           // 10: toolsandbox.agentgw.v1.Usage
+	(*RespondResponse)(nil), // 11: toolsandbox.agentgw.v1.RespondResponse
 }
 var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
-	5, // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
-	6, // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
-	7, // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	8, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	1, // 4: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
-	3, // 5: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	4, // 6: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
-	8, // 7: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	7,  // 0: toolsandbox.agentgw.v1.ToolSet.tools:type_name -> toolsandbox.world.v1.Tool
+	8,  // 1: toolsandbox.agentgw.v1.Reply.messages:type_name -> toolsandbox.world.v1.Message
+	9,  // 2: toolsandbox.agentgw.v1.Reply.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	10, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	1,  // 4: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
+	5,  // 5: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
+	3,  // 6: toolsandbox.agentgw.v1.RecordedTurn.spent:type_name -> toolsandbox.agentgw.v1.Spent
+	11, // 7: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
+	9,  // 8: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
+	6,  // 9: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	10, // 10: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_agentgw_v1_storage_proto_init() }
@@ -476,7 +629,7 @@ func file_toolsandbox_agentgw_v1_storage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_agentgw_v1_storage_proto_rawDesc), len(file_toolsandbox_agentgw_v1_storage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

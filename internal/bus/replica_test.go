@@ -1,0 +1,149 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+)
+
+// join makes a replica that leaves at the end of the test, unless it has before.
+func join(t *testing.T, b *bus.Bus, name string) (r *bus.Replicas, leave func()) {
+	t.Helper()
+	r, err := b.Join("service", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := false
+	leave = func() {
+		if left {
+			return
+		}
+		left = true
+		if err := r.Leave(); err != nil {
+			t.Errorf("%s leaves: %v", name, err)
+		}
+	}
+	t.Cleanup(leave)
+	return r, leave
+}
+
+// names is how many names are looked up.
+const names = 300
+
+// agreed waits until all replicas see the same owners of all names, who are exactly the replicas,
+// and returns them.
+func agreed(t *testing.T, replicas ...*bus.Replicas) map[string]string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	for {
+		owners, seen, equal := make(map[string]string), make(map[string]bool), true
+		_, changed := replicas[0].Owner("")
+		for n := range names {
+			name := fmt.Sprint("key", n)
+			for _, r := range replicas {
+				owner, _ := r.Owner(name)
+				equal = equal && owner != "" && (owners[name] == "" || owners[name] == owner)
+				owners[name] = owner
+				seen[owner] = true
+			}
+		}
+		if equal && len(seen) == len(replicas) {
+			return owners
+		}
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("owners after 30 s: got %v, want all to see the same", owners)
+		}
+	}
+}
+
+// TestOwners lets replicas come and go: all see the same owner of each name, and only the names of
+// one that comes or goes change hands.
+func TestOwners(t *testing.T) {
+	b := natstest.Start(t)
+	one, _ := join(t, b, "one")
+	agreed(t, one)
+	two, _ := join(t, b, "two")
+	before := agreed(t, one, two)
+	three, leave := join(t, b, "three")
+	with := agreed(t, one, two, three)
+	count := 0
+	for name, owner := range with {
+		if owner == "three" {
+			count++
+		} else if owner != before[name] {
+			t.Errorf("%s: %s had it and %s has it, though three came", name, before[name], owner)
+		}
+	}
+	if count < names/5 || count > names/2 {
+		t.Errorf("names of the third replica: got %d of %d, want about a third", count, names)
+	}
+	leave()
+	for name, owner := range agreed(t, one, two) {
+		if owner != before[name] {
+			t.Errorf("%s: got %s, want %s as before the third came and went", name, owner, before[name])
+		}
+	}
+	if one.Alive("three") || !one.Alive("two") {
+		t.Errorf("alive: got three %t and two %t, want two alone", one.Alive("three"), one.Alive("two"))
+	}
+	if other, err := b.Join("other", "four"); err != nil {
+		t.Error(err)
+	} else if err := other.Leave(); err != nil {
+		t.Error(err)
+	}
+	agreed(t, one, two) // another service's replicas own nothing here
+}
+
+// TestSpent records turns of several replicas, one in place of another, and reads what they cost at
+// once and as it is recorded.
+func TestSpent(t *testing.T) {
+	b := natstest.Start(t)
+	record := func(rollout string, revision uint64, spent, added bus.Spent, by string) uint64 {
+		t.Helper()
+		err := b.RecordTurn(t.Context(), bus.TurnRecord{RolloutID: rollout, Index: 1, Raw: []byte(by), Revision: revision, Spent: spent, Added: added, Recorder: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, at, err := b.Turn(t.Context(), rollout, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	at := record("s.1", 0, bus.Spent{Tokens: 10, Micros: 5}, bus.Spent{Tokens: 10, Micros: 5}, "a")
+	record("s.2", 0, bus.Spent{Tokens: 3}, bus.Spent{Tokens: 3}, "a")
+	record("other.1", 0, bus.Spent{Tokens: 1000}, bus.Spent{Tokens: 1000}, "a")
+	sum, revision, err := b.Spent(t.Context(), "s")
+	if want := (bus.Spent{Tokens: 13, Micros: 5}); err != nil || sum != want {
+		t.Errorf("Spent: got %v, %v, want %v", sum, err, want)
+	}
+	record("s.1", at, bus.Spent{Tokens: 12, Micros: 6}, bus.Spent{Tokens: 2, Micros: 1}, "b")
+	record("s.3", 0, bus.Spent{}, bus.Spent{}, "b")
+	record("s.4", 0, bus.Spent{Tokens: 7}, bus.Spent{Tokens: 7}, "c")
+	type visited struct {
+		by    string
+		added bus.Spent
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	var got []visited
+	err = b.FollowSpent(ctx, "s", revision, func(by string, added bus.Spent) {
+		if got = append(got, visited{by, added}); len(got) == 2 {
+			stop()
+		}
+	})
+	if err != nil || len(got) != 2 || got[0] != (visited{"b", bus.Spent{Tokens: 2, Micros: 1}}) || got[1] != (visited{"c", bus.Spent{Tokens: 7}}) {
+		t.Errorf("FollowSpent: got %v, %v, want what b and c added", got, err)
+	}
+	if sum, _, err := b.Spent(t.Context(), "s"); err != nil || sum != (bus.Spent{Tokens: 22, Micros: 6}) {
+		t.Errorf("Spent after it: got %v, %v, want 22 tokens and 6 micros", sum, err)
+	}
+}

@@ -1,0 +1,164 @@
+package agentgw
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
+
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// pair returns two replicas that hear each other, the owner of the key of an address first.
+func pair(t *testing.T, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
+	t.Helper()
+	b := natstest.Start(t)
+	owner, other = withLimits(t, b, change), withLimits(t, b, change)
+	key, ok := owner.models.Key(t.Context(), turnOf("s.0", address).GetPlayer().GetModel())
+	if !ok {
+		t.Fatal("the model has no key")
+	}
+	for ctx, name := t.Context(), key.Provider+"."+key.Fingerprint; ; {
+		first, changed := owner.replicas.Owner(name)
+		second, _ := other.replicas.Owner(name)
+		heard := owner.replicas.Alive(other.replica) && other.replicas.Alive(owner.replica)
+		if heard && first == second && first == owner.replica {
+			return owner, other
+		}
+		if heard && first == second && first == other.replica {
+			return other, owner
+		}
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal(ctx.Err())
+		}
+	}
+}
+
+// TestTurnsGoToTheOwner asks a replica for turns under a key that another one owns, with a limit
+// of one request at once: the provider never sees two, answers and errors come back, and a turn
+// that is asked at both is asked once.
+func TestTurnsGoToTheOwner(t *testing.T) {
+	var asked, running, most atomic.Int64
+	address := listen(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		raw, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(raw), "broken") {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+		_, _ = io.WriteString(w, answer)
+	})
+	owner, other := pair(t, address, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
+	var group sync.WaitGroup
+	const turns = 20
+	for n := range turns {
+		for _, server := range []*Server{owner, other} {
+			group.Go(func() {
+				got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("s.", n), address))
+				if err != nil || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetText() != "hello" {
+					t.Errorf("turn %d: got %v, %v, want the answer", n, got, err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	if asked.Load() != turns || most.Load() != 1 {
+		t.Errorf("requests: got %d and %d at once, want %d and 1", asked.Load(), most.Load(), turns)
+	}
+	request := turnOf("s.broken", address)
+	request.View[0].Body = &worldv1.Message_Text{Text: "broken"}
+	_, err := other.Respond(t.Context(), request)
+	var failure *agentgwv1.Failure
+	for _, detail := range status.Convert(err).Details() {
+		failure, _ = detail.(*agentgwv1.Failure)
+	}
+	if status.Code(err) != codes.Aborted || failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
+		t.Errorf("a turn that fails at the owner: got %v with %v, want ABORTED and the provider's fault", err, failure)
+	}
+}
+
+// TestOwnerGoes lets the owner of a key leave while it has a turn of another replica: that one
+// plays the turn itself.
+func TestOwnerGoes(t *testing.T) {
+	arrived, leave := make(chan struct{}, 10), make(chan struct{})
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-leave:
+		case <-time.After(time.Minute):
+		}
+		_, _ = io.WriteString(w, answer)
+	})
+	owner, other := pair(t, address, func(*ratelimit.Config) {})
+	answered := make(chan error, 1)
+	go func() {
+		got, err := other.Respond(t.Context(), turnOf("s.0", address))
+		if err == nil && len(got.GetMessages()) != 1 {
+			err = fmt.Errorf("got %v, want an answer", got)
+		}
+		answered <- err
+	}()
+	<-arrived
+	replicas, _ := owner.replicas.(interface{ Leave() error })
+	if err := replicas.Leave(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-arrived: // asked again, by the other replica
+	case err := <-answered:
+		t.Fatalf("the turn: got %v, want it to be asked again", err)
+	}
+	close(leave)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLongTurnIsPlayedHere asks a replica for a turn that is too long for a message to the owner.
+func TestLongTurnIsPlayedHere(t *testing.T) {
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	_, other := pair(t, address, func(*ratelimit.Config) {})
+	request := turnOf("s.0", address)
+	request.View[0].Body = &worldv1.Message_Text{Text: strings.Repeat("long ", 4<<20)}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if got, err := other.Respond(ctx, request); err != nil || len(got.GetMessages()) != 1 {
+		t.Errorf("got %v, %v, want an answer", got, err)
+	}
+}
+
+// TestWithoutOwner lets a replica that hears nobody, not even itself, be asked: the turn waits and
+// ends with its time.
+func TestWithoutOwner(t *testing.T) {
+	address := listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+	server.replicas = deaf{server.replicas}
+	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	if got, err := server.Respond(ctx, turnOf("s.0", address)); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "no replica owns the model's key") {
+		t.Errorf("got %v, %v, want DEADLINE_EXCEEDED with the reason", got, err)
+	}
+}
+
+// deaf hears nobody.
+type deaf struct{ Replicas }
+
+func (deaf) Owner(string) (string, <-chan struct{}) { return "", nil }
