@@ -25,7 +25,7 @@ tables:
 user:
   goal: Know what a share of the company costs in euros.
   says: What is a share of Acme in euros?
-tools: [search_stock, convert_currency]
+extra_tools: [search_stock, convert_currency]
 oracle:
   - calls:
       - {tool: search_stock, arguments: {query: Acme}}

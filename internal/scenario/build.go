@@ -167,13 +167,13 @@ func (b *builder) start(v *value) *startWorld {
 // own. The tool that ends the conversation always belongs to them.
 func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
-	if listed := b.texts(v.get("tools")); v.get("tools") != nil {
+	if listed := b.texts(v.get("extra_tools")); v.get("extra_tools") != nil {
 		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
 			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
 		})
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
-			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", v.get("tools").list[i])
+			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", v.get("extra_tools").list[i])
 		}
 	}
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {

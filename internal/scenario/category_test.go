@@ -21,7 +21,7 @@ func TestDerivedCategories(t *testing.T) {
 			text = edit(t, text, "  says: Wifi off!", c.says)
 		}
 		if c.oracle != "" {
-			text = edit(t, edit(t, text, "tools: [set", "tools: [add_contact, set"), "oracle:\n", c.oracle)
+			text = edit(t, edit(t, text, "extra_tools: [set", "extra_tools: [add_contact, set"), "oracle:\n", c.oracle)
 		}
 		loaded, err := Load(files(text, testWorld), Options{})
 		if err != nil {

@@ -23,7 +23,7 @@ tables:
 const testScenario = `name: one
 world: base
 categories: [SINGLE_TOOL_CALL]
-tools: [set_wifi_status]
+extra_tools: [set_wifi_status]
 user:
   goal: Wifi off.
   says: Wifi off!
@@ -95,7 +95,7 @@ func TestScenarioErrors(t *testing.T) {
 			"a.yaml:2:1: name: is written twice; keep one"},
 		{"duplicate nested key", "expect: {wifi: false}", "expect: {wifi: false, wifi: true}",
 			"a.yaml:14:27: milestones[0].expect.wifi: is written twice; keep one"},
-		{"not YAML", "tools: [set_wifi_status]", "tools: [set_wifi_status",
+		{"not YAML", "extra_tools: [set_wifi_status]", "extra_tools: [set_wifi_status",
 			"a.yaml:5:1: document: not readable as YAML: ',' or ']' must be specified"},
 		{"anchor", "goal: Wifi off.", "goal: &a Wifi off.",
 			"a.yaml:6:9: user.goal: anchors and aliases are not read; write the value out"},
@@ -111,13 +111,13 @@ func TestScenarioErrors(t *testing.T) {
 			`a.yaml:3:14: categories[0]: unknown category "SINGLE_TOOL_CALLS"; did you mean "SINGLE_TOOL_CALL"?`},
 		{"category twice", "[SINGLE_TOOL_CALL]", "[COREFERENCE, COREFERENCE]",
 			"a.yaml:3:27: categories[1]: category COREFERENCE is there twice (those for augmentations are added by themselves)"},
-		{"unknown tool", "tools: [set_wifi_status]", "tools: [set_wifi_status, set_wifi]",
-			`a.yaml:4:26: tools[1]: unknown tool "set_wifi"; expected one of set_wifi_status, add_contact, end_conversation`},
-		{"unknown tool, near", "tools: [set_wifi_status]", "tools: [set_wifi_status, add_contacts]",
-			`a.yaml:4:26: tools[1]: unknown tool "add_contacts"; did you mean "add_contact"?`},
+		{"unknown tool", "extra_tools: [set_wifi_status]", "extra_tools: [set_wifi_status, set_wifi]",
+			`a.yaml:4:32: extra_tools[1]: unknown tool "set_wifi"; expected one of set_wifi_status, add_contact, end_conversation`},
+		{"unknown tool, near", "extra_tools: [set_wifi_status]", "extra_tools: [set_wifi_status, add_contacts]",
+			`a.yaml:4:32: extra_tools[1]: unknown tool "add_contacts"; did you mean "add_contact"?`},
 		{"unknown tool in a call", "{tool: set_wifi_status, arguments", "{tool: set_wify_status, arguments",
 			`a.yaml:9:20: oracle[0].calls[0].tool: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
-		{"tool taken away", "tools: [set_wifi_status]", "tools: []\nwithout_tools: [set_wifi_status]",
+		{"tool taken away", "extra_tools: [set_wifi_status]", "extra_tools: []\nwithout_tools: [set_wifi_status]",
 			`a.yaml:10:20: oracle[0].calls[0].tool: the agent may not call "set_wifi_status": it is taken away`},
 		{"arguments no mapping", "arguments: {on: false}", "arguments: [false]",
 			"a.yaml:9:48: oracle[0].calls[0].arguments: is a list, expected a mapping"},

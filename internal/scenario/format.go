@@ -95,7 +95,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
 		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
 		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
-		{"tools", "[text]", "Real names of the tools that the agent gets, beside those that the oracle calls; all if left out.", false},
+		{"extra_tools", "[text]", "Real names of the tools that the agent gets beside those that the oracle calls; all other tools if left out.", false},
 		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},
 		{"augmentations", "[augmentation]", "How tools are shown, for a scenario that has no variants.", false},
 		{"system", "text", "What the agent is told first, instead of the default.", false},
@@ -107,7 +107,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
 		{"milestones", "[anyMilestone]", "What must happen, beside the milestones of the oracle's turns.", false},
 		{"minefields", "[minefield]", "What must not happen.", false},
-	}, former: map[string]string{"floor": "max_idle_score"}}
+	}, former: map[string]string{"floor": "max_idle_score", "tools": "extra_tools"}}
 })
 
 // worldForm is the document of a world file.

@@ -19,7 +19,7 @@ import (
 // contact.
 func handScenario(t *testing.T) string {
 	t.Helper()
-	text := edit(t, testScenario, "tools: [set_wifi_status]\n", "tools: [add_contact]\nwithout_tools: [set_wifi_status]\n")
+	text := edit(t, testScenario, "extra_tools: [set_wifi_status]\n", "extra_tools: [add_contact]\nwithout_tools: [set_wifi_status]\n")
 	text = edit(t, text, "  says: Wifi off!\n", "  knowledge: [It is late.]\n  tools: [set_wifi_status]\n  says: Wifi off!\n  script:\n"+
 		"    - calls: [{tool: set_wifi_status, arguments: {on: false}}]\n    - say: I did it.\n")
 	return edit(t, text, "- calls: [{tool: set_wifi_status, arguments: {on: false}}]\n  - say: Done.",

@@ -19,7 +19,7 @@ world: plain
 # Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
 # count calls and turns of the user follow from the solution.
 # Tools beside those that the oracle calls; distraction tools are added in the variants.
-tools: []
+extra_tools: []
 user:
   # What a simulated user wants, and what it may tell when asked.
   goal: Find out the phone number of your plumber.

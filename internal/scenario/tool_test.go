@@ -51,7 +51,7 @@ func TestToolErrors(t *testing.T) {
 		{"minefield taken away", "    says: Done.", "    says: Done.\nwithout_tools: [search_contacts]\nminefields:\n  - call: {tool: search_contacts}",
 			`a.yaml:19:11: minefields[0].call: cannot be reached: the agent may not call "search_contacts": it is taken away`},
 		{"nothing said", "    says: Done.", "    says: ' '", "a.yaml:16:11: milestones[1].says: wants an empty text, which nobody says"},
-		{"nothing changes", "tools: [set_wifi_status]", "tools: [search_contacts]",
+		{"nothing changes", "extra_tools: [set_wifi_status]", "extra_tools: [search_contacts]",
 			"a.yaml:12:5: milestones[0]: wants a change, but none of the scenario's tools changes anything"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ max_idle_score: 0.5 # generous
 tables:
   contact: {add: [{name: SETTING}]}
 categories: [COREFERENCE]
-tools: []
+extra_tools: []
 user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], demonstrations: [{user: Hi.}], says: Look at wifi.}
 oracle:
   - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
@@ -155,11 +155,11 @@ func TestUpgradeTools(t *testing.T) {
 	t.Parallel()
 	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n  - end_conversation: {}\n"
 	for _, c := range []struct{ before, after string }{
-		{"tools: [b, a, c]\n", "tools: [c]\n"},
-		{"tools:\n  - b\n  - a\n", "tools: []\n"},
-		{"tools: [a, b, c]\n", "tools: [a, b, c]\n"}, // the order would change
-		{"tools: [c]\n", "tools: [c]\n"},
-		{"tools: [b, a]\nwithout_tools: [a]\n", "tools: [b, a]\nwithout_tools: [a]\n"},
+		{"tools: [b, a, c]\n", "extra_tools: [c]\n"},
+		{"tools:\n  - b\n  - a\n", "extra_tools: []\n"},
+		{"tools: [a, b, c]\n", "extra_tools: [a, b, c]\n"}, // the order would change
+		{"extra_tools: [c]\n", "extra_tools: [c]\n"},
+		{"extra_tools: [b, a]\nwithout_tools: [a]\n", "extra_tools: [b, a]\nwithout_tools: [a]\n"},
 		{"", ""},
 	} {
 		got, err := Upgrade("one.yaml", []byte("name: one\n"+c.before+oracle))
@@ -178,9 +178,9 @@ func TestOracleTools(t *testing.T) {
 		want  []string
 	}{
 		{"", nil},
-		{"tools: []\n", []string{"b", "a", endTool}},
-		{"tools: [c]\n", []string{"b", "a", "c", endTool}},
-		{"tools: [c, b]\n", []string{"a", "c", "b", endTool}},
+		{"extra_tools: []\n", []string{"b", "a", endTool}},
+		{"extra_tools: [c]\n", []string{"b", "a", "c", endTool}},
+		{"extra_tools: [c, b]\n", []string{"a", "c", "b", endTool}},
 	} {
 		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.tools+oracle, 1), testWorld), Options{})
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 // otherTools leaves out the tools that the agent gets because the oracle calls them, where that
 // keeps their order. It takes calls that are written out.
 func otherTools(scenario *yaml.Node) {
-	list, denied := entry(scenario, "tools"), elements(entry(scenario, "without_tools"))
+	list, denied := entry(scenario, "extra_tools"), elements(entry(scenario, "without_tools"))
 	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 || commented(list) {
 		return
 	}
@@ -36,7 +36,7 @@ func otherTools(scenario *yaml.Node) {
 		return
 	}
 	list.Content = list.Content[count:]
-	if columns := len("tools: [") + len(strings.Join(names[count:], ", ")); columns < lineWidth {
+	if columns := len("extra_tools: [") + len(strings.Join(names[count:], ", ")); columns < lineWidth {
 		list.Style |= yaml.FlowStyle
 	}
 }
