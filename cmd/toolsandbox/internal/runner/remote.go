@@ -27,10 +27,11 @@ func remoteFlags() map[string]string {
 	}
 }
 
-// refuseUnused refuses flags that do nothing with --remote, whoever has set them.
+// refuseUnused refuses flags that do nothing with --remote, whoever has set them, and addresses of
+// services on the command line that do nothing without it.
 func (o *Options) refuseUnused() error {
 	if !o.engine.Network.Remote {
-		return nil
+		return o.refuseAddresses()
 	}
 	elsewhere := remoteFlags()
 	var errs []error
@@ -45,5 +46,17 @@ func (o *Options) refuseUnused() error {
 		}
 		errs = append(errs, process.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
 	})
+	return errors.Join(errs...)
+}
+
+// refuseAddresses refuses addresses of services elsewhere. Those of the environment and of a file
+// may be meant for other runs.
+func (o *Options) refuseAddresses() error {
+	var errs []error
+	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
+		if flag := o.flags.Lookup(name); flag != nil && flag.Changed {
+			errs = append(errs, process.Usage("--%s: given, but it does nothing without --remote: add that", name))
+		}
+	}
 	return errors.Join(errs...)
 }

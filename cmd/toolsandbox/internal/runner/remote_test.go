@@ -73,6 +73,23 @@ func TestRemoteFlags(t *testing.T) {
 	}
 }
 
+// TestAddressWithoutRemote refuses an address of services that would not be asked, if it stands on
+// the command line.
+func TestAddressWithoutRemote(t *testing.T) {
+	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
+		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").refuseUnused()
+		if want := "--" + name + ": given, but it does nothing without --remote: add that"; !errors.Is(err, process.ErrUsage) || !matchesEnd(fmt.Sprint(err), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").refuseUnused(); err != nil {
+			t.Errorf("--%s with --remote: got %v, want nil", name, err)
+		}
+		if err := givenOptions(t, nil, map[string]string{process.Variable(name): "localhost:1"}, "").refuseUnused(); err != nil {
+			t.Errorf("%s in the environment: got %v, want nil", name, err)
+		}
+	}
+}
+
 // matchesEnd compares an error with its end: a file's directory stands before it.
 func matchesEnd(got, want string) bool {
 	return len(got) >= len(want) && got[len(got)-len(want):] == want
