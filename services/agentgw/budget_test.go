@@ -29,50 +29,50 @@ import (
 const answer = `{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":300,"completion_tokens":200}}`
 
 // withLimits returns a replica of the gateway with budgets.
-func withLimits(t *testing.T, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
-	t.Helper()
+func withLimits(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
+	tb.Helper()
 	cfg := DefaultConfig()
 	cfg.Getenv = func(string) string { return "" }
 	change(&cfg.Budget)
 	prices, err := cfg.check()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	replicas, err := b.Join("agentgw", uuid.NewString())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	budget, err := ratelimit.New(cfg.Budget, prices, b, replicas.Name(), slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	server, err := newServer(cfg, prices, budget, b, b, replicas)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	stop, err := server.serveForwarded()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := errors.Join(replicas.Leave(), stop()); err != nil {
-			t.Errorf("leave: %v", err)
+			tb.Errorf("leave: %v", err)
 		}
 		if err := server.Close(); err != nil {
-			t.Errorf("close: %v", err)
+			tb.Errorf("close: %v", err)
 		}
 		if err := budget.Close(); err != nil {
-			t.Errorf("close budget: %v", err)
+			tb.Errorf("close budget: %v", err)
 		}
 	})
 	return server
 }
 
 // listen serves a provider until the test ends.
-func listen(t *testing.T, handle http.HandlerFunc) string {
-	t.Helper()
+func listen(tb testing.TB, handle http.HandlerFunc) string {
+	tb.Helper()
 	server := httptest.NewServer(handle)
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	return server.URL
 }
 

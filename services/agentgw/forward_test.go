@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -22,15 +23,15 @@ import (
 )
 
 // pair returns two replicas that hear each other, the owner of the key of an address first.
-func pair(t *testing.T, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
-	t.Helper()
-	b := natstest.Start(t)
-	owner, other = withLimits(t, b, change), withLimits(t, b, change)
-	key, ok := owner.models.Key(t.Context(), turnOf("s.0", address).GetPlayer().GetModel())
+func pair(tb testing.TB, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
+	tb.Helper()
+	b := natstest.Start(tb)
+	owner, other = withLimits(tb, b, change), withLimits(tb, b, change)
+	key, ok := owner.models.Key(tb.Context(), turnOf("s.0", address).GetPlayer().GetModel())
 	if !ok {
-		t.Fatal("the model has no key")
+		tb.Fatal("the model has no key")
 	}
-	for ctx, name := t.Context(), key.Provider+"."+key.Fingerprint; ; {
+	for ctx, name := tb.Context(), key.Provider+"."+key.Fingerprint; ; {
 		first, changed := owner.replicas.Owner(name)
 		second, _ := other.replicas.Owner(name)
 		heard := owner.replicas.Alive(other.replica) && other.replicas.Alive(owner.replica)
@@ -44,7 +45,7 @@ func pair(t *testing.T, address string, change func(c *ratelimit.Config)) (owner
 		case <-changed:
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			t.Fatal(ctx.Err())
+			tb.Fatal(ctx.Err())
 		}
 	}
 }
@@ -162,3 +163,19 @@ func TestWithoutOwner(t *testing.T) {
 type deaf struct{ Replicas }
 
 func (deaf) Owner(string) (string, <-chan struct{}) { return "", nil }
+
+// BenchmarkTurn plays turns of a model that answers at once, at the owner of its key and at another
+// replica.
+func BenchmarkTurn(b *testing.B) {
+	address := listen(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	owner, other := pair(b, address, func(*ratelimit.Config) {})
+	for name, server := range map[string]*Server{"owner": owner, "forwarded": other} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := server.Respond(b.Context(), turnOf("s."+uuid.NewString(), address)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
