@@ -109,8 +109,11 @@ func (c Config) Validate() error {
 		return errors.New("--tls-ca: given without --tls-cert and --tls-key")
 	}
 	for _, service := range Services() {
-		if len(c.addresses(service)) == 0 {
+		switch n := len(c.addresses(service)); {
+		case n == 0:
 			return fmt.Errorf("--%s-addr: empty, expected at least one address", service)
+		case n > 1 && service != ToolHost:
+			return fmt.Errorf("--%s-addr: %d addresses given, expected one; a name that stands for several is balanced over them", service, n)
 		}
 	}
 	if n := len(c.ToolHosts); c.ShardIndex < 0 || c.ShardIndex >= n {

@@ -123,6 +123,7 @@ func TestValidate(t *testing.T) {
 		{"key alone", func(c *rpc.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
 		{"authority alone", func(c *rpc.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
 		{"no orchestrator", func(c *rpc.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
+		{"two agent gateways", func(c *rpc.Config) { c.AgentGateways = []string{"a:1", "b:1"} }, "--agentgw-addr: 2 addresses given, expected one; a name that stands for several is balanced over them"},
 		{"no tool host", func(c *rpc.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
 		{"no agent gateway", func(c *rpc.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
 		{"no evaluator", func(c *rpc.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},
