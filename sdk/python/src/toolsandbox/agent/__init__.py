@@ -14,20 +14,25 @@ and then `toolsandbox run --agent grpc://localhost:9000`. An agent that cannot b
 """
 
 from .attaching import AttachError, attach, attach_async
-from .chat import ChatMessage, ChatModel, Runnable, ToolSchema, chat_agent, runnable_agent, to_chat
+from .chat import ChatMessage, ChatModel, Runnable, ToolSchema, chat_agent, chat_messages, runnable_agent, to_chat
 from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, ToolCall, Unavailable, call, calls, code, say
+from .loop import Abandoned, CallFailed, Run, Session, loop_agent
 from .serving import Server, serve, serve_async
 
 __all__ = [
+    "Abandoned",
     "Act",
     "AttachError",
+    "CallFailed",
     "ChatMessage",
     "ChatModel",
     "Conversation",
     "Message",
     "Reply",
+    "Run",
     "Runnable",
     "Server",
+    "Session",
     "Speaker",
     "Tool",
     "ToolCall",
@@ -38,7 +43,9 @@ __all__ = [
     "call",
     "calls",
     "chat_agent",
+    "chat_messages",
     "code",
+    "loop_agent",
     "runnable_agent",
     "say",
     "serve",

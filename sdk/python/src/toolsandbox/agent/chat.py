@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Union
 
 from .conversation import Act, Conversation, Message, Reply, Speaker, ToolCall
@@ -58,7 +58,12 @@ def to_chat(conversation: Conversation) -> tuple[list[ChatMessage], list[ToolSch
         {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters or {})}}
         for tool in conversation.tools
     ]
-    return [_chat_message(message) for message in conversation.messages], tools
+    return chat_messages(conversation.messages), tools
+
+
+def chat_messages(messages: Iterable[Message]) -> list[ChatMessage]:
+    """Messages in the form of OpenAI's chat completions."""
+    return [_chat_message(message) for message in messages]
 
 
 def _chat_message(message: Message) -> ChatMessage:

@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import grpc
 
@@ -24,6 +24,8 @@ MAX_ANSWER_BYTES = 4 << 20
 """The largest turn; the gateway takes no longer ones."""
 MAX_ERROR_CHARACTERS = 4096
 """The longest reason of a failed turn."""
+
+_Given = TypeVar("_Given")
 
 log = logging.getLogger("toolsandbox.agent")
 """Failed turns with their tracebacks, and lost connections. Without any configuration Python writes them to the error output."""
@@ -131,15 +133,15 @@ class Player:
             raise
 
     async def _reply(self, seen: Conversation) -> object:
-        if _is_coroutine_function(self._act):
+        if is_coroutine_function(self._act):
             reply: object = self._act(seen)
         else:
             async with self._free:  # a turn that is given up frees its place, even if its thread goes on
-                reply = await _in_thread(self._act, seen)
+                reply = await in_thread(self._act, seen)
         return await _awaited(reply) if inspect.isawaitable(reply) else reply
 
 
-async def _in_thread(act: Act, seen: Conversation) -> object:
+async def in_thread(function: Callable[[_Given], object], given: _Given) -> object:
     """Calls a plain function in a thread of its own, which does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
@@ -152,7 +154,7 @@ async def _in_thread(act: Act, seen: Conversation) -> object:
         reply: object = None
         failed: BaseException | None = None
         try:
-            reply = act(seen)
+            reply = function(given)
         except BaseException as error:
             failed = error
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -164,7 +166,7 @@ async def _in_thread(act: Act, seen: Conversation) -> object:
         raise Unavailable(str(cause)) from cause
     reply, error = await outcome
     if error is not None:
-        raise _contained(error)
+        raise contained(error)
     return reply
 
 
@@ -175,7 +177,7 @@ async def _awaited(reply: Awaitable[object]) -> object:
         try:
             return await reply
         except (SystemExit, KeyboardInterrupt) as error:  # they would end the event loop with all conversations
-            raise _contained(error) from error
+            raise contained(error) from error
 
     task = asyncio.ensure_future(run())
     try:
@@ -188,7 +190,7 @@ async def _awaited(reply: Awaitable[object]) -> object:
     return task.result()
 
 
-def _contained(error: BaseException) -> Exception:
+def contained(error: BaseException) -> Exception:
     """What an agent raised, as an exception that ends its conversation alone."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
@@ -197,8 +199,9 @@ def _contained(error: BaseException) -> Exception:
     return contained
 
 
-def _is_coroutine_function(act: Act) -> bool:
-    return inspect.iscoroutinefunction(act) or inspect.iscoroutinefunction(getattr(act, "__call__", None))
+def is_coroutine_function(function: Callable[..., object]) -> bool:
+    """Whether a call of the function returns a coroutine."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
 
 
 def raised(error: BaseException) -> agent_pb2.Raised:
