@@ -27,6 +27,8 @@ packages = $(addsuffix /...,$(1))
 # The Python of the tests of sdk/python lives in a virtual environment of its own.
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := $(BIN)/venv
+# The frameworks of examples/ have another one, which the long tests alone need.
+EXAMPLES := $(BIN)/examples
 
 PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
 
@@ -59,7 +61,7 @@ test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(call packages,$(RACE_MODULES))
 
 .PHONY: test-long
-test-long: $(VENV)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs
+test-long: $(VENV)/ready $(EXAMPLES)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(call packages,$(RACE_MODULES))
 
 # Every kind of difference is in docs/differences.md.
@@ -185,4 +187,11 @@ $(BIN)/golangci-lint: tools/lint/go.sum
 $(VENV)/ready: sdk/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+$(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt)
+	@$(PYTHON) -c 'import sys; sys.exit("the examples need Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(EXAMPLES)
+	$(EXAMPLES)/bin/pip install --quiet --disable-pip-version-check --constraint examples/constraints.txt \
+		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
 	touch $@

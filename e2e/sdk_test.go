@@ -166,13 +166,19 @@ func goAgent(t *testing.T, file string) *exec.Cmd {
 
 func pythonAgent(t *testing.T, file string) *exec.Cmd {
 	t.Helper()
-	python, err := filepath.Abs(filepath.Join("..", ".bin", "venv", "bin", "python"))
+	return pythonIn(t, "venv", file)
+}
+
+// pythonIn runs a file with the SDK in one of the virtual environments that make installs.
+func pythonIn(t *testing.T, environment, file string) *exec.Cmd {
+	t.Helper()
+	python, err := filepath.Abs(filepath.Join("..", ".bin", environment, "bin", "python"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(python); err != nil {
 		if os.Getenv("CI") == "" {
-			t.Skipf("%v: `make test` installs it", err)
+			t.Skipf("%v: `make test-long` installs it", err)
 		}
 		t.Fatal(err)
 	}
