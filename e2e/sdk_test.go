@@ -64,30 +64,35 @@ func TestReadmeAgents(t *testing.T) {
 	}
 }
 
-// TestCodeAgent plays the agent of docs/agents.md, which writes code.
-func TestCodeAgent(t *testing.T) {
+// TestPageAgents plays the agents of docs/agents.md: one writes code, one owns its loop.
+func TestPageAgents(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := block(t, string(page), "python")
-	if lines := agentLines(source); lines > maxAgentLines {
-		t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
-	}
-	address := freeAddress(t)
-	file := filepath.Join(t.TempDir(), "main.py")
-	if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runAgent(t, pythonAgent(t, file), address)
-	out := filepath.Join(t.TempDir(), "out")
-	printed := toolsandbox(t, "run", "--agent", "grpc://"+address, "--out", out, "turn_off_wifi")
-	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
-		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
-	}
-	said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
-	if err != nil || !bytes.Contains(said, []byte("Wifi is off now.")) {
-		t.Errorf("conversation: got %v and\n%s\nwant that wifi is off", err, said)
+	for _, section := range []string{"An agent that writes code", "Frameworks that own their loop"} {
+		t.Run(section, func(t *testing.T) {
+			_, text, _ := strings.Cut(string(page), "\n## "+section+"\n")
+			source := block(t, text, "python")
+			if lines := agentLines(source); lines > maxAgentLines {
+				t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
+			}
+			address := freeAddress(t)
+			file := filepath.Join(t.TempDir(), "main.py")
+			if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			runAgent(t, pythonAgent(t, file), address)
+			out := filepath.Join(t.TempDir(), "out")
+			printed := toolsandbox(t, "run", "--agent", "grpc://"+address, "--out", out, "turn_off_wifi")
+			if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+				t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
+			}
+			said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+			if err != nil || !bytes.Contains(said, []byte("Wifi is off now.")) {
+				t.Errorf("conversation: got %v and\n%s\nwant that wifi is off", err, said)
+			}
+		})
 	}
 }
 
