@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,13 +12,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // setting is one setting of a run in the output for programs.
 type setting struct {
 	Name string `json:"name"`
-	// Value is as the flag takes it; a list is written with its elements.
+	// Value is as the flag takes it, without secrets; a list is written with its elements.
 	Value   string   `json:"value"`
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default"`
@@ -35,7 +37,7 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Print every setting of run, with its value and where that comes from",
 		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a file.
-Settings that nobody gave stand in comments with their defaults. It plays nothing, and does not check whether values fit together.`,
+Settings that nobody gave stand in comments with their defaults; of secrets, as in an address, it prints [redacted]. It plays nothing, and does not check whether values fit together.`,
 		Example: `  toolsandbox config
   toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
   toolsandbox config --config toolsandbox.yaml --json`,
@@ -61,12 +63,15 @@ func settingsOf(cmd *cobra.Command) []setting {
 			return
 		}
 		_, description := pflag.UnquoteUsage(flag)
+		redact := func(text string) string { return runner.Redact(text, os.Environ()) }
 		s := setting{
-			Name: flag.Name, Value: flag.Value.String(), Default: flag.DefValue, Source: process.Source(flag), Variable: process.Variable(flag.Name),
+			Name: flag.Name, Value: redact(flag.Value.String()), Default: flag.DefValue, Source: process.Source(flag), Variable: process.Variable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
 		if many, ok := flag.Value.(pflag.SliceValue); ok {
-			s.Values = many.GetSlice()
+			for _, value := range many.GetSlice() {
+				s.Values = append(s.Values, redact(value))
+			}
 		}
 		settings = append(settings, s)
 	}

@@ -105,3 +105,21 @@ func TestConfigIsAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigKeepsSecrets prints neither the password of an address nor a key, as a file or as JSON.
+func TestConfigKeepsSecrets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
+	for _, form := range []string{"--json", "--json=false"} {
+		code, text, stderr := command("config", form, "--base-url", "http://me:hunter22@localhost/v1?sig=abc123",
+			"--orchestrator-addr", "http://a:tr0ub4dor@host,key-of-the-test:1", "--agent", "openai:key-of-the-test")
+		if code != 0 || !strings.Contains(text, "http://[redacted]@localhost/v1?[redacted]") {
+			t.Errorf("%s: got code %d, %s and %s, want a redacted address", form, code, text, stderr)
+		}
+		for _, secret := range []string{"hunter22", "abc123", "tr0ub4dor", "key-of-the-test"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: got %s in the output", form, secret)
+			}
+		}
+	}
+}

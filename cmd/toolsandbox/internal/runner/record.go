@@ -156,6 +156,12 @@ func secretsOf(environment []string) []string {
 	return secrets
 }
 
+// Redact returns a text without secrets: values of the environment's variables that are called like
+// secrets, and the user and the query of addresses. The environment is as os.Environ has it.
+func Redact(text string, environment []string) string {
+	return redact(text, secretsOf(environment))
+}
+
 // redact takes secrets out of a text: values of the environment, and the user and the query of
 // addresses.
 func redact(text string, secrets []string) string {
