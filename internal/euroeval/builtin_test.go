@@ -11,7 +11,7 @@ import (
 )
 
 // completeLanguages are those whose records have to be complete.
-var completeLanguages = []string{"en", "nl", "da", "pl", "fi", "de", "fr"}
+var completeLanguages = []string{"en", "nl", "da", "pl", "fi", "de", "fr", "es"}
 
 const (
 	englishRecords = 300 // at least

@@ -1,0 +1,224 @@
+package euroeval
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// answerFolder holds the possible answers to BFCL files, under the same names.
+const answerFolder = "possible_answer"
+
+// english is the language of records of which nobody says another.
+const english = "en"
+
+// DataSet is the records of one language in the order in which EuroEval shuffles them.
+type DataSet struct {
+	Name, Language string
+	Records        []Record
+}
+
+// SplitName is a part of a data set.
+type SplitName string
+
+// The parts. EuroEval evaluates val unless it is asked for test.
+const (
+	SplitAll   SplitName = "all"
+	SplitTrain SplitName = "train"
+	SplitVal   SplitName = "val"
+	SplitTest  SplitName = "test"
+)
+
+// SplitNames lists all parts.
+func SplitNames() []SplitName { return []SplitName{SplitAll, SplitTrain, SplitVal, SplitTest} }
+
+// Part returns the records of a split in EuroEval's order, with their places; all records in their
+// own order for SplitAll.
+func (d *DataSet) Part(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
+	split := NewSplit(len(d.Records), SplitSeed)
+	chosen := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
+	train, val := int32(len(split.Train)), int32(len(split.Val))
+	if name == SplitAll {
+		train, val, chosen = 0, 0, make([]int, len(d.Records))
+		for i := range chosen {
+			chosen[i] = i
+		}
+	}
+	records := make([]Record, len(chosen))
+	places := make([]*evaluationv1.RecordPlace, len(chosen))
+	for i, at := range chosen {
+		records[i] = d.Records[at]
+		places[i] = &evaluationv1.RecordPlace{
+			DataSet: d.Name, Language: d.Language, Category: string(records[i].Category), Split: string(name), Index: int32(i),
+			TrainSize: train, ValSize: val,
+		}
+	}
+	return records, places
+}
+
+// language is the folder of a language.
+var language = regexp.MustCompile(`^[a-z]{2}$`)
+
+// IsDataSet says whether a directory holds records: JSON Lines at its top, or in a folder of a
+// language.
+func IsDataSet(files fs.FS) bool {
+	folders, err := languages(files)
+	return err == nil && len(folders) > 0
+}
+
+// Load reads the records of a directory: files of BFCL v4, with their answers in the folder
+// possible_answer, or records as EuroEval prepares them. Those at the top are English; a folder
+// named by a code of ISO 639-1 holds those of that language. English comes first, the others by
+// code. Files of BFCL come in the order in which EuroEval reads them, others by name. The error
+// joins *LineError values, at most 20 of each file, or is that of the file system.
+func Load(files fs.FS, name string) ([]DataSet, error) {
+	folders, err := languages(files)
+	if err != nil {
+		return nil, fmt.Errorf("read data set %s: %w", name, err)
+	}
+	var sets []DataSet
+	var faults []error
+	seen := make(map[string]string)
+	for _, folder := range folders {
+		set := DataSet{Name: name, Language: english}
+		if folder != "." {
+			set.Name, set.Language = name+"-"+folder, folder
+		}
+		names, err := recordFiles(files, folder)
+		if err != nil {
+			return nil, fmt.Errorf("read data set %s: %w", name, err)
+		}
+		for _, file := range names {
+			records, err := readFile(files, file)
+			faults = append(faults, err)
+			for i := range records {
+				records[i].Language = set.Language
+				faults = append(faults, unique(seen, &records[i]))
+			}
+			set.Records = append(set.Records, records...)
+		}
+		sets = append(sets, set)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return sets, nil
+}
+
+// unique says with its error that another record has the id.
+func unique(seen map[string]string, record *Record) error {
+	place := record.File + ":" + strconv.Itoa(record.Line)
+	if first, ok := seen[record.ID]; ok {
+		return &LineError{File: record.File, Line: record.Line, FieldError: mismatch("id", "an id of its own", python.Str(record.ID), first+" has it already")}
+	}
+	seen[record.ID] = place
+	return nil
+}
+
+// readFile reads one file of records, in either form.
+func readFile(files fs.FS, name string) ([]Record, error) {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, err
+	}
+	questions := File{Name: name, Data: data}
+	if prepared(data) {
+		return ReadPrepared(questions)
+	}
+	category, err := CategoryOf(path.Base(name))
+	if err != nil {
+		return nil, &LineError{File: name, Line: 1, FieldError: &FieldError{
+			Field: "line", Want: "records of single turns", Got: path.Base(name),
+			Suggestion: "begin the file's name with simple, multiple, parallel, parallel_multiple or irrelevance, or take the file away",
+		}}
+	}
+	if category == CategoryIrrelevance {
+		return ReadBFCL(questions, nil)
+	}
+	answers := File{Name: path.Join(path.Dir(name), answerFolder, path.Base(name))}
+	if answers.Data, err = fs.ReadFile(files, answers.Name); errors.Is(err, fs.ErrNotExist) {
+		return nil, &LineError{File: name, Line: 1, FieldError: &FieldError{
+			Field: "id", Want: "its possible answer in " + answers.Name, Got: "no such file", Suggestion: "add the file of answers",
+		}}
+	} else if err != nil {
+		return nil, err
+	}
+	return ReadBFCL(questions, &answers)
+}
+
+// prepared says whether records are in EuroEval's own form: BFCL's questions have no target_text.
+func prepared(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		value, _ := python.ParseJSON(line)
+		object, _ := value.AsDict()
+		_, has := object.Get("target_text")
+		return has
+	}
+	return false
+}
+
+// fileOrder is the order in which EuroEval reads BFCL's files.
+var fileOrder = []string{
+	"live_multiple", "live_parallel_multiple", "live_parallel", "live_simple", "multiple", "parallel_multiple", "parallel", "simple_java",
+	"simple_javascript", "simple_python",
+}
+
+// recordFiles lists the files of records in a folder in their order.
+func recordFiles(files fs.FS, folder string) ([]string, error) {
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if ext := path.Ext(entry.Name()); !entry.IsDir() && (ext == ".json" || ext == ".jsonl") {
+			names = append(names, path.Join(folder, entry.Name()))
+		}
+	}
+	place := func(name string) int {
+		name = strings.TrimPrefix(path.Base(name), "BFCL_v4_")
+		if i := slices.Index(fileOrder, strings.TrimSuffix(name, path.Ext(name))); i >= 0 {
+			return i
+		}
+		return len(fileOrder)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
+	return names, nil
+}
+
+// languages lists the folders that hold records, "." for the top: first those in English.
+func languages(files fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	candidates := []string{".", english}
+	for _, entry := range entries { // sorted by name
+		if entry.IsDir() && language.MatchString(entry.Name()) && entry.Name() != english {
+			candidates = append(candidates, entry.Name())
+		}
+	}
+	var folders []string
+	for _, folder := range candidates {
+		names, err := recordFiles(files, folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if len(names) > 0 {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
+}

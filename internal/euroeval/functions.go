@@ -1,0 +1,90 @@
+package euroeval
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// schemaTypes are the types of JSON Schema by BFCL's names, which for functions of Java and
+// JavaScript are those languages'. A type that is not listed is left out: any value fits.
+var schemaTypes = map[string]string{
+	"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "array": "array", "object": "object", "null": "null",
+	"dict": "object", "float": "number", "tuple": "array", "list": "array",
+	"String": "string", "char": "string", "byte": "integer", "short": "integer", "long": "integer", "int": "integer", "double": "number",
+	"Boolean": "boolean", "Bigint": "integer", "Array": "array", "ArrayList": "array", "HashMap": "object", "Hashtable": "object",
+}
+
+// notInName are the characters that model providers and languages do not take in a tool's name.
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// tools describes functions as tools, for agents that are no models: with a JSON Schema, and with a
+// name of letters, digits, _ and -, under which no other of them is known.
+func tools(functions python.Value) []*worldv1.Tool {
+	list, _ := functions.AsList()
+	described := make([]*worldv1.Tool, len(list))
+	taken := make(map[string]bool, len(list))
+	for i, function := range list {
+		description, _ := function.AsDict()
+		name, _ := description.Get("name")
+		text, _ := description.Get("description")
+		shown := notInName.ReplaceAllString(python.Text(name), "_")
+		for base, n := shown, 2; taken[shown]; n++ {
+			shown = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[shown] = true
+		described[i] = &worldv1.Tool{
+			Name: shown, ExecutionName: python.Text(name), Description: python.Text(text),
+			ParametersJson: python.JSON(parametersSchema(description)),
+		}
+	}
+	return described
+}
+
+// parametersSchema returns the JSON Schema of a function's arguments, which is of type object.
+func parametersSchema(description *python.Dict) python.Value {
+	parameters := dictAt(description, "parameters")
+	schema, _ := jsonSchema(parameters.Value()).AsDict()
+	full := &python.Dict{}
+	full.Set("type", python.Str("object"))
+	if _, given := schema.Get("properties"); !given {
+		full.Set("properties", python.DictOf())
+	}
+	for _, item := range schema.Items() {
+		if item.Key != "type" {
+			full.Set(item.Key, item.Value)
+		}
+	}
+	return full.Value()
+}
+
+// jsonSchema returns a schema of BFCL with JSON Schema's names of types.
+func jsonSchema(schema python.Value) python.Value {
+	fields, ok := schema.AsDict()
+	if !ok {
+		return schema
+	}
+	translated := &python.Dict{}
+	for _, item := range fields.Items() {
+		switch item.Key {
+		case "type":
+			if name, known := schemaTypes[python.Text(item.Value)]; known {
+				translated.Set("type", python.Str(name))
+			}
+		case "items", "additionalProperties":
+			translated.Set(item.Key, jsonSchema(item.Value))
+		case "properties":
+			properties := &python.Dict{}
+			named, _ := item.Value.AsDict()
+			for _, property := range named.Items() {
+				properties.Set(property.Key, jsonSchema(property.Value))
+			}
+			translated.Set("properties", properties.Value())
+		default:
+			translated.Set(item.Key, item.Value)
+		}
+	}
+	return translated.Value()
+}

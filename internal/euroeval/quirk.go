@@ -1,0 +1,125 @@
+package euroeval
+
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// Quirk names a rule in which EuroEval's metric and the strict grader differ.
+type Quirk string
+
+// The quirks. In each EuroEval's rule is named.
+const (
+	QuirkNone Quirk = ""
+	// QuirkException: the metric raises, which voids a whole iteration.
+	QuirkException Quirk = "exception_voids_iteration"
+	// QuirkOrder: the order of the calls counts.
+	QuirkOrder Quirk = "call_order_counts"
+	// QuirkBeyond: calls beyond the last description are not looked at.
+	QuirkBeyond Quirk = "calls_beyond_functions_unchecked"
+	// QuirkPlace: a call is compared by the description in its place, whatever its name.
+	QuirkPlace Quirk = "description_by_place"
+	// QuirkExtra: an argument that the answer lacks passes.
+	QuirkExtra Quirk = "extra_argument_passes"
+	// QuirkOptional: an argument that is not required is not compared.
+	QuirkOptional Quirk = "optional_argument_not_compared"
+	// QuirkAllCompared: without a list of required arguments all are compared.
+	QuirkAllCompared Quirk = "nothing_required_compares_all"
+	// QuirkType: true equals 1, and 1 equals 1.0.
+	QuirkType Quirk = "equal_across_types"
+	// QuirkText: case, spaces and punctuation count.
+	QuirkText Quirk = "text_compared_exactly"
+	// QuirkNested: options inside an accepted object are no choice.
+	QuirkNested Quirk = "nested_options_literal"
+)
+
+// quirk names the quirk that decides where the graders differ. Where several do, it is the one that
+// the first failed check points to.
+func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
+	described, _ := t.Functions.AsList()
+	answers, _ := t.Answers.AsList()
+	failed := verdicts.Strict
+	switch {
+	case verdicts.Exception != nil:
+		return QuirkException
+	case verdicts.EuroEval.Correct == verdicts.Strict.Correct:
+		return QuirkNone
+	case verdicts.Strict.Correct:
+		failed = verdicts.EuroEval
+		if reordered(t, prediction) {
+			return QuirkOrder
+		}
+	case failed.call >= len(described):
+		return QuirkBeyond
+	}
+	if failed.call >= len(answers) {
+		return QuirkOrder
+	}
+	expected, err := expectedCall(answers[failed.call])
+	if err != nil {
+		return QuirkNone
+	}
+	own := descriptionOf(t.Functions, expected.Key)
+	if failed.call < len(described) {
+		if inPlace, _ := described[failed.call].AsDict(); own != inPlace && failed.argument != "" &&
+			requires(own, failed.argument) != requires(inPlace, failed.argument) {
+			return QuirkPlace
+		}
+	}
+	options, _ := expected.Value.AsDict()
+	accepted, _ := options.Get(failed.argument)
+	return argumentQuirk(failed, requires(own, failed.argument), accepted)
+}
+
+// argumentQuirk names the quirk behind the failed check of one argument. required says whether
+// the function's own description requires it.
+func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
+	list, _ := accepted.AsList()
+	isDict := func(v python.Value) bool { return v.Kind() == python.KindDict }
+	switch {
+	case failed.Check == CheckUnexpected:
+		return QuirkExtra
+	case failed.Check == CheckMissing && required:
+		return QuirkPlace
+	case failed.Check == CheckMissing && optional(accepted):
+		return QuirkAllCompared
+	case !required && failed.argument != "":
+		return QuirkOptional
+	case failed.Check == CheckType:
+		return QuirkType
+	case slices.ContainsFunc(list, isDict):
+		return QuirkNested
+	case failed.Check == CheckValue:
+		return QuirkText
+	default:
+		return QuirkOrder
+	}
+}
+
+// reordered says whether a prediction that the strict grader accepts has its calls in another order
+// than the answers.
+func reordered(t *Task, prediction string) bool {
+	reply, err := python.ParseJSON(prediction)
+	if err != nil {
+		return false
+	}
+	object, _ := reply.AsDict()
+	listed, _ := object.Get("tool_calls")
+	got, _ := listed.AsList()
+	want, _ := t.Answers.AsList()
+	for i := range min(len(got), len(want)) {
+		expected, err := expectedCall(want[i])
+		if err != nil || !strictCall(descriptionOf(t.Functions, expected.Key), expected, got[i]).Correct {
+			return true
+		}
+	}
+	return false
+}
+
+// requires says whether a description requires an argument.
+func requires(description *python.Dict, argument string) bool {
+	required, _ := dictAt(description, "parameters").Get("required")
+	names, _ := required.AsList()
+	return slices.ContainsFunc(names, func(name python.Value) bool { return name.Equal(python.Str(argument)) })
+}

@@ -1,0 +1,91 @@
+package euroeval
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// scenarioName is what a scenario may be called.
+var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`)
+
+// languageCategory is what the category of a language begins with.
+const languageCategory = "LANGUAGE_"
+
+// Scenario returns a record as a scenario of one turn: the user's question is said, the agent names
+// calls, and the conversation is over. The oracle makes the expected calls with the first accepted
+// values. The error is a *FieldError.
+func (r *Record) Scenario(place *evaluationv1.RecordPlace) (*scenariov1.Scenario, error) {
+	if !scenarioName.MatchString(r.ID) {
+		return nil, mismatch("id", "up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", python.Str(r.ID),
+			"it names the scenario and the folder of its result")
+	}
+	task, err := NewTask(r.Function, r.TargetText)
+	if err != nil {
+		return nil, err
+	}
+	question := r.Question
+	if question == "" { // prepared records may lack it
+		question = r.Text
+	}
+	roles := []worldv1.Role{worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT}
+	return &scenariov1.Scenario{
+		Setup: &setupv1.Setup{
+			Name:        r.ID,
+			Categories:  []string{strings.ToUpper(string(r.Category)), languageCategory + strings.ToUpper(r.Language)},
+			MaxMessages: 1,
+			Clock:       &setupv1.Clock{TimeZone: "UTC"},
+			Messages: []*worldv1.Message{{
+				Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: question}, VisibleTo: roles,
+			}},
+			OracleScript:    []*worldv1.Turn{task.solution()},
+			FunctionCalling: &setupv1.FunctionCalling{Prompt: Prompt(r.Text), Functions: tools(task.Functions)},
+		},
+		Evaluation: &evaluationv1.Evaluation{FunctionCalling: &evaluationv1.FunctionCalling{
+			FunctionsJson: r.Function, AnswersJson: r.TargetText, Place: place,
+		}},
+	}, nil
+}
+
+// solution is a turn that both graders accept, unless their rules exclude each other.
+func (t *Task) solution() *worldv1.Turn {
+	answers, _ := t.Answers.AsList()
+	turn := &worldv1.Turn{}
+	for i, answer := range answers {
+		call, _ := answer.AsDict()
+		expected := call.Items()[0]
+		options, _ := expected.Value.AsDict()
+		arguments := &python.Dict{}
+		for _, option := range options.Items() {
+			accepted, _ := option.Value.AsList()
+			if first := usualPlace(accepted); first >= 0 {
+				arguments.Set(option.Key, accepted[first])
+			}
+		}
+		turn.Calls = append(turn.Calls, &worldv1.ToolCall{
+			Id: proto.String(fmt.Sprintf("call_%d", i+1)), Tool: expected.Key, ArgumentsJson: python.JSON(arguments.Value()),
+		})
+	}
+	if len(answers) == 0 {
+		turn.Say = noCalls
+	}
+	return turn
+}
+
+// Turn returns what the agent said: the messages behind the last one of somebody else.
+func Turn(messages []*worldv1.Message) []*worldv1.Message {
+	first := len(messages)
+	for first > 0 && messages[first-1].GetSender() == worldv1.Role_ROLE_AGENT {
+		first--
+	}
+	return slices.Clip(messages[first:])
+}

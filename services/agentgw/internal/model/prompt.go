@@ -1,0 +1,34 @@
+package model
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+)
+
+// ask makes a query out of one prompt, without tools. Where the player does not set them, limits and
+// sampling are EuroEval's: a schema for the answer unless the model reasons, temperature 0, and a
+// seed where the provider takes one.
+func ask(query *provider.Query, prompt string, reasoning provider.Reasoning) {
+	query.Tools = nil
+	query.Transcript = []conversation.Entry{{Kind: conversation.User, Text: prompt}}
+	query.Seed = proto.Int64(euroeval.Seed)
+	query.Model = proto.CloneOf(query.Model)
+	limit := int32(euroeval.TokenLimit)
+	if reasoning.Reasons(query.Model) {
+		limit = euroeval.ReasoningTokenLimit
+		if reasoning.BudgetInAnswer {
+			limit += query.Model.GetThinkingBudget()
+		}
+	} else {
+		query.Schema = &provider.Schema{Name: euroeval.SchemaName, JSON: euroeval.Schema}
+		if query.Model.Temperature == nil {
+			query.Model.Temperature = proto.Float64(0)
+		}
+	}
+	if query.Model.GetMaxTokens() == 0 {
+		query.Model.MaxTokens = limit
+	}
+}
