@@ -11,7 +11,7 @@ import (
 )
 
 // completeLanguages are those whose records have to be complete.
-var completeLanguages = []string{"en", "nl", "da", "pl", "fi", "de", "fr", "es"}
+var completeLanguages = []string{"en", "nl", "da", "pl", "fi", "de", "fr", "es", "it"}
 
 const (
 	englishRecords = 300 // at least
