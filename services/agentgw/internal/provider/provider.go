@@ -40,7 +40,15 @@ type Query struct {
 	Own bool
 	// Compat sends the sampling parameters and headers that the original sends.
 	Compat bool
+	// Schema is what the answer's text has to be; nil leaves the text free. Providers whose
+	// interface takes no schema of this form leave it out.
+	Schema *Schema
+	// Seed is that of sampling, where the provider takes one; nil sends none.
+	Seed *int64
 }
+
+// Schema is a JSON Schema under the name by which a provider knows it.
+type Schema struct{ Name, JSON string }
 
 // Request is an HTTP request to a provider, without address and key.
 type Request struct {

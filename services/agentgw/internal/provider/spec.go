@@ -54,7 +54,24 @@ type Reasoning struct {
 	BudgetInAnswer bool
 	// Temperature says that they take one while they reason.
 	Temperature bool
+	// Unasked says whether a model reasons although nobody says how much; nil if none does.
+	Unasked func(model *agentgwv1.Model) bool
 }
+
+// Reasons says whether a model is to reason.
+func (r Reasoning) Reasons(model *agentgwv1.Model) bool {
+	switch model.GetReasoningEffort() {
+	case "":
+		return model.GetThinkingBudget() > 0 || r.Unasked != nil && r.Unasked(model)
+	case EffortNone:
+		return false
+	default:
+		return true
+	}
+}
+
+// EffortNone turns a model's reasoning off.
+const EffortNone = "none"
 
 // Endpoint is where requests go and what proves that they may.
 type Endpoint struct {

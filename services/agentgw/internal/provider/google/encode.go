@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// effortNone turns a model's thoughts off.
-	effortNone = "none"
 	// models is the collection that every model is in; its name is a part of what Google's own
 	// lists call a model.
 	models = "models/"
@@ -49,15 +47,18 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 func strict(q *provider.Query) bool { return q.Own && !q.Compat }
 
 func generation(q *provider.Query) generationConfig {
-	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens()}
+	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens(), Seed: q.Seed}
 	if q.Compat {
 		config.Temperature, config.TopK, config.CandidateCount = new(float32(0)), 1, 1
 	}
 	if q.Model.Temperature != nil {
 		config.Temperature = new(float32(q.Model.GetTemperature()))
 	}
+	if q.Schema != nil {
+		config.ResponseMIMEType, config.ResponseSchema = mimeJSON, json.RawMessage(q.Schema.JSON)
+	}
 	switch budget, effort := q.Model.GetThinkingBudget(), q.Model.GetReasoningEffort(); {
-	case budget > 0 || effort == effortNone:
+	case budget > 0 || effort == provider.EffortNone:
 		config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &budget}
 	case effort != "":
 		config.ThinkingConfig = &thinkingConfig{ThinkingLevel: strings.ToUpper(effort)}

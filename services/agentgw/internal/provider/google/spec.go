@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-var reasoning = provider.Reasoning{Efforts: []string{effortNone, "minimal", "low", "medium", "high"}, Budget: true, Temperature: true}
+var reasoning = provider.Reasoning{Efforts: []string{provider.EffortNone, "minimal", "low", "medium", "high"}, Budget: true, Temperature: true}
 
 // StudioSpec returns Gemini of AI Studio.
 func StudioSpec() provider.Spec {

@@ -17,6 +17,8 @@ const (
 	roleTool = "tool"
 
 	typeObject = "OBJECT"
+
+	mimeJSON = "application/json"
 )
 
 // request is the body of a request. Tools are a []tool.
@@ -77,6 +79,10 @@ type generationConfig struct {
 	Temperature     *float32        `json:"temperature,omitempty"`
 	ThinkingConfig  *thinkingConfig `json:"thinkingConfig,omitempty"`
 	TopK            int32           `json:"topK,omitempty"`
+	Seed            *int64          `json:"seed,omitempty"`
+
+	ResponseMIMEType string          `json:"responseMimeType,omitempty"`
+	ResponseSchema   json.RawMessage `json:"responseJsonSchema,omitempty"`
 }
 
 // thinkingConfig has one of its fields. A budget of 0 tokens turns thoughts off.

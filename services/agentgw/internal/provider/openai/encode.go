@@ -21,12 +21,16 @@ type Codec struct {
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	body := request{
 		Messages: messages(q), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), ReasoningEffort: q.Model.GetReasoningEffort(),
+		Seed: q.Seed,
 	}
 	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
 	if limit := q.Model.GetMaxTokens(); q.Own {
 		body.MaxCompletionTokens = limit
 	} else {
 		body.MaxTokens = limit
+	}
+	if q.Schema != nil {
+		body.ResponseFormat = &responseFormat{Type: typeSchema, Schema: namedSchema{Name: q.Schema.Name, Schema: json.RawMessage(q.Schema.JSON)}}
 	}
 	tools, err := tools(q)
 	if err != nil {

@@ -7,12 +7,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-const (
-	// effortNone turns a model's reasoning off.
-	effortNone = "none"
-	// firstReasoning is the first generation of GPT models that all reason.
-	firstReasoning = 5
-)
+// firstReasoning is the first generation of GPT models that all reason.
+const firstReasoning = 5
 
 var (
 	// generations reads a model's name. Fine-tuned models and those behind a router have it after a
@@ -24,14 +20,10 @@ var (
 
 // Reasons says whether a model is to reason: because it is told how much, or because all models of
 // its name do.
-func Reasons(m *agentgwv1.Model) bool {
-	switch m.GetReasoningEffort() {
-	case "":
-	case effortNone:
-		return false
-	default:
-		return true
-	}
+func Reasons(m *agentgwv1.Model) bool { return Reasoning.Reasons(m) }
+
+// reasonsUnasked says whether all models of a model's name reason.
+func reasonsUnasked(m *agentgwv1.Model) bool {
 	name := generations.FindStringSubmatch(m.GetModel())
 	if name == nil {
 		return false

@@ -16,7 +16,9 @@ var Address = provider.Address{
 }
 
 // Reasoning is what OpenAI's models with reasoning can be told.
-var Reasoning = provider.Reasoning{Efforts: []string{effortNone, "minimal", "low", "medium", "high", "xhigh"}}
+var Reasoning = provider.Reasoning{
+	Efforts: []string{provider.EffortNone, "minimal", "low", "medium", "high", "xhigh"}, Unasked: reasonsUnasked,
+}
 
 // Spec returns OpenAI by its chat completions.
 func Spec() provider.Spec {

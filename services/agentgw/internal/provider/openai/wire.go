@@ -17,6 +17,7 @@ const (
 	roleTool      = "tool"
 
 	typeFunction = "function"
+	typeSchema   = "json_schema"
 )
 
 // request is the body of a request without its tools, a []tool.
@@ -27,6 +28,20 @@ type request struct {
 	MaxTokens           int32    `json:"max_tokens,omitempty"`
 	Temperature         *float64 `json:"temperature,omitempty"`
 	ReasoningEffort     string   `json:"reasoning_effort,omitempty"`
+	Seed                *int64   `json:"seed,omitempty"`
+
+	ResponseFormat *responseFormat `json:"response_format,omitempty"`
+}
+
+// responseFormat asks for a text that follows a schema.
+type responseFormat struct {
+	Type   string      `json:"type"`
+	Schema namedSchema `json:"json_schema"`
+}
+
+type namedSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 // message is a text of the system, the user or the model.

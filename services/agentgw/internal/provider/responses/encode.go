@@ -30,6 +30,9 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		Model: q.Model.GetModel(), Input: items, MaxOutputTokens: q.Model.GetMaxTokens(), Temperature: openai.Temperature(q.Model),
 		Reasoning: reasoning{Effort: q.Model.GetReasoningEffort()},
 	}
+	if q.Schema != nil {
+		body.Text = &text{Format: format{Type: typeSchema, Name: q.Schema.Name, Schema: json.RawMessage(q.Schema.JSON)}}
+	}
 	tools, err := tools(q)
 	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)

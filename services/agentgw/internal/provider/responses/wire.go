@@ -19,6 +19,7 @@ const (
 	typeOutput    = "function_call_output"
 	typeReasoning = "reasoning"
 	typeFunction  = "function"
+	typeSchema    = "json_schema"
 
 	statusFailed     = "failed"
 	statusCancelled  = "cancelled"
@@ -38,6 +39,19 @@ type request struct {
 	Input           []any     `json:"input"` // of *message, *call, *output and json.RawMessage
 	Model           string    `json:"model,omitempty"`
 	Reasoning       reasoning `json:"reasoning,omitzero"`
+	Text            *text     `json:"text,omitempty"`
+}
+
+// text asks for a text that follows a schema.
+type text struct {
+	Format format `json:"format"`
+}
+
+type format struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
 }
 
 type reasoning struct {
