@@ -22,7 +22,7 @@ const (
 
 // builtinTask is a record of the data set as both graders take it.
 type builtinTask struct {
-	BuiltinRecord
+	Record
 	functions, answers python.Value
 	calls              []builtinCall
 }
@@ -37,17 +37,18 @@ type builtinCall struct {
 
 func builtinTasks(t *testing.T) []builtinTask {
 	t.Helper()
-	records, err := Builtin()
+	sets, err := Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(records) == 0 || records[0].Language != "en" {
-		t.Fatal("want English records first")
+	var records []Record
+	for _, set := range sets {
+		records = append(records, set.Records...)
 	}
 	var tasks []builtinTask
 	for _, record := range records {
 		task := builtinTask{
-			BuiltinRecord: record, functions: parse(t, record.Function), answers: parse(t, record.TargetText),
+			Record: record, functions: parse(t, record.Function), answers: parse(t, record.TargetText),
 		}
 		answers, _ := task.answers.AsList()
 		for _, answer := range answers {
@@ -438,22 +439,18 @@ func TestBuiltinCounts(t *testing.T) {
 	}
 }
 
-// TestBuiltinOrder wants English first, then the codes of languages in order, each with its
-// categories in order.
+// TestBuiltinOrder wants English first, then a data set for each other language by its code.
 func TestBuiltinOrder(t *testing.T) {
 	t.Parallel()
-	order := []Category{
-		CategorySimple, CategoryMultiple, CategoryParallel, CategoryParallelMultiple, CategoryIrrelevance,
+	sets, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var got []string
-	for _, task := range builtinTasks(t) {
-		language := task.Language
-		if language == "en" {
-			language = ""
-		}
-		got = append(got, fmt.Sprintf("%s %d", language, slices.Index(order, task.Category)))
+	var names []string
+	for _, set := range sets {
+		names = append(names, set.Name)
 	}
-	if !slices.IsSorted(got) {
-		t.Errorf("got an order of %v", slices.Compact(got))
+	if len(names) == 0 || names[0] != BuiltinName+"-en" || !slices.IsSorted(names[1:]) {
+		t.Errorf("data sets: got %v, want English and then the others by name", names)
 	}
 }

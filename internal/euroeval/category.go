@@ -32,3 +32,29 @@ func CategoryOf(name string) (Category, error) {
 	return "", fmt.Errorf("category of %q: want a name that begins with simple, multiple, parallel, "+
 		"parallel_multiple or irrelevance", name)
 }
+
+// categoryOf returns the category of a record by its id or, where that does not name one, by the
+// numbers of its functions and calls. The error is that of NewTask.
+func categoryOf(record Record) (Category, error) {
+	task, err := NewTask(record.Function, record.TargetText)
+	if err != nil {
+		return "", err
+	}
+	if category, err := CategoryOf(record.ID); err == nil {
+		return category, nil
+	}
+	functions, _ := task.Functions.AsList()
+	answers, _ := task.Answers.AsList()
+	switch {
+	case len(answers) == 0:
+		return CategoryIrrelevance, nil
+	case len(functions) == 1 && len(answers) == 1:
+		return CategorySimple, nil
+	case len(answers) == 1:
+		return CategoryMultiple, nil
+	case len(functions) == 1:
+		return CategoryParallel, nil
+	default:
+		return CategoryParallelMultiple, nil
+	}
+}

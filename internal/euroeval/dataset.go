@@ -79,11 +79,15 @@ func IsDataSet(files fs.FS) bool {
 // possible_answer, or records as EuroEval prepares them. Those at the top are English; a folder
 // named by a code of ISO 639-1 holds those of that language. English comes first, the others by
 // code. Files of BFCL come in the order in which EuroEval reads them, others by name. The error
-// joins *LineError values, at most 20 of each file, or is that of the file system.
-func Load(files fs.FS, name string) ([]DataSet, error) {
+// joins *LineError values, at most 20 of each file, or is that of the file system. Where only names
+// a file at the top, no other is read but its answers.
+func Load(files fs.FS, name, only string) ([]DataSet, error) {
 	folders, err := languages(files)
 	if err != nil {
 		return nil, fmt.Errorf("read data set %s: %w", name, err)
+	}
+	if only != "" {
+		folders = []string{"."}
 	}
 	var sets []DataSet
 	var faults []error
@@ -96,6 +100,9 @@ func Load(files fs.FS, name string) ([]DataSet, error) {
 		names, err := recordFiles(files, folder)
 		if err != nil {
 			return nil, fmt.Errorf("read data set %s: %w", name, err)
+		}
+		if only != "" {
+			names = []string{only}
 		}
 		for _, file := range names {
 			records, err := readFile(files, file)
@@ -126,7 +133,7 @@ func unique(seen map[string]string, record *Record) error {
 
 // readFile reads one file of records, in either form.
 func readFile(files fs.FS, name string) ([]Record, error) {
-	data, err := fs.ReadFile(files, name)
+	data, err := readBounded(files, name)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +152,7 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 		return ReadBFCL(questions, nil)
 	}
 	answers := File{Name: path.Join(path.Dir(name), answerFolder, path.Base(name))}
-	if answers.Data, err = fs.ReadFile(files, answers.Name); errors.Is(err, fs.ErrNotExist) {
+	if answers.Data, err = readBounded(files, answers.Name); errors.Is(err, fs.ErrNotExist) {
 		return nil, &LineError{File: name, Line: 1, FieldError: &FieldError{
 			Field: "id", Want: "its possible answer in " + answers.Name, Got: "no such file", Suggestion: "add the file of answers",
 		}}
@@ -153,6 +160,20 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 		return nil, err
 	}
 	return ReadBFCL(questions, &answers)
+}
+
+// maxFile bounds a file of records in bytes.
+const maxFile = 256 << 20
+
+func readBounded(files fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(files, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("read %s: it has %d bytes, expected at most %d", name, info.Size(), maxFile)
+	}
+	return fs.ReadFile(files, name)
 }
 
 // prepared says whether records are in EuroEval's own form: BFCL's questions have no target_text.

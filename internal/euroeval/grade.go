@@ -35,10 +35,27 @@ type Verdict struct {
 	Correct bool
 	Check   Check
 	Detail  string
+	// call is the place of the expected call that is not met, argument the name of its argument that
+	// decides; empty where none does.
+	call     int
+	argument string
 }
 
 func wrong(check Check, format string, args ...any) Verdict {
 	return Verdict{Check: check, Detail: fmt.Sprintf(format, args...)}
+}
+
+// wrongArgument is wrong for an argument, with whose name the detail begins.
+func wrongArgument(check Check, name, format string, args ...any) Verdict {
+	v := wrong(check, "argument "+name+" "+format, args...)
+	v.argument = name
+	return v
+}
+
+// of returns a wrong verdict as that of the expected call in a place.
+func (v Verdict) of(call int) Verdict {
+	v.call, v.Detail = call, fmt.Sprintf("call %d: %s", call+1, v.Detail)
+	return v
 }
 
 // Grade judges a prediction as EuroEval's metric does. functions is the list of function
@@ -87,8 +104,7 @@ func gradeCalls(functions, answers, calls python.Value) (Verdict, error) {
 			return Verdict{}, err
 		}
 		if verdict.Check != CheckNone {
-			verdict.Detail = fmt.Sprintf("call %d: %s", i+1, verdict.Detail)
-			return verdict, nil
+			return verdict.of(i), nil
 		}
 	}
 	return Verdict{Correct: true}, nil
@@ -178,15 +194,14 @@ func gradeArguments(description, accepted python.Value, arguments *python.Dict) 
 		}
 		value, ok := arguments.Get(option.Key)
 		if !ok {
-			return wrong(CheckMissing, "argument %s is missing", option.Key), nil
+			return wrongArgument(CheckMissing, option.Key, "is missing"), nil
 		}
 		equal, err := contains(option.Value, value)
 		if err != nil {
 			return Verdict{}, err
 		}
 		if !equal {
-			return wrong(CheckValue, "argument %s is %s, want one of %s",
-				option.Key, python.JSON(value), python.JSON(option.Value)), nil
+			return wrongArgument(CheckValue, option.Key, "is %s, want one of %s", python.JSON(value), python.JSON(option.Value)), nil
 		}
 	}
 	return Verdict{Correct: true}, nil

@@ -29,6 +29,24 @@ func (e *LineError) Error() string {
 // Unwrap returns the error without its place.
 func (e *LineError) Unwrap() error { return e.FieldError }
 
+// LineErrors returns all line errors in a tree of errors, in its order.
+func LineErrors(err error) []*LineError {
+	switch e := err.(type) {
+	case *LineError:
+		return []*LineError{e}
+	case interface{ Unwrap() []error }:
+		var list []*LineError
+		for _, inner := range e.Unwrap() {
+			list = append(list, LineErrors(inner)...)
+		}
+		return list
+	case interface{ Unwrap() error }:
+		return LineErrors(e.Unwrap())
+	default:
+		return nil
+	}
+}
+
 // File is a file of JSON lines.
 type File struct {
 	Name string
@@ -67,6 +85,10 @@ func ReadBFCL(questions File, answers *File) ([]Record, error) {
 			return mismatch("id", "the id of a line of "+answers.Name, id, "add a possible answer or remove the question")
 		}
 		record, err := Join(question, answer)
+		record.File, record.Line = questions.Name, line
+		if err == nil {
+			record.Category, err = categoryOf(record)
+		}
 		if err == nil {
 			records = append(records, record)
 		}
@@ -93,7 +115,7 @@ func ReadPrepared(file File) ([]Record, error) {
 	var faults faults
 	var records []Record
 	faults.each(file, func(line int, columns *python.Dict) error {
-		record := Record{ID: strconv.Itoa(line)}
+		record := Record{ID: strconv.Itoa(line), File: file.Name, Line: line}
 		for _, column := range []struct {
 			name     string
 			to       *string
@@ -110,12 +132,13 @@ func ReadPrepared(file File) ([]Record, error) {
 				continue
 			}
 			text, ok := value.AsStr()
-			if !ok {
+			if !ok || text == "" {
 				return mismatch(column.name, "a text", value, "prepared records hold JSON as text; BFCL's own files have other fields")
 			}
 			*column.to = text
 		}
-		if err := checkColumns(record); err != nil {
+		var err error
+		if record.Category, err = categoryOf(record); err != nil {
 			return err
 		}
 		records = append(records, record)
@@ -125,24 +148,6 @@ func ReadPrepared(file File) ([]Record, error) {
 		return nil, fmt.Errorf("read prepared records: %w", err)
 	}
 	return records, nil
-}
-
-// checkColumns checks the JSON in the columns of a prepared record.
-func checkColumns(record Record) error {
-	for _, column := range []struct {
-		name, text string
-		check      func(*python.Dict, string) error
-	}{{"function", record.Function, checkFunctions}, {"target_text", record.TargetText, checkAnswer}} {
-		value, err := python.ParseJSON(column.text)
-		if err != nil {
-			return &FieldError{Field: column.name, Want: "JSON", Got: err.Error(), Suggestion: "write it as json.dumps does"}
-		}
-		holder, _ := python.DictOf(python.Item{Key: column.name, Value: value}).AsDict()
-		if err := column.check(holder, column.name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // located is an object and where it stands.

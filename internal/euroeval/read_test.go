@@ -23,6 +23,7 @@ func TestReadBFCL(t *testing.T) {
 		ID: "simple_0", Question: "Pay 1.0", TargetText: `[{"pay": {"a": [1.0]}}]`,
 		Function: `[{"name": "pay", "parameters": {"type": "dict", "properties": {"a": {"type": "float"}}, "required": ["a"]}}]`,
 	}
+	want.Category, want.File, want.Line = CategorySimple, "simple.json", 1
 	want.Text = "Functions:\n" + want.Function + "\nQuestion: Pay 1.0"
 	if got[0] != want {
 		t.Errorf("got %+v, want %+v", got[0], want)

@@ -17,6 +17,13 @@ type Record struct {
 	TargetText string
 	// Text is what the prompt shows.
 	Text string
+	// Language is the language of the question as ISO 639-1 names it, e.g. en; empty if nobody said.
+	// Functions are described in English.
+	Language string
+	Category Category
+	// File and Line are where the record stands; empty for one that was not read from a file.
+	File string
+	Line int
 }
 
 // FieldError says which field of a record is not what it has to be.
@@ -29,9 +36,12 @@ type FieldError struct {
 	Suggestion string
 }
 
-// Error returns a sentence without the suggestion's file and line, which the reader adds.
-func (e *FieldError) Error() string {
-	text := fmt.Sprintf("%s: want %s, got %s", e.Field, e.Want, e.Got)
+// Error returns a sentence without file and line, which the reader adds.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Reason() }
+
+// Reason is the sentence without the field.
+func (e *FieldError) Reason() string {
+	text := fmt.Sprintf("want %s, got %s", e.Want, e.Got)
 	if e.Suggestion != "" {
 		text += "; " + e.Suggestion
 	}

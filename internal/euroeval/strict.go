@@ -1,7 +1,6 @@
 package euroeval
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -65,8 +64,7 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 			if verdict.Correct {
 				verdict = wrong(CheckValue, "another answer needs it")
 			}
-			verdict.Detail = fmt.Sprintf("call %d: %s", i+1, verdict.Detail)
-			return verdict
+			return verdict.of(i)
 		}
 	}
 	return Verdict{Correct: true}
@@ -130,7 +128,7 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 	for _, name := range names {
 		text, _ := name.AsStr()
 		if _, ok := arguments.Get(text); !ok {
-			return wrong(CheckMissing, "argument %s is missing and required", text)
+			return wrongArgument(CheckMissing, text, "is missing and required")
 		}
 	}
 	properties := dictAt(parameters, "properties")
@@ -138,7 +136,7 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 		_, declared := properties.Get(argument.Key)
 		options, known := accepted.Get(argument.Key)
 		if !declared || !known {
-			return wrong(CheckUnexpected, "argument %s is not expected", argument.Key)
+			return wrongArgument(CheckUnexpected, argument.Key, "is not expected")
 		}
 		verdict := strictValue(argument.Key, dictAt(properties, argument.Key), options, argument.Value)
 		if verdict.Check != CheckNone {
@@ -147,7 +145,7 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 	}
 	for _, option := range accepted.Items() {
 		if _, ok := arguments.Get(option.Key); !ok && !optional(option.Value) {
-			return wrong(CheckMissing, "argument %s is missing", option.Key)
+			return wrongArgument(CheckMissing, option.Key, "is missing")
 		}
 	}
 	return Verdict{Correct: true}
@@ -173,18 +171,18 @@ func strictValue(name string, schema *python.Dict, options, value python.Value) 
 	switch {
 	case known && fitsKind(declared, value):
 		if !itemsFit(schema, list, value) {
-			return wrong(CheckType, "argument %s has an element of another type than declared", name)
+			return wrongArgument(CheckType, name, "has an element of another type than declared")
 		}
 	case hasUsual && value.Kind() == usual:
 	default:
-		return wrong(CheckType, "argument %s is of type %s, want %s", name, value.TypeName(), typeName(schema))
+		return wrongArgument(CheckType, name, "is of type %s, want %s", value.TypeName(), typeName(schema))
 	}
 	same := acceptedValue
 	if known && hasUsual && !fitsKind(declared, list[usualPlace(list)]) { // the answer names a variable
 		same = strictlyEqual
 	}
 	if !slices.ContainsFunc(list, func(option python.Value) bool { return same(option, value) }) {
-		return wrong(CheckValue, "argument %s is %s, want one of %s", name, python.JSON(value), python.JSON(options))
+		return wrongArgument(CheckValue, name, "is %s, want one of %s", python.JSON(value), python.JSON(options))
 	}
 	return Verdict{Correct: true}
 }

@@ -125,6 +125,10 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 	}
 	switch trajectory.End.GetReason() {
 	case busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		if evaluation.Task != nil {
+			result = grade(evaluation.Task, trajectory.Messages, trajectory.Rollout.GetAgent().GetPlugin() != nil)
+			break
+		}
 		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
 		if errors.Is(err, bus.ErrNotFound) {
 			return nil, fmt.Errorf("%w: its setup is no longer stored", errInput)
@@ -139,6 +143,9 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 		result = translate.Result(scored, trajectory.Len())
 	case busv1.EndReason_END_REASON_MODEL_FAILURE:
 		result.TurnCount = trajectory.MaxMessages
+		if evaluation.Task != nil {
+			result = grade(evaluation.Task, nil, false)
+		}
 	}
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
@@ -206,6 +213,9 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 	evaluation, err := check(req.GetEvaluation())
 	if err != nil {
 		return nil, err
+	}
+	if evaluation.Task != nil {
+		return &evaluatorv1.ExplainTrajectoryResponse{Result: grade(evaluation.Task, req.GetMessages(), req.GetTextIsNoCall())}, nil
 	}
 	trajectory, err := evaluation.Trajectory(req.GetMessages(), req.GetTables())
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
@@ -42,6 +43,7 @@ type Selection struct {
 	// Variants are names of variants.
 	Variants []string
 	testMode bool
+	split    string
 	flags    *pflag.FlagSet
 	// Places is where each scenario is written, by name, once they are loaded.
 	Places map[string]string
@@ -51,7 +53,7 @@ type Selection struct {
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory` or .zip file with scenarios to use instead of the built-in ones; may be repeated")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file with scenarios or EuroEval records to use instead of the built-in scenarios, or euroeval for the built-in records; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
 }
 
@@ -61,6 +63,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.RegisterSourceFlags(flags)
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; more may follow as arguments (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or `suffixes` of names such as 3_distraction_tools")
+	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or train, val or test as EuroEval cuts them")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
 }
 
@@ -148,20 +151,24 @@ type source struct {
 	files fs.FS
 	// path is what positions in its files begin with.
 	path string
+	// records says that there are records of EuroEval's task, and no files of scenarios.
+	records bool
+	// only is the one file of records that counts; empty if all do.
+	only string
 }
 
 // sources returns the packs that the flags name, or the built-in catalogue.
 func (c *Selection) sources() ([]source, error) {
 	var out []source
 	if c.builtin || len(c.PackPaths) == 0 {
-		out = append(out, source{scenarios.FS, "scenarios"})
+		out = append(out, source{files: scenarios.FS, path: "scenarios"})
 	}
 	for _, name := range c.PackPaths {
-		files, err := scenario.OpenPack(name)
+		from, err := open(name)
 		if err != nil {
 			return nil, process.Usage("--pack: %w", err)
 		}
-		out = append(out, source{files, name})
+		out = append(out, from)
 	}
 	return out, nil
 }
@@ -184,6 +191,9 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkSplit(sources); err != nil {
+		return nil, err
+	}
 	opts, err := scenario.For(toolhost.Tools())
 	if err != nil {
 		return nil, err
@@ -192,7 +202,7 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
-		pack, err := scenario.LoadPack(from.files, opts)
+		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
 		case errors.As(err, &wrong):
@@ -227,6 +237,9 @@ func (c *Selection) Schema() (*world.Schema, error) {
 	}
 	var declared []*worldv1.TableSchema
 	for _, from := range sources {
+		if from.records {
+			continue
+		}
 		tables, err := scenario.LoadSchema(from.files)
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %w", from.path, err)

@@ -21,6 +21,9 @@ type part struct {
 	lacks, so, instead string
 }
 
+// userFlag says who plays the user.
+const userFlag = "--user"
+
 // checkScripts refuses players who play the scenarios' own scripts if no scenario has one, and
 // warns if some have none.
 func checkScripts(spec sweep.Spec, stderr io.Writer) error {
@@ -29,7 +32,7 @@ func checkScripts(spec sweep.Spec, stderr io.Writer) error {
 	}
 	return errors.Join(
 		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "the agent does nothing there", "grpc://localhost:9000"}.check(spec, stderr),
-		part{"--user", spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "the user ends the conversation there after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
+		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "the user ends the conversation there after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
 	)
 }
 
@@ -40,6 +43,9 @@ func (p part) check(spec sweep.Spec, stderr io.Writer) error {
 		}
 		var without []string
 		for _, scenario := range spec.Scenarios {
+			if scenario.GetSetup().GetFunctionCalling() != nil && p.flag == userFlag { // who says no more
+				continue
+			}
 			if len(p.script(scenario.GetSetup())) == 0 {
 				without = append(without, scenario.GetSetup().GetName())
 			}

@@ -156,6 +156,10 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
+	if req.GetPrompt() != "" {
+		ask(query, req.GetPrompt(), spec.Reasoning)
+		return query, nil
+	}
 	view := req.GetView()
 	if req.GetRole() == worldv1.Role_ROLE_USER {
 		query.Flipped, query.Transcript = true, conversation.UserView(view, tools.HasUserTools())

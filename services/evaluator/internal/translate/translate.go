@@ -5,6 +5,7 @@ package translate
 import (
 	"fmt"
 
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
@@ -19,11 +20,14 @@ type Evaluation struct {
 	Milestones, Minefields *score.Graph
 	// User is what the simulated user was told.
 	User *evaluationv1.User
+	// Task is what the agent's one turn is graded by instead of graphs, nil for a conversation.
+	Task *euroeval.Task
 
 	schema *world.Schema
 }
 
-// Compile compiles both graphs of an evaluation. Its error joins *score.DefinitionError values.
+// Compile compiles both graphs of an evaluation, and its task. Its error joins
+// *score.DefinitionError values, or wraps a *euroeval.FieldError.
 func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	schema, err := world.NewSchema(evaluation.GetSchema())
 	if err != nil {
@@ -37,7 +41,13 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Milestones: milestones, Minefields: minefields, User: evaluation.GetUser(), schema: schema}, nil
+	compiled := &Evaluation{Milestones: milestones, Minefields: minefields, User: evaluation.GetUser(), schema: schema}
+	if record := evaluation.GetFunctionCalling(); record != nil {
+		if compiled.Task, err = euroeval.NewTask(record.GetFunctionsJson(), record.GetAnswersJson()); err != nil {
+			return nil, fmt.Errorf("function_calling: %w", err)
+		}
+	}
+	return compiled, nil
 }
 
 func definition(name string, schema *world.Schema, graph *evaluationv1.Graph) score.Definition {

@@ -332,6 +332,9 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 		ToolSetDigest:      r.tools[role].digest,
 		SpendLimit:         r.limit,
 	}
+	if player.GetModel() != nil && role == worldv1.Role_ROLE_AGENT {
+		request.Prompt = r.setup.GetFunctionCalling().GetPrompt()
+	}
 	if player.GetScripted().GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && number < len(script) {
 		request.Scripted = script[number]
 	}

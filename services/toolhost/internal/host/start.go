@@ -181,6 +181,9 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		}
 	}
 	s.response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User}
+	if task := setup.GetFunctionCalling(); task != nil {
+		s.response.AgentTools, s.response.UserTools = task.GetFunctions(), nil
+	}
 	if s.response.ToolsDigest, _, err = bus.Digest(s.response); err != nil {
 		return nil, err
 	}

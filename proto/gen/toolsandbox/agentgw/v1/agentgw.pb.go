@@ -135,8 +135,11 @@ type RespondRequest struct {
 	// SHA-256 over all messages of the view, in order. A reply that was recorded for another
 	// conversation is no answer.
 	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// What a model is asked in place of the view and the tools, with the limits of EuroEval's
+	// tool-calling task. Its answer is taken as it stands. Empty for a conversation.
+	Prompt        string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RespondRequest) Reset() {
@@ -279,6 +282,13 @@ func (x *RespondRequest) GetConversationDigest() []byte {
 		return x.ConversationDigest
 	}
 	return nil
+}
+
+func (x *RespondRequest) GetPrompt() string {
+	if x != nil {
+		return x.Prompt
+	}
+	return ""
 }
 
 // SpendLimit bounds what the models of a sweep may use. A field of 0 is no limit.
@@ -617,7 +627,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xe7\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xff\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -638,7 +648,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"spendLimit\x12\x14\n" +
 	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
 	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x128\n" +
-	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\"W\n" +
+	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\x12\x16\n" +
+	"\x06prompt\x18\x14 \x01(\tR\x06prompt\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +

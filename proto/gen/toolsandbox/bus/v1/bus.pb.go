@@ -1370,7 +1370,9 @@ type Result struct {
 	// version. Empty if the log could not be read.
 	LogDigest []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	// Where a simulated user broke its contract, in order; the first 100. Never part of the score.
-	UserFlags     []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
+	UserFlags []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
+	// What graders say of the agent's turn. Only if the evaluation has function_calling.
+	CallGrade     *CallGrade `protobuf:"bytes,14,opt,name=call_grade,json=callGrade,proto3" json:"call_grade,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1496,6 +1498,160 @@ func (x *Result) GetUserFlags() []*UserFlag {
 	return nil
 }
 
+func (x *Result) GetCallGrade() *CallGrade {
+	if x != nil {
+		return x.CallGrade
+	}
+	return nil
+}
+
+// CallGrade is what both graders say of the calls that an agent named.
+type CallGrade struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What they judged: the text of a model, or the agent's calls as such a text.
+	Prediction string `protobuf:"bytes,1,opt,name=prediction,proto3" json:"prediction,omitempty"`
+	// EuroEval's metric. The similarity is 1 if it is correct, else 0.
+	Euroeval *CallVerdict `protobuf:"bytes,2,opt,name=euroeval,proto3" json:"euroeval,omitempty"`
+	// The rules of BFCL's AST checker.
+	BfclStrict *CallVerdict `protobuf:"bytes,3,opt,name=bfcl_strict,json=bfclStrict,proto3" json:"bfcl_strict,omitempty"`
+	// The name of the difference between their rules that decides, if they differ.
+	Quirk         string `protobuf:"bytes,4,opt,name=quirk,proto3" json:"quirk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallGrade) Reset() {
+	*x = CallGrade{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallGrade) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallGrade) ProtoMessage() {}
+
+func (x *CallGrade) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallGrade.ProtoReflect.Descriptor instead.
+func (*CallGrade) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CallGrade) GetPrediction() string {
+	if x != nil {
+		return x.Prediction
+	}
+	return ""
+}
+
+func (x *CallGrade) GetEuroeval() *CallVerdict {
+	if x != nil {
+		return x.Euroeval
+	}
+	return nil
+}
+
+func (x *CallGrade) GetBfclStrict() *CallVerdict {
+	if x != nil {
+		return x.BfclStrict
+	}
+	return nil
+}
+
+func (x *CallGrade) GetQuirk() string {
+	if x != nil {
+		return x.Quirk
+	}
+	return ""
+}
+
+// CallVerdict is the judgement of one grader.
+type CallVerdict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the calls are those expected.
+	Correct bool `protobuf:"varint,1,opt,name=correct,proto3" json:"correct,omitempty"`
+	// The check that failed, e.g. count or value; empty if correct.
+	Check string `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	// What it found, for people.
+	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Type of the exception that EuroEval's metric raises, which voids its whole iteration; empty if
+	// it raises none.
+	ExceptionType string `protobuf:"bytes,4,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallVerdict) Reset() {
+	*x = CallVerdict{}
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallVerdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallVerdict) ProtoMessage() {}
+
+func (x *CallVerdict) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_bus_v1_bus_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallVerdict.ProtoReflect.Descriptor instead.
+func (*CallVerdict) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_bus_v1_bus_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CallVerdict) GetCorrect() bool {
+	if x != nil {
+		return x.Correct
+	}
+	return false
+}
+
+func (x *CallVerdict) GetCheck() string {
+	if x != nil {
+		return x.Check
+	}
+	return ""
+}
+
+func (x *CallVerdict) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *CallVerdict) GetExceptionType() string {
+	if x != nil {
+		return x.ExceptionType
+	}
+	return ""
+}
+
 var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
@@ -1598,7 +1754,7 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\bUserFlag\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xc5\x04\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\x83\x05\n" +
 	"\x06Result\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x12)\n" +
 	"\x03end\x18\x02 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x121\n" +
@@ -1622,7 +1778,22 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
 	"log_digest\x18\f \x01(\fR\tlogDigest\x12;\n" +
 	"\n" +
-	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags*\xb5\x01\n" +
+	"user_flags\x18\r \x03(\v2\x1c.toolsandbox.bus.v1.UserFlagR\tuserFlags\x12<\n" +
+	"\n" +
+	"call_grade\x18\x0e \x01(\v2\x1d.toolsandbox.bus.v1.CallGradeR\tcallGrade\"\xc0\x01\n" +
+	"\tCallGrade\x12\x1e\n" +
+	"\n" +
+	"prediction\x18\x01 \x01(\tR\n" +
+	"prediction\x12;\n" +
+	"\beuroeval\x18\x02 \x01(\v2\x1f.toolsandbox.bus.v1.CallVerdictR\beuroeval\x12@\n" +
+	"\vbfcl_strict\x18\x03 \x01(\v2\x1f.toolsandbox.bus.v1.CallVerdictR\n" +
+	"bfclStrict\x12\x14\n" +
+	"\x05quirk\x18\x04 \x01(\tR\x05quirk\"|\n" +
+	"\vCallVerdict\x12\x18\n" +
+	"\acorrect\x18\x01 \x01(\bR\acorrect\x12\x14\n" +
+	"\x05check\x18\x02 \x01(\tR\x05check\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12%\n" +
+	"\x0eexception_type\x18\x04 \x01(\tR\rexceptionType*\xb5\x01\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_FINISHED\x10\x01\x12\x1c\n" +
@@ -1645,7 +1816,7 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(EndReason)(0),            // 0: toolsandbox.bus.v1.EndReason
 	(*Sweep)(nil),             // 1: toolsandbox.bus.v1.Sweep
@@ -1664,57 +1835,62 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*Match)(nil),             // 14: toolsandbox.bus.v1.Match
 	(*UserFlag)(nil),          // 15: toolsandbox.bus.v1.UserFlag
 	(*Result)(nil),            // 16: toolsandbox.bus.v1.Result
-	(*v1.Player)(nil),         // 17: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),   // 18: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),     // 19: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),       // 20: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),  // 21: toolsandbox.world.v1.TableVersion
-	(*v1.Usage)(nil),          // 22: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil), // 23: toolsandbox.toolhost.v1.ServiceAnswer
-	(v12.Role)(0),             // 24: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),      // 25: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),         // 26: toolsandbox.world.v1.Table
+	(*CallGrade)(nil),         // 17: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),       // 18: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),         // 19: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),   // 20: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),     // 21: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
+	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil), // 25: toolsandbox.toolhost.v1.ServiceAnswer
+	(v12.Role)(0),             // 26: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),      // 27: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),         // 28: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
-	17, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
-	17, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
-	18, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	19, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	19, // 1: toolsandbox.bus.v1.Sweep.agents:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 2: toolsandbox.bus.v1.Sweep.users:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 3: toolsandbox.bus.v1.Sweep.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	21, // 4: toolsandbox.bus.v1.SweepControl.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	3,  // 5: toolsandbox.bus.v1.SweepControl.rounds:type_name -> toolsandbox.bus.v1.SweepRound
 	6,  // 6: toolsandbox.bus.v1.Job.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	17, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
-	17, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
-	18, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	19, // 7: toolsandbox.bus.v1.Rollout.agent:type_name -> toolsandbox.agentgw.v1.Player
+	19, // 8: toolsandbox.bus.v1.Rollout.user:type_name -> toolsandbox.agentgw.v1.Player
+	20, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
 	10, // 12: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
 	10, // 13: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
 	12, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
 	6,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	20, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	21, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	21, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	20, // 19: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	21, // 20: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	22, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	23, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	24, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	22, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	22, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	23, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	22, // 19: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 20: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	24, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	25, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	26, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	24, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 25: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
 	11, // 26: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	25, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	26, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	27, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	28, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
 	6,  // 29: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
 	12, // 30: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
 	14, // 31: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
 	14, // 32: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
 	15, // 33: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	17, // 34: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	18, // 35: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	18, // 36: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1730,7 +1906,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_bus_v1_bus_proto_rawDesc), len(file_toolsandbox_bus_v1_bus_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

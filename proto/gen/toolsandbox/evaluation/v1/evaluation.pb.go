@@ -775,9 +775,11 @@ type Evaluation struct {
 	// The tables that the pack declares beside the built-in ones; those of the setup.
 	Schema []*v1.TableSchema `protobuf:"bytes,3,rep,name=schema,proto3" json:"schema,omitempty"`
 	// What the simulated user was told.
-	User          *User `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	User *User `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	// Set if the agent's one turn is graded instead of graphs.
+	FunctionCalling *FunctionCalling `protobuf:"bytes,5,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
@@ -838,6 +840,178 @@ func (x *Evaluation) GetUser() *User {
 	return nil
 }
 
+func (x *Evaluation) GetFunctionCalling() *FunctionCalling {
+	if x != nil {
+		return x.FunctionCalling
+	}
+	return nil
+}
+
+// FunctionCalling is a record of EuroEval's tool-calling task: which calls answer a question.
+type FunctionCalling struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The list of function descriptions as JSON.
+	FunctionsJson string `protobuf:"bytes,1,opt,name=functions_json,json=functionsJson,proto3" json:"functions_json,omitempty"`
+	// The list of expected calls as JSON: objects from the function's name to an object from argument
+	// to the list of its accepted values.
+	AnswersJson string `protobuf:"bytes,2,opt,name=answers_json,json=answersJson,proto3" json:"answers_json,omitempty"`
+	// Where the record stands.
+	Place         *RecordPlace `protobuf:"bytes,3,opt,name=place,proto3" json:"place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionCalling) Reset() {
+	*x = FunctionCalling{}
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionCalling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionCalling) ProtoMessage() {}
+
+func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
+func (*FunctionCalling) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *FunctionCalling) GetFunctionsJson() string {
+	if x != nil {
+		return x.FunctionsJson
+	}
+	return ""
+}
+
+func (x *FunctionCalling) GetAnswersJson() string {
+	if x != nil {
+		return x.AnswersJson
+	}
+	return ""
+}
+
+func (x *FunctionCalling) GetPlace() *RecordPlace {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+// RecordPlace is the place of a record in its data set. EuroEval's draws name records by it.
+type RecordPlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the data set, e.g. bfcl-v4.
+	DataSet string `protobuf:"bytes,1,opt,name=data_set,json=dataSet,proto3" json:"data_set,omitempty"`
+	// Language of the question as ISO 639-1 names it, e.g. en.
+	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	// simple, multiple, parallel, parallel_multiple or irrelevance.
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// The part of the data set that is evaluated: train, val, test or all.
+	Split string `protobuf:"bytes,4,opt,name=split,proto3" json:"split,omitempty"`
+	// Place in the split, from 0.
+	Index int32 `protobuf:"varint,5,opt,name=index,proto3" json:"index,omitempty"`
+	// Records of the train split, for which EuroEval draws first; 0 if split is all.
+	TrainSize int32 `protobuf:"varint,6,opt,name=train_size,json=trainSize,proto3" json:"train_size,omitempty"`
+	// Records of the val split, for which it draws next; 0 if split is all.
+	ValSize       int32 `protobuf:"varint,7,opt,name=val_size,json=valSize,proto3" json:"val_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordPlace) Reset() {
+	*x = RecordPlace{}
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordPlace) ProtoMessage() {}
+
+func (x *RecordPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordPlace.ProtoReflect.Descriptor instead.
+func (*RecordPlace) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RecordPlace) GetDataSet() string {
+	if x != nil {
+		return x.DataSet
+	}
+	return ""
+}
+
+func (x *RecordPlace) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *RecordPlace) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *RecordPlace) GetSplit() string {
+	if x != nil {
+		return x.Split
+	}
+	return ""
+}
+
+func (x *RecordPlace) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *RecordPlace) GetTrainSize() int32 {
+	if x != nil {
+		return x.TrainSize
+	}
+	return 0
+}
+
+func (x *RecordPlace) GetValSize() int32 {
+	if x != nil {
+		return x.ValSize
+	}
+	return 0
+}
+
 var File_toolsandbox_evaluation_v1_evaluation_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
@@ -890,7 +1064,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x04goal\x18\x01 \x01(\tR\x04goal\x12\x1c\n" +
 	"\tknowledge\x18\x02 \x03(\tR\tknowledge\x12\x18\n" +
 	"\aunknown\x18\x03 \x03(\tR\aunknown\x12\x14\n" +
-	"\x05tools\x18\x04 \x03(\tR\x05tools\"\x80\x02\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\"\xd7\x02\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -900,7 +1074,21 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"minefields\x18\x02 \x01(\v2 .toolsandbox.evaluation.v1.GraphR\n" +
 	"minefields\x129\n" +
 	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x123\n" +
-	"\x04user\x18\x04 \x01(\v2\x1f.toolsandbox.evaluation.v1.UserR\x04user*\xf7\x01\n" +
+	"\x04user\x18\x04 \x01(\v2\x1f.toolsandbox.evaluation.v1.UserR\x04user\x12U\n" +
+	"\x10function_calling\x18\x05 \x01(\v2*.toolsandbox.evaluation.v1.FunctionCallingR\x0ffunctionCalling\"\xab\x01\n" +
+	"\x0fFunctionCalling\x12.\n" +
+	"\x0efunctions_json\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\rfunctionsJson\x12*\n" +
+	"\fanswers_json\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vanswersJson\x12<\n" +
+	"\x05place\x18\x03 \x01(\v2&.toolsandbox.evaluation.v1.RecordPlaceR\x05place\"\xe1\x01\n" +
+	"\vRecordPlace\x12\x19\n" +
+	"\bdata_set\x18\x01 \x01(\tR\adataSet\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x1a\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x14\n" +
+	"\x05split\x18\x04 \x01(\tR\x05split\x12\x1d\n" +
+	"\x05index\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12&\n" +
+	"\n" +
+	"train_size\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ttrainSize\x12\"\n" +
+	"\bval_size\x18\a \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\avalSize*\xf7\x01\n" +
 	"\x0fSnapshotMeasure\x12 \n" +
 	"\x1cSNAPSHOT_MEASURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SNAPSHOT_MEASURE_SNAPSHOT\x10\x01\x12\x1d\n" +
@@ -932,27 +1120,29 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_evaluation_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
-	(SnapshotMeasure)(0),   // 0: toolsandbox.evaluation.v1.SnapshotMeasure
-	(ColumnMeasure)(0),     // 1: toolsandbox.evaluation.v1.ColumnMeasure
-	(*Tolerance)(nil),      // 2: toolsandbox.evaluation.v1.Tolerance
-	(*ColumnOverride)(nil), // 3: toolsandbox.evaluation.v1.ColumnOverride
-	(*TargetCell)(nil),     // 4: toolsandbox.evaluation.v1.TargetCell
-	(*TargetRow)(nil),      // 5: toolsandbox.evaluation.v1.TargetRow
-	(*Constraint)(nil),     // 6: toolsandbox.evaluation.v1.Constraint
-	(*Node)(nil),           // 7: toolsandbox.evaluation.v1.Node
-	(*Edge)(nil),           // 8: toolsandbox.evaluation.v1.Edge
-	(*Graph)(nil),          // 9: toolsandbox.evaluation.v1.Graph
-	(*User)(nil),           // 10: toolsandbox.evaluation.v1.User
-	(*Evaluation)(nil),     // 11: toolsandbox.evaluation.v1.Evaluation
-	(*v1.Value)(nil),       // 12: toolsandbox.world.v1.Value
-	(*v1.TableSchema)(nil), // 13: toolsandbox.world.v1.TableSchema
+	(SnapshotMeasure)(0),    // 0: toolsandbox.evaluation.v1.SnapshotMeasure
+	(ColumnMeasure)(0),      // 1: toolsandbox.evaluation.v1.ColumnMeasure
+	(*Tolerance)(nil),       // 2: toolsandbox.evaluation.v1.Tolerance
+	(*ColumnOverride)(nil),  // 3: toolsandbox.evaluation.v1.ColumnOverride
+	(*TargetCell)(nil),      // 4: toolsandbox.evaluation.v1.TargetCell
+	(*TargetRow)(nil),       // 5: toolsandbox.evaluation.v1.TargetRow
+	(*Constraint)(nil),      // 6: toolsandbox.evaluation.v1.Constraint
+	(*Node)(nil),            // 7: toolsandbox.evaluation.v1.Node
+	(*Edge)(nil),            // 8: toolsandbox.evaluation.v1.Edge
+	(*Graph)(nil),           // 9: toolsandbox.evaluation.v1.Graph
+	(*User)(nil),            // 10: toolsandbox.evaluation.v1.User
+	(*Evaluation)(nil),      // 11: toolsandbox.evaluation.v1.Evaluation
+	(*FunctionCalling)(nil), // 12: toolsandbox.evaluation.v1.FunctionCalling
+	(*RecordPlace)(nil),     // 13: toolsandbox.evaluation.v1.RecordPlace
+	(*v1.Value)(nil),        // 14: toolsandbox.world.v1.Value
+	(*v1.TableSchema)(nil),  // 15: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
 	2,  // 1: toolsandbox.evaluation.v1.ColumnOverride.tolerances:type_name -> toolsandbox.evaluation.v1.Tolerance
-	12, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
+	14, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
 	4,  // 3: toolsandbox.evaluation.v1.TargetRow.cells:type_name -> toolsandbox.evaluation.v1.TargetCell
 	0,  // 4: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
 	5,  // 5: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
@@ -962,13 +1152,15 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
 	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
 	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	13, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	15, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
 	10, // 13: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	12, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
+	13, // 15: toolsandbox.evaluation.v1.FunctionCalling.place:type_name -> toolsandbox.evaluation.v1.RecordPlace
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }
@@ -983,7 +1175,7 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc), len(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

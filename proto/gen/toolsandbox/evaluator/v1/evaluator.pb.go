@@ -379,6 +379,9 @@ type ScoreTrajectoryRequest struct {
 	// Index of the first message after the starting ones. What the simulated user says from there on
 	// is checked. Unset checks nothing, as for a user that is a script.
 	CheckUserFrom *int32 `protobuf:"varint,4,opt,name=check_user_from,json=checkUserFrom,proto3,oneof" json:"check_user_from,omitempty"`
+	// With function_calling: a text of the agent names no call unless it is JSON with tool_calls, as
+	// with plug-ins, which are shown the functions as tools.
+	TextIsNoCall  bool `protobuf:"varint,5,opt,name=text_is_no_call,json=textIsNoCall,proto3" json:"text_is_no_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -441,6 +444,13 @@ func (x *ScoreTrajectoryRequest) GetCheckUserFrom() int32 {
 	return 0
 }
 
+func (x *ScoreTrajectoryRequest) GetTextIsNoCall() bool {
+	if x != nil {
+		return x.TextIsNoCall
+	}
+	return false
+}
+
 // ScoreTrajectoryResponse holds the score.
 type ScoreTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -495,7 +505,9 @@ type ExplainTrajectoryRequest struct {
 	// All messages, the starting ones included.
 	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// All table versions.
-	Tables        []*v12.Table `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	Tables []*v12.Table `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
+	// As in ScoreTrajectoryRequest.
+	TextIsNoCall  bool `protobuf:"varint,4,opt,name=text_is_no_call,json=textIsNoCall,proto3" json:"text_is_no_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,6 +561,13 @@ func (x *ExplainTrajectoryRequest) GetTables() []*v12.Table {
 		return x.Tables
 	}
 	return nil
+}
+
+func (x *ExplainTrajectoryRequest) GetTextIsNoCall() bool {
+	if x != nil {
+		return x.TextIsNoCall
+	}
+	return false
 }
 
 // ExplainTrajectoryResponse holds the score and how it comes about.
@@ -1529,23 +1548,25 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"^\n" +
 	"\x12WatchScoreResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\x12\x14\n" +
-	"\x05final\x18\x02 \x01(\bR\x05final\"\xab\x02\n" +
+	"\x05final\x18\x02 \x01(\bR\x05final\"\xd2\x02\n" +
 	"\x16ScoreTrajectoryRequest\x12M\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12C\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x123\n" +
 	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x124\n" +
-	"\x0fcheck_user_from\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\rcheckUserFrom\x88\x01\x01B\x12\n" +
+	"\x0fcheck_user_from\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\rcheckUserFrom\x88\x01\x01\x12%\n" +
+	"\x0ftext_is_no_call\x18\x05 \x01(\bR\ftextIsNoCallB\x12\n" +
 	"\x10_check_user_from\"M\n" +
 	"\x17ScoreTrajectoryResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"\xe3\x01\n" +
+	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"\x8a\x02\n" +
 	"\x18ExplainTrajectoryRequest\x12M\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12C\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x123\n" +
-	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\"\xe5\x01\n" +
+	"\x06tables\x18\x03 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12%\n" +
+	"\x0ftext_is_no_call\x18\x04 \x01(\bR\ftextIsNoCall\"\xe5\x01\n" +
 	"\x19ExplainTrajectoryResponse\x122\n" +
 	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\x12I\n" +
 	"\n" +

@@ -461,9 +461,11 @@ type Setup struct {
 	// Recorded answers of external services.
 	Recordings []*RecordedAnswer `protobuf:"bytes,11,rep,name=recordings,proto3" json:"recordings,omitempty"`
 	// The tables that the pack declares beside the built-in ones.
-	Schema        []*v1.TableSchema `protobuf:"bytes,12,rep,name=schema,proto3" json:"schema,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Schema []*v1.TableSchema `protobuf:"bytes,12,rep,name=schema,proto3" json:"schema,omitempty"`
+	// Set if the task is to name calls, none of which is executed.
+	FunctionCalling *FunctionCalling `protobuf:"bytes,13,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Setup) Reset() {
@@ -580,6 +582,69 @@ func (x *Setup) GetSchema() []*v1.TableSchema {
 	return nil
 }
 
+func (x *Setup) GetFunctionCalling() *FunctionCalling {
+	if x != nil {
+		return x.FunctionCalling
+	}
+	return nil
+}
+
+// FunctionCalling is a task of one turn: the agent answers one question with the calls that it
+// would make.
+type FunctionCalling struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What a model is asked in place of the conversation and its tools. It answers with JSON.
+	Prompt string `protobuf:"bytes,1,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	// The functions, for agents that are no models. They are the agent's only tools.
+	Functions     []*v1.Tool `protobuf:"bytes,2,rep,name=functions,proto3" json:"functions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FunctionCalling) Reset() {
+	*x = FunctionCalling{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FunctionCalling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FunctionCalling) ProtoMessage() {}
+
+func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
+func (*FunctionCalling) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *FunctionCalling) GetPrompt() string {
+	if x != nil {
+		return x.Prompt
+	}
+	return ""
+}
+
+func (x *FunctionCalling) GetFunctions() []*v1.Tool {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
 var File_toolsandbox_setup_v1_setup_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
@@ -607,7 +672,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\x97\x05\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xe9\x05\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -627,7 +692,11 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\n" +
 	"recordings\x18\v \x03(\v2$.toolsandbox.setup.v1.RecordedAnswerR\n" +
 	"recordings\x129\n" +
-	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema*\xe3\x02\n" +
+	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
+	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\"v\n" +
+	"\x0fFunctionCalling\x12\x1f\n" +
+	"\x06prompt\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06prompt\x12B\n" +
+	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\xe3\x02\n" +
 	"\fAugmentation\x12\x1c\n" +
 	"\x18AUGMENTATION_UNSPECIFIED\x10\x00\x12(\n" +
 	"$AUGMENTATION_THREE_DISTRACTION_TOOLS\x10\x01\x12&\n" +
@@ -654,7 +723,7 @@ func file_toolsandbox_setup_v1_setup_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_setup_v1_setup_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(Augmentation)(0),           // 0: toolsandbox.setup.v1.Augmentation
 	(*Clock)(nil),               // 1: toolsandbox.setup.v1.Clock
@@ -663,28 +732,32 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*ArgumentDescription)(nil), // 4: toolsandbox.setup.v1.ArgumentDescription
 	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
 	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
-	(*v1.Table)(nil),            // 7: toolsandbox.world.v1.Table
-	(*v1.Message)(nil),          // 8: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),             // 9: toolsandbox.world.v1.Turn
-	(*v1.TableSchema)(nil),      // 10: toolsandbox.world.v1.TableSchema
+	(*FunctionCalling)(nil),     // 7: toolsandbox.setup.v1.FunctionCalling
+	(*v1.Table)(nil),            // 8: toolsandbox.world.v1.Table
+	(*v1.Message)(nil),          // 9: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),             // 10: toolsandbox.world.v1.Turn
+	(*v1.TableSchema)(nil),      // 11: toolsandbox.world.v1.TableSchema
+	(*v1.Tool)(nil),             // 12: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
 	3,  // 1: toolsandbox.setup.v1.ToolSelection.descriptions:type_name -> toolsandbox.setup.v1.ToolDescription
 	4,  // 2: toolsandbox.setup.v1.ToolDescription.arguments:type_name -> toolsandbox.setup.v1.ArgumentDescription
 	1,  // 3: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
-	7,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
-	8,  // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
+	8,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
+	9,  // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	9,  // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	9,  // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	10, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
+	10, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	10, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	11, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
+	7,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
+	12, // 12: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }
@@ -699,7 +772,7 @@ func file_toolsandbox_setup_v1_setup_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_setup_v1_setup_proto_rawDesc), len(file_toolsandbox_setup_v1_setup_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,91 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+// open returns the pack of that name: euroeval is built in, a file of JSON Lines holds records, and
+// so does a directory or archive with such files at its top or in folders of languages.
+func open(name string) (source, error) {
+	if name == euroeval.BuiltinName {
+		return source{files: euroeval.Files(), path: name, records: true}, nil
+	}
+	from := source{path: name}
+	directory := name
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && slices.Contains([]string{".json", ".jsonl"}, filepath.Ext(name)) {
+		directory = filepath.Dir(name)
+		from = source{path: directory, records: true, only: filepath.Base(name)}
+	}
+	var err error
+	if from.files, err = scenario.OpenPack(directory); err != nil {
+		return source{}, err
+	}
+	from.records = from.records || euroeval.IsDataSet(from.files)
+	return from, nil
+}
+
+// load loads the scenarios of a source. The error is that of scenario.LoadPack.
+func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, error) {
+	if !from.records {
+		return scenario.LoadPack(from.files, opts)
+	}
+	name := strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(from.path, from.only))), path.Ext(from.only))
+	sets, err := euroeval.Load(from.files, name, from.only)
+	if faults := euroeval.LineErrors(err); len(faults) > 0 {
+		return nil, mistakes(faults)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pack := &scenario.Pack{Name: name}
+	for _, set := range sets {
+		records, places := set.Part(euroeval.SplitName(c.split))
+		for i := range records {
+			at := &records[i]
+			made, err := at.Scenario(places[i])
+			if fault, ok := errors.AsType[*euroeval.FieldError](err); ok {
+				return nil, mistakes([]*euroeval.LineError{{File: at.File, Line: at.Line, FieldError: fault}})
+			}
+			if err != nil {
+				return nil, fmt.Errorf("record %s: %w", at.ID, err)
+			}
+			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: made, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
+		}
+	}
+	return pack, nil
+}
+
+// mistakes returns faults of records as mistakes of a pack.
+func mistakes(faults []*euroeval.LineError) scenario.Errors {
+	var list scenario.Errors
+	for _, fault := range faults {
+		list = append(list, &scenario.Error{File: fault.File, Line: fault.Line, Column: 1, Field: fault.Field, Reason: fault.Reason()})
+	}
+	return list
+}
+
+// checkSplit refuses a split that there is not, and one where nothing is cut into splits.
+func (c *Selection) checkSplit(sources []source) error {
+	split := euroeval.SplitName(c.split)
+	if c.split == "" {
+		c.split = string(euroeval.SplitAll)
+		return nil
+	}
+	switch {
+	case !slices.Contains(euroeval.SplitNames(), split):
+		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
+	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
+		return process.Usage("--split: %s given, but %s has no records that are cut into splits: give --pack euroeval or records of your own", c.split, c.From())
+	}
+	return nil
+}
