@@ -5,18 +5,16 @@ import (
 	"strconv"
 )
 
-// Summary is a score as EuroEval reports it, in 0 to 1. Both are NaN without any iteration; Radius
-// is NaN for a single one.
-type Summary struct {
-	Mean float64
-	// Radius is half the width of the 95 % interval: 1.96 standard errors of the mean. EuroEval's
-	// results call it the standard error.
-	Radius float64
-}
+// Summary is a score in 0 to 1 with half the width of its 95 % interval: 1.96 standard errors of
+// the mean. EuroEval's results call that the standard error.
+type Summary struct{ Mean, Radius float64 }
 
-// Summarise returns the summary of the scores of iterations, to the bit as NumPy computes it.
+// intervalWidth is how many standard errors lie on each side in an interval.
+const intervalWidth = 1.96
+
+// Summarise returns the summary of the scores of iterations, to the bit as NumPy computes it. Both
+// are NaN without any iteration; Radius is NaN for a single one.
 func Summarise(scores []float64) Summary {
-	const width = 1.96
 	n := float64(len(scores))
 	if n == 0 {
 		return Summary{Mean: math.NaN(), Radius: math.NaN()}
@@ -30,7 +28,7 @@ func Summarise(scores []float64) Summary {
 		squares[i] = float64((score - mean) * (score - mean))
 	}
 	deviation := math.Sqrt(sum(squares) / (n - 1))
-	return Summary{Mean: mean, Radius: width * (deviation / math.Sqrt(n))}
+	return Summary{Mean: mean, Radius: intervalWidth * (deviation / math.Sqrt(n))}
 }
 
 // Percent returns a number of a summary as EuroEval prints it.
