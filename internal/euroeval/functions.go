@@ -29,14 +29,15 @@ func tools(functions python.Value) []*worldv1.Tool {
 	for i, function := range list {
 		description, _ := function.AsDict()
 		name, _ := description.Get("name")
-		text, _ := description.Get("description")
+		said, _ := description.Get("description")
+		text, _ := said.AsStr()
 		shown := notInName.ReplaceAllString(python.Text(name), "_")
 		for base, n := shown, 2; taken[shown]; n++ {
 			shown = fmt.Sprintf("%s_%d", base, n)
 		}
 		taken[shown] = true
 		described[i] = &worldv1.Tool{
-			Name: shown, ExecutionName: python.Text(name), Description: python.Text(text),
+			Name: shown, ExecutionName: python.Text(name), Description: text,
 			ParametersJson: python.JSON(parametersSchema(description)),
 		}
 	}

@@ -53,7 +53,7 @@ type Selection struct {
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file with scenarios or EuroEval records to use instead of the built-in scenarios, or euroeval for the built-in records; may be repeated")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file to use instead of the built-in scenarios, or euroeval for the built-in records; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
 }
 
@@ -139,6 +139,9 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 		for _, loaded := range pack.Scenarios {
 			all = append(all, loaded.Scenario)
 		}
+	}
+	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
+		return nil, process.Usage("--split: %s has no record in %s: the first 250 are train, the next 250 val and the others test", c.split, c.From())
 	}
 	if len(all) == 0 {
 		return nil, process.Usage("no scenario in %s", c.From())

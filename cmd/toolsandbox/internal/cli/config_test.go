@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -40,7 +41,7 @@ func sample(t *testing.T, s setting) string {
 	}
 	switch kind := newConfig().Flags().Lookup(s.Name).Value.Type(); kind {
 	case "bool":
-		return "true"
+		return strconv.FormatBool(s.Default != "true")
 	case "duration":
 		return "1m30s"
 	case "int", "int32", "int64":

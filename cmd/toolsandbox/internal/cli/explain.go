@@ -78,6 +78,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		explained.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
+			TextIsNoCall: o.judge.textIsNoCall(),
 		})
 		return err
 	})

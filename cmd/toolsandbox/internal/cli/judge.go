@@ -19,6 +19,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
 // judge is what commands need that score the trajectories of a finished run again: scenarios and an
@@ -67,6 +69,16 @@ func (j *judge) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scen
 		return nil, nil, err
 	}
 	return summary, scenarios, nil
+}
+
+// textIsNoCall says whether the run's agent was a plug-in: it saw functions as tools, and what it
+// said in words called none.
+func (j *judge) textIsNoCall() bool {
+	if j.run == nil {
+		return false
+	}
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, j.run.Agent.Name)
+	return err == nil && agent.GetPlugin() != nil
 }
 
 // advised adds what to do about a file of the run in dir that is damaged.

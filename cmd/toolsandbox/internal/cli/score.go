@@ -63,7 +63,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, run: o.judge.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore()}
+	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, run: o.judge.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.judge.textIsNoCall()}
 	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, chosen)
 	}); err != nil {
@@ -143,6 +143,8 @@ type rescore struct {
 	// entries are those of the summary, replaced as they are scored.
 	entries []runfiles.ScenarioResult
 	outcome *report.Rescore
+
+	textIsNoCall bool
 }
 
 // all scores the chosen rollouts.
@@ -174,7 +176,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		return advised(r.dir, err)
 	}
 	request := &evaluatorv1.ScoreTrajectoryRequest{
-		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
+		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
 	}
 	if r.run.Checked() {
 		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))

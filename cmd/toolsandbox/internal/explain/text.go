@@ -24,8 +24,13 @@ const longestExcerpt = 90
 func (r *Report) WriteText(w io.Writer, colour bool) error {
 	p := &printer{report: r, schema: world.SchemaOf(r.Evaluation.GetSchema()), colour: colour}
 	result := r.Explanation.GetResult()
-	p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
-		p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
+	graded := result.GetCallGrade() != nil
+	if graded {
+		p.line("%s", p.bold(r.Name))
+	} else {
+		p.line("%s: similarity %s (milestones %s, minefields %s), %d messages", p.bold(r.Name), p.score(result.GetSimilarity()),
+			p.score(result.GetMilestoneSimilarity()), number(result.GetMinefieldSimilarity()), result.GetMessageCount())
+	}
 	switch {
 	case r.Recorded == nil:
 		p.line("The rollout ended with %s and has no score, whatever its messages reach.", cmp.Or(r.Failure, "a similarity that is no number"))
@@ -33,6 +38,9 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(*r.Recorded))
 	case *r.Recorded != result.GetSimilarity():
 		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(*r.Recorded))
+	}
+	if graded {
+		p.grade(result.GetCallGrade(), r.Evaluation.GetFunctionCalling())
 	}
 	p.graph("milestone", r.Evaluation.GetMilestones(), r.Explanation.GetMilestones())
 	p.graph("minefield", r.Evaluation.GetMinefields(), r.Explanation.GetMinefields())

@@ -63,8 +63,26 @@ const legend = "milestones: reached with a similarity above 0, of all there are;
 
 // Table writes one line per rollout, or for the worst if there are many, and one per category. Rows
 // and totals may come in any order. What is said about a rollout is cut to the width of w where
-// that is a terminal, and else stands there whole.
+// that is a terminal, and else stands there whole. Where all rollouts are answers to EuroEval's
+// records, the categories are left to EuroEval.
 func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
+	shown, others := choose(rows)
+	list := ""
+	switch {
+	case len(shown) > 0 && graded(shown):
+		list = rollouts(shown, gradeColumns, width(w)) + "\n" + gradeLegend + "\n"
+	case len(shown) > 0:
+		list = rollouts(shown, scoreColumns, width(w)) + "\n" + legend + "\n"
+	}
+	categories := ""
+	if len(rows) == 0 || !graded(rows) {
+		categories = "\n" + categoryTable(totals) + "\n"
+	}
+	_, err := io.WriteString(w, list+others+categories)
+	return err
+}
+
+func categoryTable(totals runfiles.Categories) string {
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
 	slices.SortStableFunc(totals, func(a, b runfiles.Category) int {
@@ -76,13 +94,7 @@ func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
 	for _, total := range totals {
 		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f")})
 	}
-	shown, others := choose(rows)
-	list := ""
-	if len(shown) > 0 {
-		list = rollouts(shown, width(w)) + "\n" + legend + "\n"
-	}
-	_, err := fmt.Fprintf(w, "%s%s\n%s\n", list, others, categories.Render())
-	return err
+	return categories.Render()
 }
 
 // choose returns the rows that are shown: all by name, or of many those without a score and those
@@ -97,7 +109,7 @@ func choose(rows []Row) (shown []Row, others string) {
 	for _, row := range rows {
 		if !row.Scored() {
 			unscored = append(unscored, row)
-		} else if row.Result.GetSimilarity() < 1 {
+		} else if row.Result.GetSimilarity() < 1 || row.Result.GetCallGrade().GetQuirk() != "" {
 			worst = append(worst, row)
 		}
 	}
@@ -107,13 +119,27 @@ func choose(rows []Row) (shown []Row, others string) {
 		len(unscored), len(rows), len(worst), worstRows, runfiles.SummaryFile)
 }
 
+// columns are what a table says of rollouts.
+type columns struct {
+	titles table.Row
+	cells  func(Row) table.Row
+}
+
+var scoreColumns = columns{
+	table.Row{"scenario", "score", "turns", "milestones", "time"},
+	func(row Row) table.Row {
+		return table.Row{
+			row.Name, scoreText(row), row.Result.GetTurnCount(), fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took),
+		}
+	},
+}
+
 // rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is
 // left of a width, but leastRemark at least; a width of 0 is no bound.
-func rollouts(rows []Row, width int) string {
-	t := newTable(table.Row{"scenario", "score", "turns", "milestones", "time"})
+func rollouts(rows []Row, c columns, width int) string {
+	t := newTable(c.titles)
 	for _, row := range rows {
-		t.AppendRow(table.Row{row.Name, scoreText(row), row.Result.GetTurnCount(),
-			fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took)})
+		t.AppendRow(c.cells(row))
 	}
 	lines := strings.Split(t.Render(), "\n")
 	for i, row := range rows {
@@ -199,6 +225,9 @@ func remark(row Row) string {
 	end := row.Result.GetEnd()
 	switch end.GetReason() {
 	case busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		if grade := row.Result.GetCallGrade(); grade != nil { // one message is all that a record asks for
+			return grade.GetQuirk()
+		}
 		return "message limit"
 	case busv1.EndReason_END_REASON_CANCELLED:
 		return "cancelled"

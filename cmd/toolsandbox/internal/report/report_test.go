@@ -51,7 +51,7 @@ func TestReasons(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lines := strings.Split(rollouts(rows, test.width), "\n")
+			lines := strings.Split(rollouts(rows, scoreColumns, test.width), "\n")
 			if diff := cmp.Diff(test.want, lines[2:]); diff != "" {
 				t.Errorf("rollouts (-want +got):\n%s", diff)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -46,6 +47,8 @@ type collector struct {
 	directory *directory
 	record    *runfiles.Run
 	telemetry *telemetry.Telemetry
+	draws     euroeval.Settings
+	euroeval  *runfiles.EuroEval // nil until finish, and where no record was played
 
 	ctx      context.Context
 	stop     context.CancelFunc // ends fetching
@@ -235,7 +238,16 @@ func (c *collector) finish() error {
 	if err := runfiles.WriteRun(c.directory.path, c.record); err != nil {
 		return err
 	}
-	return runfiles.WriteSummary(c.directory.path, c.summary())
+	return errors.Join(c.writeEuroEval(), runfiles.WriteSummary(c.directory.path, c.summary()))
+}
+
+// writeEuroEval writes what is known of records of EuroEval's task beside the summary.
+func (c *collector) writeEuroEval() error {
+	var err error
+	if c.euroeval, err = runfiles.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
+		return err
+	}
+	return runfiles.WriteEuroEval(c.directory.path, c.euroeval)
 }
 
 func (c *collector) rollouts() []runfiles.Rollout {

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
@@ -51,6 +52,7 @@ type Options struct {
 	log          process.Log
 	telemetry    telemetry.Config
 	models       modelOptions
+	euroeval     euroeval.Settings
 	spend        spendOptions
 	agent, user  string
 	out, dataDir string
@@ -72,7 +74,10 @@ type Options struct {
 
 // New returns the settings of a run of this program before any flag is read.
 func New(program runfiles.Program) *Options {
-	c := &Options{program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig()}
+	c := &Options{
+		program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
+		euroeval: euroeval.DefaultSettings(),
+	}
 	c.log.Level = "warn"
 	return c
 }
@@ -89,7 +94,9 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
 	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
-	flags.Int64Var(&o.seed, "seed", 0, "seed for random players")
+	flags.Int64Var(&o.seed, "seed", 0, "seed for random players, and of EuroEval's draws, where it is 4242 by default")
+	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "draws of records of which EuroEval's score is the mean")
+	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "judge answers in the order of EuroEval's cache, as published scores are")
 	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "bytes of messages in one conversation after which it ends as a failure of whoever said most of them")
 	flags.StringVar(&o.services, "services", "", "what `answers` tools that ask hosted services: recorded, offline, live or record (default: recordings, else offline)")
@@ -187,6 +194,9 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 			return sweep.Spec{}, process.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
 		}
 	}
+	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
+		return sweep.Spec{}, process.Usage("--iterations: %d given, expected 1 to 10000", o.euroeval.Iterations)
+	}
 	if o.trials < 1 || o.trials > 100000 {
 		return sweep.Spec{}, process.Usage("--trials: %d given, expected 1 to 100000", o.trials)
 	}
@@ -255,7 +265,11 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
+	if o.flags.Changed("seed") {
+		o.euroeval.Seed = uint64(o.seed)
+	}
 	collector := newCollector(ctx, spec, directory, record, traces)
+	collector.draws = o.euroeval
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
@@ -364,7 +378,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfiles.SummaryFile))

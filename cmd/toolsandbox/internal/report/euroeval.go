@@ -1,0 +1,117 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+// euroevalLegend says what the columns of data sets are.
+const euroevalLegend = "euroeval: EuroEval's score with its 95 % interval; aligned: each answer judged by its own functions; bfcl-strict: answers that are\n" +
+	"correct by BFCL's rules, interval by functions; differ: answers on which the graders differ, and by which rule"
+
+// gradeLegend says what the columns of graded rollouts are.
+const gradeLegend = "euroeval, bfcl-strict: correct, or the check that failed; behind it the rule in which the graders differ"
+
+var gradeColumns = columns{
+	table.Row{"record", "euroeval", "bfcl-strict", "time"},
+	func(row Row) table.Row {
+		grade := row.Result.GetCallGrade()
+		return table.Row{row.Name, gradeText(grade.GetEuroeval()), gradeText(grade.GetBfclStrict()), duration(row.Took)}
+	},
+}
+
+// graded says whether all rollouts that have a score are answers to records of EuroEval's task, and
+// one is.
+func graded(rows []Row) bool {
+	some := false
+	for _, row := range rows {
+		if row.Result.GetCallGrade() != nil {
+			some = true
+		} else if row.Scored() {
+			return false
+		}
+	}
+	return some
+}
+
+// gradeText is a verdict in one word.
+func gradeText(v *busv1.CallVerdict) string {
+	switch {
+	case v == nil:
+		return noScore
+	case v.GetCorrect():
+		return "correct"
+	default:
+		return cmp.Or(v.GetExceptionType(), v.GetCheck())
+	}
+}
+
+// EuroEval writes the figures of each category and each data set; nothing where no record was
+// played.
+func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
+	if content == nil || len(content.DataSets) == 0 {
+		return nil
+	}
+	categories := newTable(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
+	for _, c := range content.Categories() {
+		categories.AppendRow(table.Row{c.Category, c.Answers, percent(c.EuroEval), percent(c.Strict), c.Differ})
+	}
+	sets := newTable(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
+	for i := range content.DataSets {
+		set := &content.DataSets[i]
+		sets.AppendRow(table.Row{
+			set.Name, set.Split, set.Answers, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Differ,
+		})
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s\n%s\n", categories.Render(), sets.Render(), euroevalLegend, quirks(content.DataSets))
+	return err
+}
+
+// quirks lists the rules in which the graders differ and how often each decided, the commonest
+// first.
+func quirks(sets []runfiles.DataSet) string {
+	counts := make(map[euroeval.Quirk]int)
+	var names []euroeval.Quirk
+	for i := range sets {
+		for quirk, n := range sets[i].Quirks {
+			if counts[quirk] == 0 {
+				names = append(names, quirk)
+			}
+			counts[quirk] += n
+		}
+	}
+	if len(names) == 0 {
+		return "the graders agree on every answer"
+	}
+	slices.SortFunc(names, func(a, b euroeval.Quirk) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))
+	})
+	parts := make([]string, len(names))
+	for i, name := range names {
+		parts[i] = fmt.Sprintf("%s %d", name, counts[name])
+	}
+	return "the graders differ by " + strings.Join(parts, ", ")
+}
+
+// intervalText is a mean in percent with half the width of its interval.
+func intervalText(i runfiles.Interval) string {
+	switch {
+	case i.Mean == nil:
+		return noScore
+	case i.Radius == nil:
+		return percent(*i.Mean)
+	default:
+		return fmt.Sprintf("%s ± %s", percent(*i.Mean), percent(*i.Radius))
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f", 100*share) }
