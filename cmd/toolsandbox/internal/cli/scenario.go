@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
 // scenarioLine is one scenario in the output for programs.
@@ -25,6 +26,15 @@ func newScenario() *cobra.Command {
 	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
 		newScenarioSchema(), newScenarioImport(), newScenarioProve())
 	return cmd
+}
+
+// toolNames returns the real names of the tools that a scenario lists, or of a record's functions.
+func toolNames(setup *setupv1.Setup) []string {
+	names := setup.GetTools().GetAllow()
+	for _, function := range setup.GetFunctionCalling().GetFunctions() {
+		names = append(names, function.GetExecutionName())
+	}
+	return names
 }
 
 func newScenarioList() *cobra.Command {
@@ -49,7 +59,7 @@ counted as in the summary of a run, and how many base scenarios list each tool.`
 				lines = append(lines, scenarioLine{
 					Name:       s.GetSetup().GetName(),
 					Categories: s.GetSetup().GetCategories(),
-					Tools:      s.GetSetup().GetTools().GetAllow(),
+					Tools:      toolNames(s.GetSetup()),
 					Milestones: len(s.GetEvaluation().GetMilestones().GetNodes()),
 					Minefields: len(s.GetEvaluation().GetMinefields().GetNodes()),
 				})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -73,6 +74,10 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	changed := !reflect.DeepEqual(summary.Scenarios, scored.Scenarios)
 	flagged := len(rescore.outcome.Flagged) > 0
 	if o.write {
+		if _, err := os.Stat(filepath.Join(dir, runfiles.EuroEvalFile)); err == nil && changed {
+			return process.Usage("--write: the figures of EuroEval's records in %s would no longer be those of the scores: toolsandbox run --replay %s --out DIR grades the answers again",
+				filepath.Join(dir, runfiles.EuroEvalFile), report.ShellWord(dir))
+		}
 		if err := rescore.write(scored, changed); err != nil {
 			return err
 		}

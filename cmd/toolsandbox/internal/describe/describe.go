@@ -49,6 +49,7 @@ func Write(w io.Writer, subject Subject) error {
 	p.user(subject.Scenario)
 	p.heading("Oracle")
 	p.turns("  ", setup.GetOracleScript())
+	p.record(subject.Scenario)
 	p.graph("Milestones", subject.Scenario.GetEvaluation().GetMilestones(), func(int) {})
 	p.graph("Minefields", subject.Scenario.GetEvaluation().GetMinefields(), func(i int) { p.minefield(subject.Scenario, i) })
 	p.proof(subject.Scenario)
@@ -89,7 +90,24 @@ func (p *printer) time(seconds float64) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
+// record writes the functions and the expected calls of a record of EuroEval's task.
+func (p *printer) record(subject *scenariov1.Scenario) {
+	record := subject.GetEvaluation().GetFunctionCalling()
+	if record == nil {
+		return
+	}
+	p.heading("Functions")
+	for _, tool := range subject.GetSetup().GetFunctionCalling().GetFunctions() {
+		p.line("  %s: %s", tool.GetExecutionName(), tool.GetDescription())
+	}
+	p.heading("Expected calls")
+	p.line("  %s", record.GetAnswersJson())
+}
+
 func (p *printer) tools(setup *setupv1.Setup) {
+	if setup.GetFunctionCalling() != nil {
+		return
+	}
 	tools := setup.GetTools()
 	given := strings.Join(tools.GetAllow(), ", ")
 	if given == "" {

@@ -103,6 +103,10 @@ func (s *subject) failBy(e *experiment, format string, args ...any) {
 
 // observeOracle judges the first round and plans the second if it went well.
 func (s *subject) observeOracle(ctx context.Context, p *player) error {
+	if s.scenario.GetSetup().GetFunctionCalling() != nil {
+		s.judgeRecord()
+		return nil
+	}
 	solved := s.judgeOracle()
 	for i, variant := range s.variants {
 		shown, err := p.shown(ctx, s.experiments[i])
