@@ -1,0 +1,188 @@
+package euroeval
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// ResultsName is the file that EuroEval writes results to and reads them from.
+const ResultsName = "euroeval_benchmark_results.jsonl"
+
+const (
+	// taskName and metricName are EuroEval's words for the task and its score.
+	taskName   = "tool-calling"
+	metricName = "tool_calling_accuracy"
+	// release is the EuroEval release whose rules the figures follow. EuroEval's tools compare it as
+	// numbers with dots between.
+	release = "18.0.0"
+	// resultsSchema is the version of the format "Every Eval Ever" that this release writes.
+	resultsSchema = "0.2.1"
+	// unknownSize is what EuroEval writes for a model behind an API that does not tell its size.
+	unknownSize = "-1"
+)
+
+// AppendResults writes a line for each of the figures as EuroEval appends it to the file
+// ResultsName. model is the model's name, best as LiteLLM has it, e.g. openai/gpt-4o; at is when the
+// evaluation ended. Figures without a score have no line: EuroEval reports nothing if all iterations
+// fail. The error is that of w.
+func AppendResults(w io.Writer, figures []Figures, model string, at time.Time) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for i := range figures {
+		if math.IsNaN(figures[i].EuroEval.Mean) {
+			continue
+		}
+		if err := encoder.Encode(figures[i].result(model, at)); err != nil {
+			return fmt.Errorf("write results of data set %s: %w", figures[i].DataSet, err)
+		}
+	}
+	return nil
+}
+
+// result is a line of the file, in EuroEval's order. Details are texts; one that EuroEval would
+// write as null is left out.
+type result struct {
+	SchemaVersion       string         `json:"schema_version"`
+	EvaluationID        string         `json:"evaluation_id"`
+	EvaluationTimestamp string         `json:"evaluation_timestamp"`
+	RetrievedTimestamp  string         `json:"retrieved_timestamp"` // seconds since 1970
+	Source              resultSource   `json:"source_metadata"`
+	Model               resultModel    `json:"model_info"`
+	Library             resultLibrary  `json:"eval_library"`
+	Results             []resultMetric `json:"evaluation_results"`
+}
+
+type resultSource struct {
+	Name         string `json:"source_name"`
+	Type         string `json:"source_type"`
+	Organization string `json:"source_organization_name"`
+	Relationship string `json:"evaluator_relationship"`
+}
+
+type resultModel struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Details struct {
+		Parameters        string `json:"num_model_parameters"`
+		MaxSequenceLength string `json:"max_sequence_length"`
+		VocabularySize    string `json:"vocabulary_size"`
+		Merge             string `json:"merge"`
+		Generative        string `json:"generative"`
+	} `json:"additional_details"`
+}
+
+type resultLibrary struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Details struct {
+		DataSet         string `json:"dataset"`
+		Languages       string `json:"languages"` // a JSON list
+		Task            string `json:"task"`
+		ValidationSplit string `json:"validation_split,omitempty"`
+		// Raw is a JSON list of the scores of the iterations that did not fail.
+		Raw string `json:"raw_results"`
+	} `json:"additional_details"`
+}
+
+type resultMetric struct {
+	Name       string `json:"evaluation_name"`
+	SourceData struct {
+		DataSet string `json:"dataset_name"`
+		Type    string `json:"source_type"`
+	} `json:"source_data"`
+	Config struct {
+		LowerIsBetter bool   `json:"lower_is_better"`
+		ScoreType     string `json:"score_type"`
+		Min           int    `json:"min_score"`
+		Max           int    `json:"max_score"`
+	} `json:"metric_config"`
+	Details struct {
+		Score   pythonFloat `json:"score"` // in percent
+		Details struct {
+			Failed string `json:"num_failed_instances"`
+		} `json:"details"`
+		Uncertainty struct {
+			Interval   *resultInterval `json:"confidence_interval,omitempty"`
+			NumSamples int             `json:"num_samples"` // of iterations
+		} `json:"uncertainty"`
+	} `json:"score_details"`
+}
+
+type resultInterval struct {
+	Lower  pythonFloat `json:"lower"`
+	Upper  pythonFloat `json:"upper"`
+	Level  pythonFloat `json:"confidence_level"`
+	Method string      `json:"method"`
+}
+
+// pythonFloat is 100.0 in JSON where Go writes 100: EuroEval leaves integers out of scores.
+type pythonFloat float64
+
+// MarshalJSON returns the number as Python's json.dumps does.
+func (f pythonFloat) MarshalJSON() ([]byte, error) {
+	return python.AppendJSON(nil, python.Float(float64(f))), nil
+}
+
+// result returns the line of one data set.
+func (f *Figures) result(model string, at time.Time) *result {
+	dataSet, stamp := f.resultName(), strconv.FormatInt(at.Unix(), 10)
+	line := &result{
+		SchemaVersion: resultsSchema, EvaluationID: dataSet + "/" + model + "/" + stamp,
+		EvaluationTimestamp: at.UTC().Format("2006-01-02T15:04:05-07:00"), RetrievedTimestamp: stamp,
+		Source:  resultSource{Name: "ToolSandbox", Type: "evaluation_run", Organization: "ToolSandbox", Relationship: "third_party"},
+		Model:   resultModel{Name: model, ID: model},
+		Library: resultLibrary{Name: "euroeval", Version: release},
+		Results: []resultMetric{f.resultMetric(dataSet)},
+	}
+	sizes := &line.Model.Details
+	sizes.Parameters, sizes.MaxSequenceLength, sizes.VocabularySize = unknownSize, unknownSize, unknownSize
+	sizes.Merge, sizes.Generative = "false", "true"
+	details := &line.Library.Details
+	details.DataSet, details.Task = dataSet, taskName
+	details.Languages = python.JSON(python.List(python.Str(f.Language)))
+	switch SplitName(f.Split) {
+	case SplitVal:
+		details.ValidationSplit = "true"
+	case SplitTest:
+		details.ValidationSplit = "false"
+	}
+	raw := make([]python.Value, len(f.Iterations))
+	for i, score := range f.Iterations {
+		raw[i] = python.DictOf(python.Item{Key: metricName, Value: python.Float(score)}, python.Item{Key: "failed_instances", Value: python.List()})
+	}
+	details.Raw = python.JSON(python.List(raw...))
+	return line
+}
+
+// resultName is the data set's name. EuroEval scores val and test only and names neither, so that
+// another part is a data set of its own.
+func (f *Figures) resultName() string {
+	if split := SplitName(f.Split); split != SplitVal && split != SplitTest {
+		return f.DataSet + "-" + f.Split
+	}
+	return f.DataSet
+}
+
+// resultMetric is the score, with its interval unless there was but one iteration.
+func (f *Figures) resultMetric(dataSet string) resultMetric {
+	const percent = 100
+	score, radius := percent*f.EuroEval.Mean, float64(percent*f.EuroEval.Radius)
+	metric := resultMetric{Name: "test_" + metricName}
+	metric.SourceData.DataSet, metric.SourceData.Type = dataSet, "other"
+	metric.Config.ScoreType, metric.Config.Max = "continuous", percent
+	details := &metric.Details
+	details.Score, details.Details.Failed = pythonFloat(score), "0.0"
+	details.Uncertainty.NumSamples = len(f.Iterations)
+	if !math.IsNaN(radius) {
+		details.Uncertainty.Interval = &resultInterval{
+			Lower: pythonFloat(score - radius), Upper: pythonFloat(score + radius), Level: 0.95, Method: "bootstrap",
+		}
+	}
+	return metric
+}
