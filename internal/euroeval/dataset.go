@@ -25,6 +25,9 @@ const english = "en"
 type DataSet struct {
 	Name, Language string
 	Records        []Record
+	// Cut are the sizes of the splits where the records were read from a file for each, in this
+	// order; nil if the records are still to be shuffled and cut.
+	Cut *Sizes
 }
 
 // SplitName is a part of a data set.
@@ -44,14 +47,11 @@ func SplitNames() []SplitName { return []SplitName{SplitAll, SplitTrain, SplitVa
 // Part returns the records of a split in EuroEval's order, with their places; all records in their
 // own order for SplitAll.
 func (d *DataSet) Part(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
-	split := NewSplit(len(d.Records), SplitSeed)
+	split := d.split()
 	chosen := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
 	train, val := int32(len(split.Train)), int32(len(split.Val))
 	if name == SplitAll {
-		train, val, chosen = 0, 0, make([]int, len(d.Records))
-		for i := range chosen {
-			chosen[i] = i
-		}
+		train, val, chosen = 0, 0, inOrder(len(d.Records))
 	}
 	records := make([]Record, len(chosen))
 	places := make([]*evaluationv1.RecordPlace, len(chosen))
@@ -63,6 +63,23 @@ func (d *DataSet) Part(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
 		}
 	}
 	return records, places
+}
+
+// split returns the splits of the files, or those that a shuffle makes.
+func (d *DataSet) split() Split {
+	if d.Cut == nil {
+		return usableSplit(len(d.Records))
+	}
+	return divide(inOrder(len(d.Records)), d.Cut.Train, d.Cut.Val)
+}
+
+// inOrder returns the places of n records.
+func inOrder(n int) []int {
+	places := make([]int, n)
+	for i := range places {
+		places[i] = i
+	}
+	return places
 }
 
 // language is the folder of a language.
@@ -78,9 +95,10 @@ func IsDataSet(files fs.FS) bool {
 // Load reads the records of a directory: files of BFCL v4, with their answers in the folder
 // possible_answer, or records as EuroEval prepares them. Those at the top are English; a folder
 // named by a code of ISO 639-1 holds those of that language. English comes first, the others by
-// code. Files of BFCL come in the order in which EuroEval reads them, others by name. The error
-// joins *LineError values, at most 20 of each file, or is that of the file system. Where only names
-// a file at the top, no other is read but its answers.
+// code. Files of BFCL come in the order in which EuroEval reads them, others by name. Where a folder
+// has the files train, val and test and no other, they are its splits. The error joins *LineError
+// values, at most 20 of each file, or is that of the file system. Where only names a file at the
+// top, no other is read but its answers.
 func Load(files fs.FS, name, only string) ([]DataSet, error) {
 	folders, err := languages(files)
 	if err != nil {
@@ -104,14 +122,19 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 		if only != "" {
 			names = []string{only}
 		}
+		var sizes []int
 		for _, file := range names {
 			records, err := readFile(files, file)
+			sizes = append(sizes, len(records))
 			faults = append(faults, err)
 			for i := range records {
 				records[i].Language = set.Language
 				faults = append(faults, unique(seen, &records[i]))
 			}
 			set.Records = append(set.Records, records...)
+		}
+		if slices.EqualFunc(names, splitFiles, func(name, split string) bool { return stem(name) == split }) {
+			set.Cut = &Sizes{Train: sizes[0], Val: sizes[1], Test: sizes[2]}
 		}
 		sets = append(sets, set)
 	}
@@ -196,6 +219,13 @@ var fileOrder = []string{
 	"simple_javascript", "simple_python",
 }
 
+// splitFiles are the files of a data set that is cut into splits, in the order in which EuroEval
+// draws from them.
+var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest)}
+
+// stem is the name of a file without folder and ending.
+func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+
 // recordFiles lists the files of records in a folder in their order.
 func recordFiles(files fs.FS, folder string) ([]string, error) {
 	entries, err := fs.ReadDir(files, folder)
@@ -208,12 +238,12 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 			names = append(names, path.Join(folder, entry.Name()))
 		}
 	}
+	order := slices.Concat(fileOrder, splitFiles)
 	place := func(name string) int {
-		name = strings.TrimPrefix(path.Base(name), "BFCL_v4_")
-		if i := slices.Index(fileOrder, strings.TrimSuffix(name, path.Ext(name))); i >= 0 {
+		if i := slices.Index(order, strings.TrimPrefix(stem(name), "BFCL_v4_")); i >= 0 {
 			return i
 		}
-		return len(fileOrder)
+		return len(order)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
 	return names, nil

@@ -41,5 +41,13 @@ var blankLines = regexp.MustCompile(`\n{2,}`)
 // text. The schema stands in it without its dollar signs.
 func Prompt(text string) string {
 	text = strip(blankLines.ReplaceAllString(text, "\n"))
-	return promptHead + text + promptTail + strings.ReplaceAll(Schema, "$", "") + promptEnd
+	return promptHead + text + instruction()
+}
+
+// instruction is what follows the record's text.
+func instruction() string { return promptTail + strings.ReplaceAll(Schema, "$", "") + promptEnd }
+
+// promptFormat is the prompt as Python's str.format fills it with a text.
+func promptFormat() string {
+	return promptHead + "{text}" + strings.NewReplacer("{", "{{", "}", "}}").Replace(instruction())
 }

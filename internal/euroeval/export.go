@@ -1,0 +1,88 @@
+package euroeval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+)
+
+// Exported is a data set in the files from which EuroEval loads one.
+type Exported struct {
+	Name, Language string
+	// Sizes are the numbers of records of the splits.
+	Sizes Sizes
+	// Files are a file for each split, eval.yaml with EuroEval's settings, and README.md, whose head
+	// says which file is which split.
+	Files []File
+}
+
+// Export returns a data set as files. The error says which split has no record: EuroEval draws from
+// each.
+func (d *DataSet) Export() (*Exported, error) {
+	split := d.split()
+	out := &Exported{
+		Name: d.Name, Language: d.Language, Sizes: Sizes{Train: len(split.Train), Val: len(split.Val), Test: len(split.Test)},
+	}
+	card := exportedCard{Name: d.Name, Language: d.Language}
+	for i, chosen := range [][]int{split.Train, split.Val, split.Test} {
+		if len(chosen) == 0 {
+			return nil, fmt.Errorf("data set %s: %d records leave none for split %s, expected at least one for each of %s",
+				d.Name, len(d.Records), splitFiles[i], strings.Join(splitFiles, ", "))
+		}
+		file := File{Name: splitFiles[i] + ".jsonl"}
+		for _, at := range chosen {
+			file.Data = append(file.Data, d.Records[at].prepared()+"\n"...)
+		}
+		out.Files = append(out.Files, file)
+		card.Splits = append(card.Splits, exportedSplit{splitFiles[i], file.Name, len(file.Data), len(chosen)})
+	}
+	out.Files = append(out.Files, File{Name: "eval.yaml", Data: card.config()}, File{Name: "README.md", Data: card.readme()})
+	return out, nil
+}
+
+// prepared returns a record as EuroEval prepares it: a line of JSON with five columns of text, or
+// four if nobody gave a question.
+func (r *Record) prepared() string {
+	columns := &python.Dict{}
+	columns.Set("id", python.Str(r.ID))
+	if r.Question != "" {
+		columns.Set("question", python.Str(r.Question))
+	}
+	columns.Set("function", python.Str(r.Function))
+	columns.Set("text", python.Str(r.Text))
+	columns.Set("target_text", python.Str(r.TargetText))
+	return python.ASCIIJSON(columns.Value())
+}
+
+// exportedCard is what eval.yaml and README.md say.
+type exportedCard struct {
+	Name, Language string
+	Splits         []exportedSplit
+}
+
+type exportedSplit struct {
+	name, file     string
+	bytes, records int
+}
+
+// config returns eval.yaml. It holds the prompt, which the release has in English only: a JSON text
+// is a YAML text.
+func (c *exportedCard) config() []byte {
+	return fmt.Appendf(nil, "name: %s\ntask: %s\nlanguages:\n- %q\ninstruction_prompt: %s\n",
+		python.ASCIIJSON(python.Str(c.Name)), taskName, c.Language, python.ASCIIJSON(python.Str(promptFormat())))
+}
+
+// readme returns README.md. Hugging Face's datasets go by its head, and EuroEval takes the names of
+// the splits from it.
+func (c *exportedCard) readme() []byte {
+	out := fmt.Appendf(nil, "---\nlanguage:\n- %q\nconfigs:\n- config_name: default\n  data_files:\n", c.Language)
+	for _, split := range c.Splits {
+		out = fmt.Appendf(out, "  - split: %s\n    path: %s\n", split.name, split.file)
+	}
+	out = append(out, "dataset_info:\n  splits:\n"...)
+	for _, split := range c.Splits {
+		out = fmt.Appendf(out, "  - name: %s\n    num_bytes: %d\n    num_examples: %d\n", split.name, split.bytes, split.records)
+	}
+	return fmt.Appendf(out, "---\n\n# %s\n\nRecords for EuroEval's task %s, written by ToolSandbox.\n", c.Name, taskName)
+}

@@ -1,0 +1,159 @@
+package euroeval
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+)
+
+// exported writes data sets below folders of their languages and reads them back.
+func exported(t *testing.T, sets []DataSet) []DataSet {
+	t.Helper()
+	files := make(fstest.MapFS)
+	for _, set := range sets {
+		out, err := set.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range out.Files {
+			files[out.Language+"/"+file.Name] = &fstest.MapFile{Data: file.Data}
+		}
+	}
+	read, err := Load(files, BuiltinName, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// scenariosOf returns the scenarios of a split.
+func scenariosOf(t *testing.T, set *DataSet, split SplitName) []*scenariov1.Scenario {
+	t.Helper()
+	var list []*scenariov1.Scenario
+	records, places := set.Part(split)
+	for i := range records {
+		made, err := records[i].Scenario(places[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, made)
+	}
+	return list
+}
+
+// TestExportReadsBack exports the records that are built in: the splits that are read back hold the
+// same scenarios in the same order, and all records are there.
+func TestExportReadsBack(t *testing.T) {
+	t.Parallel()
+	sets, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := exported(t, sets)
+	if len(read) != len(sets) {
+		t.Fatalf("got %d data sets, want %d", len(read), len(sets))
+	}
+	for i := range sets {
+		for _, split := range []SplitName{SplitTrain, SplitVal, SplitTest} {
+			want := scenariosOf(t, &sets[i], split)
+			if diff := cmp.Diff(want, scenariosOf(t, &read[i], split), protocmp.Transform()); diff != "" || len(want) == 0 {
+				t.Errorf("%s, %s: %d scenarios (-want +got):\n%s", sets[i].Name, split, len(want), diff)
+			}
+		}
+		byName := func(a, b *scenariov1.Scenario) int {
+			return strings.Compare(a.GetSetup().GetName(), b.GetSetup().GetName())
+		}
+		want, got := scenariosOf(t, &sets[i], SplitAll), scenariosOf(t, &read[i], SplitAll)
+		slices.SortFunc(want, byName)
+		slices.SortFunc(got, byName)
+		ignored := protocmp.IgnoreFields(&evaluationv1.RecordPlace{}, "index") // another order
+		if diff := cmp.Diff(want, got, protocmp.Transform(), ignored); diff != "" {
+			t.Errorf("%s, all (-want +got):\n%s", sets[i].Name, diff)
+		}
+	}
+}
+
+// sampleSet is a data set of n records.
+func sampleSet(t *testing.T, n int) *DataSet {
+	t.Helper()
+	var questions, answers bytes.Buffer
+	for i := range n {
+		id := fmt.Sprintf("simple_%d", i)
+		fmt.Fprintln(&questions, strings.NewReplacer("simple_0", id, "Pay 1.0", fmt.Sprintf("Zahl <1> für Fall %d", i)).Replace(sampleQuestion))
+		fmt.Fprintln(&answers, strings.Replace(sampleAnswer, "simple_0", id, 1))
+	}
+	sets, err := Load(fstest.MapFS{
+		"de/simple.jsonl": {Data: questions.Bytes()}, "de/possible_answer/simple.jsonl": {Data: answers.Bytes()},
+	}, "pay: now", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sets[0]
+}
+
+// TestExportFiles compares all files with those of testdata.
+func TestExportFiles(t *testing.T) {
+	t.Parallel()
+	out, err := sampleSet(t, 5).Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range out.Files {
+		golden(t, "export/"+file.Name, file.Data)
+	}
+}
+
+// TestExportSizes counts the records of splits: EuroEval's sizes where they leave some for test.
+func TestExportSizes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		records int
+		want    Sizes
+	}{
+		{3, Sizes{1, 1, 1}},
+		{64, Sizes{7, 28, 29}},
+		{500, Sizes{50, 225, 225}},
+		{501, Sizes{250, 250, 1}},
+		{600, Sizes{250, 250, 100}},
+	} {
+		out, err := sampleSet(t, test.records).Export()
+		if err != nil || out.Sizes != test.want {
+			t.Errorf("%d records: got %+v and %v, want %+v", test.records, out, err, test.want)
+		}
+	}
+	if _, err := sampleSet(t, 2).Export(); err == nil || !strings.Contains(err.Error(), "2 records leave none for split val") {
+		t.Errorf("2 records: got %v, want an error that names the split", err)
+	}
+}
+
+// TestLoadSplitFiles reads a folder with files of splits, and one where another file is beside them.
+func TestLoadSplitFiles(t *testing.T) {
+	t.Parallel()
+	set := sampleSet(t, 5)
+	out, err := set.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(fstest.MapFS)
+	for _, file := range out.Files {
+		files[file.Name] = &fstest.MapFile{Data: file.Data}
+	}
+	read, err := Load(files, "top", "")
+	if err != nil || len(read) != 1 || *read[0].Cut != out.Sizes || read[0].Name != "top" {
+		t.Errorf("splits at the top: got %+v and %v, want %+v", read, err, out.Sizes)
+	}
+	files["more.jsonl"] = &fstest.MapFile{Data: bytes.ReplaceAll(files["train.jsonl"].Data, []byte("simple_"), []byte("more_"))}
+	read, err = Load(files, "top", "")
+	if err != nil || len(read[0].Records) != 6 || read[0].Cut != nil {
+		t.Errorf("with another file: got %+v and %v, want 6 records that are still to be cut", read, err)
+	}
+}
