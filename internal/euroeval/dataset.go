@@ -226,6 +226,9 @@ var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest
 // stem is the name of a file without folder and ending.
 func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
+// editorSchema is the file beside scenarios that tells editors their fields. It holds no records.
+const editorSchema = "schema.json"
+
 // recordFiles lists the files of records in a folder in their order.
 func recordFiles(files fs.FS, folder string) ([]string, error) {
 	entries, err := fs.ReadDir(files, folder)
@@ -234,7 +237,7 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if ext := path.Ext(entry.Name()); !entry.IsDir() && (ext == ".json" || ext == ".jsonl") {
+		if ext := path.Ext(entry.Name()); !entry.IsDir() && entry.Name() != editorSchema && (ext == ".json" || ext == ".jsonl") {
 			names = append(names, path.Join(folder, entry.Name()))
 		}
 	}

@@ -157,3 +157,11 @@ func TestLoadSplitFiles(t *testing.T) {
 		t.Errorf("with another file: got %+v and %v, want 6 records that are still to be cut", read, err)
 	}
 }
+
+// TestEditorSchema asks whether a pack of scenarios with a schema for editors holds records.
+func TestEditorSchema(t *testing.T) {
+	t.Parallel()
+	if IsDataSet(fstest.MapFS{"schema.json": {Data: []byte("{}")}, "mine.yaml": {}}) {
+		t.Error("got a data set, want a pack of scenarios")
+	}
+}
