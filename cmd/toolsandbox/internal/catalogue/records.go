@@ -34,20 +34,59 @@ func open(name string) (source, error) {
 	return from, nil
 }
 
+// DataSets loads the records of all sources. The error is scenario.Errors with the mistakes of all,
+// or says which source has no records.
+func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
+	sources, err := c.sources()
+	if err != nil {
+		return nil, err
+	}
+	var all []euroeval.DataSet
+	var found scenario.Errors
+	for _, from := range sources {
+		if !from.records {
+			return nil, process.Usage("--pack: %s holds no records: give --pack euroeval or records of your own", from.path)
+		}
+		sets, err := from.dataSets()
+		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
+			found = append(found, wrong.In(from.path)...)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", from.path, err)
+		}
+		all = append(all, sets...)
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	return all, nil
+}
+
+// name is that of a source's records.
+func (s source) name() string {
+	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.only))), path.Ext(s.only))
+}
+
+// dataSets loads the records of a source. The error is scenario.Errors or that of the file system.
+func (s source) dataSets() ([]euroeval.DataSet, error) {
+	sets, err := euroeval.Load(s.files, s.name(), s.only)
+	if faults := euroeval.LineErrors(err); len(faults) > 0 {
+		return nil, mistakes(faults)
+	}
+	return sets, err
+}
+
 // load loads the scenarios of a source. The error is that of scenario.LoadPack.
 func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, error) {
 	if !from.records {
 		return scenario.LoadPack(from.files, opts)
 	}
-	name := strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(from.path, from.only))), path.Ext(from.only))
-	sets, err := euroeval.Load(from.files, name, from.only)
-	if faults := euroeval.LineErrors(err); len(faults) > 0 {
-		return nil, mistakes(faults)
-	}
+	sets, err := from.dataSets()
 	if err != nil {
 		return nil, err
 	}
-	pack := &scenario.Pack{Name: name}
+	pack := &scenario.Pack{Name: from.name()}
 	for _, set := range sets {
 		records, places := set.Part(euroeval.SplitName(c.split))
 		for i := range records {

@@ -72,6 +72,7 @@ func jsonShapes() []jsonShape {
 		{"scenario validate --json", "from problems scenarios"},
 		{"scenario fmt --json pack/mine.yaml", "changed"},
 		{"scenario import --json OFF --out imported", "pack scenarios variants"},
+		{"scenario export --json --pack euroeval --out exported", "folder language name test train val"},
 		{"scenario prove --json turn_off_wifi", "failed proven rollouts scenarios seconds"},
 		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory unmoved user_flags_changed written"},
 		{"explain out turn_off_wifi --json", "explanation name recorded_similarity"},

@@ -24,7 +24,7 @@ type scenarioLine struct {
 func newScenario() *cobra.Command {
 	cmd := &cobra.Command{Use: "scenario", Short: "Look at scenarios, write and check them", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
-		newScenarioSchema(), newScenarioImport(), newScenarioProve())
+		newScenarioSchema(), newScenarioImport(), newScenarioExport(), newScenarioProve())
 	return cmd
 }
 

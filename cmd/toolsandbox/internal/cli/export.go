@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+)
+
+// exportOptions are the flags of scenario export.
+type exportOptions struct {
+	from      catalogue.Selection
+	out       string
+	languages []string
+	asJSON    bool
+}
+
+// exportedDataSet is a written data set in the output for programs.
+type exportedDataSet struct {
+	Name     string `json:"name"`
+	Language string `json:"language"`
+	Folder   string `json:"folder"`
+	// The numbers of records of the splits.
+	Train int `json:"train"`
+	Val   int `json:"val"`
+	Test  int `json:"test"`
+}
+
+func newScenarioExport() *cobra.Command {
+	options := &exportOptions{}
+	cmd := &cobra.Command{
+		Use:   "export --pack PACK --out DIR",
+		Short: "Write records as data sets that EuroEval loads",
+		Long: `export writes the records of a pack as EuroEval loads them: a folder for each language with train.jsonl, val.jsonl and test.jsonl,
+EuroEval's eval.yaml, and a README.md that says which file is which split. docs/euroeval.md says how EuroEval gets them. DIR is a
+pack too, with the same splits.`,
+		Example: `  toolsandbox scenario export --pack euroeval --out records
+  toolsandbox scenario export --pack euroeval --language de,fr --out records
+  toolsandbox run --pack records --split val --agent oracle --out out`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return options.run(cmd.OutOrStdout()) },
+	}
+	options.from.RegisterSourceFlags(cmd.Flags())
+	cmd.Flags().StringVarP(&options.out, "out", "o", "", "directory of the data sets")
+	cmd.Flags().StringSliceVar(&options.languages, "language", nil, "`codes` of the languages to write, e.g. de,fr (default: all)")
+	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *exportOptions) run(stdout io.Writer) error {
+	switch {
+	case o.out == "":
+		return process.Usage("--out: missing, expected the directory of the data sets")
+	case len(o.from.PackPaths) == 0:
+		return process.Usage("--pack: missing, expected euroeval or records of your own")
+	}
+	sets, err := o.from.DataSets()
+	if err != nil {
+		return err
+	}
+	chosen, err := o.choose(sets)
+	if err != nil {
+		return err
+	}
+	var lines []exportedDataSet
+	for _, set := range chosen {
+		folder := filepath.Join(o.out, set.Language)
+		if err := writeFolder(folder, set.Files); err != nil {
+			return fmt.Errorf("write data set %s: %w", set.Name, err)
+		}
+		lines = append(lines, exportedDataSet{set.Name, set.Language, folder, set.Sizes.Train, set.Sizes.Val, set.Sizes.Test})
+	}
+	if o.asJSON {
+		return report.JSON(stdout, lines)
+	}
+	for _, line := range lines {
+		if err := printf(stdout, "%s: %d records for train, %d for val, %d for test", line.Folder, line.Train, line.Val, line.Test); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose returns the data sets of the chosen languages. Each has a language and a folder of its own.
+func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, error) {
+	var known []string
+	var chosen []*euroeval.Exported
+	for i := range sets {
+		language := sets[i].Language
+		wanted := len(o.languages) == 0 || slices.Contains(o.languages, language)
+		if wanted && slices.Contains(known, language) {
+			return nil, process.Usage("--pack: two data sets in language %s, expected one for its folder: export them one by one", language)
+		}
+		known = append(known, language)
+		if !wanted {
+			continue
+		}
+		folder := filepath.Join(o.out, language)
+		if _, err := os.Lstat(folder); err == nil {
+			return nil, process.Usage("--out: %s is there already: choose another directory", folder)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, process.Usage("--out: %w", err)
+		}
+		exported, err := sets[i].Export()
+		if err != nil {
+			return nil, process.Usage("--pack: %w", err)
+		}
+		chosen = append(chosen, exported)
+	}
+	for _, language := range o.languages {
+		if !slices.Contains(known, language) {
+			return nil, process.Usage("--language: no records in %q, expected some of %s", language, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// writeFolder writes a folder with files such that it is there as a whole or not at all.
+func writeFolder(folder string, files []euroeval.File) (err error) {
+	parent := filepath.Dir(folder)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(parent, filepath.Base(folder)+".new-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(temporary))
+		}
+	}()
+	for _, file := range files {
+		if err := os.WriteFile(filepath.Join(temporary, file.Name), file.Data, filePermission); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(temporary, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(temporary, folder)
+}
