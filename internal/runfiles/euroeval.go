@@ -1,12 +1,15 @@
 package runfiles
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -175,14 +178,23 @@ func interval(s euroeval.Summary) Interval {
 	return Interval{Mean: finite(s.Mean), Radius: finite(s.Radius)}
 }
 
-// WriteEuroEval writes EuroEvalFile into a run's directory, which has to be there.
-func WriteEuroEval(dir string, content *EuroEval) error {
+// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName into a run's directory, which has to be
+// there. agent is who answered, and ended when.
+func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time) error {
 	data, err := encode(content, "    ")
-	if err == nil {
-		err = writeFile(filepath.Join(dir, EuroEvalFile), append(data, '\n'), true)
-	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(dir, EuroEvalFile), err)
+		return fmt.Errorf("write %s: %w", EuroEvalFile, err)
 	}
-	return nil
+	model := agent.Name
+	if agent.Model != nil { // as LiteLLM has it
+		model = agent.Model.Provider + "/" + agent.Model.Model
+	}
+	var results bytes.Buffer
+	if err := euroeval.AppendResults(&results, content.Figures, model, ended); err != nil {
+		return err
+	}
+	return errors.Join(
+		writeFile(filepath.Join(dir, EuroEvalFile), append(data, '\n'), true),
+		writeFile(filepath.Join(dir, euroeval.ResultsName), results.Bytes(), true),
+	)
 }

@@ -141,7 +141,7 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 		}
 	}
 	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
-		return nil, process.Usage("--split: %s has no record in %s: the first 250 are train, the next 250 val and the others test", c.split, c.From())
+		return nil, process.Usage("--split: no record of %s is %s: docs/euroeval.md says how records are cut", c.From(), c.split)
 	}
 	if len(all) == 0 {
 		return nil, process.Usage("no scenario in %s", c.From())

@@ -247,7 +247,7 @@ func (c *collector) writeEuroEval() error {
 	if c.euroeval, err = runfiles.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
 		return err
 	}
-	return runfiles.WriteEuroEval(c.directory.path, c.euroeval)
+	return runfiles.WriteEuroEval(c.directory.path, c.euroeval, c.record.Agent, *c.record.Ended)
 }
 
 func (c *collector) rollouts() []runfiles.Rollout {

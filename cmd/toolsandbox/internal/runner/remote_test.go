@@ -99,7 +99,7 @@ func matchesEnd(got, want string) bool {
 func TestRemoteFlagsAreSorted(t *testing.T) {
 	useful := []string{
 		"agent", "user", "base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
-		"user-thinking-budget", "spend-tokens", "spend-usd", "pack", "builtin", "scenarios", "variants", "test-mode", "out", "parallel", "trials", "seed", "compat",
+		"user-thinking-budget", "spend-tokens", "spend-usd", "pack", "builtin", "scenarios", "variants", "split", "iterations", "compat-order", "test-mode", "out", "parallel", "trials", "seed", "compat",
 		"max-rollout-bytes", "services", "resume", "replay", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
 		"tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
 	}
