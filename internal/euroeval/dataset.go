@@ -95,10 +95,10 @@ func IsDataSet(files fs.FS) bool {
 // Load reads the records of a directory: files of BFCL v4, with their answers in the folder
 // possible_answer, or records as EuroEval prepares them. Those at the top are English; a folder
 // named by a code of ISO 639-1 holds those of that language. English comes first, the others by
-// code. Files of BFCL come in the order in which EuroEval reads them, others by name. Where a folder
-// has the files train, val and test and no other, they are its splits. The error joins *LineError
-// values, at most 20 of each file, or is that of the file system. Where only names a file at the
-// top, no other is read but its answers.
+// code. Files of BFCL come in the order in which EuroEval reads them, others by name. Where a
+// folder has the files train, val and test and no other, they are its splits. The error joins
+// *LineError values, at most 20 of each file, or is that of the file system. Where only names a
+// file at the top, no other is read but its answers.
 func Load(files fs.FS, name, only string) ([]DataSet, error) {
 	folders, err := languages(files)
 	if err != nil {

@@ -135,7 +135,7 @@ func TestExportSizes(t *testing.T) {
 	}
 }
 
-// TestLoadSplitFiles reads a folder with files of splits, and one where another file is beside them.
+// TestLoadSplitFiles reads a folder with files of splits, and one with another file beside them.
 func TestLoadSplitFiles(t *testing.T) {
 	t.Parallel()
 	set := sampleSet(t, 5)

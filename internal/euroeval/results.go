@@ -28,9 +28,9 @@ const (
 )
 
 // AppendResults writes a line for each of the figures as EuroEval appends it to the file
-// ResultsName. model is the model's name, best as LiteLLM has it, e.g. openai/gpt-4o; at is when the
-// evaluation ended. Figures without a score have no line: EuroEval reports nothing if all iterations
-// fail. The error is that of w.
+// ResultsName. model is the model's name, best as LiteLLM has it, e.g. openai/gpt-4o. at is when
+// the evaluation ended. Figures without a score have no line: EuroEval reports nothing if all
+// iterations fail. The error is that of w.
 func AppendResults(w io.Writer, figures []Figures, model string, at time.Time) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -24,8 +24,8 @@ type Split struct {
 // train, 250 to val and the rest to test.
 func NewSplit(n int, seed uint32) Split { return newSplit(n, seed, splitSize, splitSize) }
 
-// usableSplit is NewSplit where that leaves records for test. Of fewer, a tenth goes to train, which
-// nobody is asked, and the rest to val and test in equal parts.
+// usableSplit is NewSplit where that leaves records for test. Of fewer, a tenth goes to train,
+// which nobody is asked, and the rest to val and test in equal parts.
 func usableSplit(n int) Split {
 	if n > 2*splitSize {
 		return NewSplit(n, SplitSeed)

@@ -92,7 +92,7 @@ func (o *exportOptions) run(stdout io.Writer) error {
 	return nil
 }
 
-// choose returns the data sets of the chosen languages. Each has a language and a folder of its own.
+// choose returns the data sets of the chosen languages. Each language has one.
 func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, error) {
 	var known []string
 	var chosen []*euroeval.Exported
