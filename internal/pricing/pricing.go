@@ -23,8 +23,8 @@ var builtin []byte
 const (
 	// dearest is the highest price per million tokens that is taken for one.
 	dearest = 1e6
-	// most keeps sums of a few amounts from overflowing.
-	most = 1 << 60
+	// most bounds an amount, so that sums of millions of them do not overflow.
+	most = 1 << 40
 )
 
 // Price is in US dollars per million tokens, that is, millionths of a dollar per token.

@@ -25,7 +25,7 @@ func TestOf(t *testing.T) {
 		{"openai", "gpt-5-mini", true, 1_000_000, 1_000_000, 0, 25_000},
 		{"anthropic", "claude-3-sonnet-20240229", true, 10, 10, 0, 30}, // no price of its own for the cache
 		{"vertex", "gemini-1.5-pro-001", true, -5, 7, 2, 10},
-		{"cohere", "command-a-03-2025", true, math.MaxInt64, 0, math.MaxInt64, 1 << 60},
+		{"cohere", "command-a-03-2025", true, math.MaxInt64, 0, math.MaxInt64, 1 << 40},
 		{"openai", "gpt-5-unheard-of", false, 0, 0, 0, 0},
 		{"openai", "", false, 0, 0, 0, 0},
 		{"elsewhere", "gpt-4o", false, 0, 0, 0, 0},

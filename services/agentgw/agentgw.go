@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -32,7 +31,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, replicas.Leave()) }()
-	budget, err := openBudget(cfg, prices, stores, replicas.Name(), m.Logger(rpc.AgentGateway))
+	budget, err := openBudget(cfg, stores, replicas.Name(), m.Logger(rpc.AgentGateway))
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
@@ -75,9 +74,9 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 
 // openBudget returns what says when requests to model providers may begin; nil lets all begin at
 // once.
-func openBudget(cfg Config, prices *pricing.Table, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
+func openBudget(cfg Config, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}
-	return ratelimit.New(cfg.Budget, prices, recordings, replica, logger)
+	return ratelimit.New(cfg.Budget, recordings, replica, logger)
 }

@@ -42,7 +42,7 @@ func withLimits(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config)) *Se
 	if err != nil {
 		tb.Fatal(err)
 	}
-	budget, err := ratelimit.New(cfg.Budget, prices, b, replicas.Name(), slog.New(slog.DiscardHandler))
+	budget, err := ratelimit.New(cfg.Budget, b, replicas.Name(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

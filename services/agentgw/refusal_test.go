@@ -51,7 +51,7 @@ func TestEndlessRefusals(t *testing.T) {
 			if err != nil || got.GetFailure().GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER {
 				t.Errorf("turn %d: got %v, %v, want a failure of the provider", n, got, err)
 			}
-			for _, want := range []string{"openai, m: budget of openai: provider answers nothing: in ", "0 failed and none was answered", "HTTP 429: slow down"} {
+			for _, want := range []string{"openai, m: budget of openai: provider answers nothing: in ", " requests were refused or failed and none was answered", "HTTP 429: slow down"} {
 				if !strings.Contains(got.GetFailure().GetDetail(), want) {
 					t.Errorf("detail of turn %d: got %q, want %q in it", n, got.GetFailure().GetDetail(), want)
 				}

@@ -310,7 +310,6 @@ func code(err error) codes.Code {
 		{plugin.ErrUnavailable, codes.Unavailable}, // nobody was asked
 		{plugin.ErrAgain, codes.Aborted},           // was asked often enough: UNAVAILABLE would be tried again at once
 		{plugin.ErrBusy, codes.Unavailable},        // passes, and another replica may have room
-		{ratelimit.ErrClosed, codes.Unavailable},
 		{model.ErrTimeout, codes.DeadlineExceeded},
 		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once
 	} {

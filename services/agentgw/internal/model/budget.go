@@ -1,12 +1,15 @@
 package model
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
@@ -18,7 +21,7 @@ const (
 	// bytesPerToken and usualAnswer make the estimate of what a request takes.
 	bytesPerToken = 4
 	usualAnswer   = 512
-	// maxHold bounds how long a request rests whose budget cannot let it wait.
+	// maxHold bounds how long a request rests that may not wait for its budget.
 	maxHold = 30 * time.Second
 	// maxWait bounds how long a request waits for its budget where that takes from the time for the
 	// answer.
@@ -48,38 +51,41 @@ type attempt struct {
 	request *provider.Request
 	timeout time.Duration
 	said    *exchange
-	demand  ratelimit.Request
+	budget  ratelimit.Request
 	answer  *provider.Answer
-	spent   ratelimit.Spend
+	spent   ratelimit.Cost
 	refusal *provider.Failure // of the last try that was refused
 	refused time.Time         // when the first one was
 }
 
-// demand returns what a turn wants of its budget.
-func (p *Player) demand(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) ratelimit.Request {
+// budgetRequest returns what a turn wants of its budget. The error is a *Throttled if the sweep may
+// spend some money, and nobody knows what the model costs.
+func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) (ratelimit.Request, error) {
 	model := req.GetPlayer().GetModel()
 	output := int64(usualAnswer)
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
-	return ratelimit.Request{
-		Key:         keyOf(spec, to),
-		Sweep:       sweepOf(req.GetRolloutId()),
-		Round:       req.GetRound(),
-		Model:       model.GetModel(),
-		Metered:     to.Own,
-		InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output,
-		Limit: ratelimit.Spend{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()},
+	limit := ratelimit.Cost{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()}
+	estimate, priced := p.cost(spec.Account(), model.GetModel(), &agentgwv1.Usage{InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output})
+	if p.cfg.Budget != nil && to.Own && !priced && limit.Micros > 0 && limit.Tokens == 0 {
+		return ratelimit.Request{}, &Throttled{Spent: true, reason: fmt.Errorf("spend limit cannot be kept: the price of %s is not known: "+
+			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", model.GetModel())}
 	}
+	return ratelimit.Request{
+		Key: keyOf(spec, to), Run: ratelimit.Run{Sweep: sweepOf(req.GetRolloutId()), Round: req.GetRound()}, Model: model.GetModel(),
+		Estimate: estimate, Limit: limit,
+	}, nil
 }
 
-// keyOf returns what a provider counts the requests to an endpoint by.
+// keyOf returns what a provider counts the requests to an address by. Servers count for themselves.
 func keyOf(spec *provider.Spec, to provider.Endpoint) ratelimit.Key {
 	secret := to.Secret
 	if to.Expires {
 		secret = ""
 	}
-	return ratelimit.Key{Provider: spec.Account(), Fingerprint: ratelimit.Fingerprint(to.BaseURL, secret)}
+	sum := sha256.Sum256([]byte(to.BaseURL + "\x00" + secret))
+	return ratelimit.Key{Provider: spec.Account(), Fingerprint: hex.EncodeToString(sum[:8])}
 }
 
 // Key returns the key under which a model is asked; ok is false if it is not asked.
@@ -100,7 +106,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	done, err := q.begin(ctx)
 	hold, held := errors.AsType[*Throttled](err)
 	switch {
-	case errors.Is(err, ratelimit.ErrOpen):
+	case errors.Is(err, ratelimit.ErrBreakerOpen):
 		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
 	case errors.Is(err, ratelimit.ErrOutage):
 		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
@@ -120,8 +126,8 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	if failure != nil && failure.Timeout && limit < q.timeout {
 		outcome.Class = ratelimit.Abandoned // it had less time than it may take
 	}
-	if q.answer != nil {
-		outcome.Usage = q.answer.Usage
+	if q.answer != nil && pricing.Counted(q.answer.Usage) {
+		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {
 		q.spent = q.spent.Plus(done(outcome))
@@ -161,21 +167,21 @@ func (q *attempt) limit(ctx context.Context) time.Duration {
 // answered may be this request's own, which may be too large for the account, and counts.
 func (q *attempt) deferRefusal(err error) error {
 	failure, ok := errors.AsType[*provider.Failure](err)
-	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.InOutage(q.demand.Key, q.refused) {
+	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.InOutage(q.budget.Key, q.refused) {
 		return &Throttled{reason: failure}
 	}
 	return err
 }
 
 // begin waits for the budget, but not so long that no time is left for the answer. Without budgets
-// it does not wait. The error is a *Throttled, ratelimit.ErrOpen, ratelimit.ErrOutage,
-// ratelimit.ErrClosed or that of ctx.
-func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Spend, err error) {
+// it does not wait. The error is a *Throttled, ratelimit.ErrBreakerOpen,
+// ratelimit.ErrOutage or that of ctx.
+func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Cost, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if q.cfg.Budget == nil {
-		return func(ratelimit.Outcome) ratelimit.Spend { return ratelimit.Spend{} }, nil
+		return func(ratelimit.Outcome) ratelimit.Cost { return ratelimit.Cost{} }, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	if deadline, limited := ctx.Deadline(); limited {
@@ -184,21 +190,19 @@ func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratel
 		waiting, cancel = context.WithTimeout(ctx, max(left-q.timeout, min(left/2, maxWait)))
 	}
 	defer cancel()
-	grant, err := q.cfg.Budget.Acquire(waiting, q.demand)
+	permit, err := q.cfg.Budget.Acquire(waiting, q.budget)
 	switch {
 	case err == nil && ctx.Err() != nil:
-		grant.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // nobody waits any more
+		permit.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // nobody waits any more
 		return nil, ctx.Err()
 	case err == nil:
-		return grant.Done, nil
-	case errors.Is(err, ratelimit.ErrSpent), errors.Is(err, ratelimit.ErrUnpriced):
+		return permit.Done, nil
+	case errors.Is(err, ratelimit.ErrSpent):
 		return nil, &Throttled{Spent: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, ratelimit.ErrOutage):
-		return nil, err
-	case errors.Is(err, ratelimit.ErrPaused), errors.Is(err, ratelimit.ErrAway), errors.Is(err, ratelimit.ErrQueue):
-		rest, stop := context.WithTimeout(waiting, min(cmp.Or(ratelimit.After(err), maxHold), maxHold))
+	case errors.Is(err, ratelimit.ErrQueueFull):
+		rest, stop := context.WithTimeout(waiting, maxHold)
 		defer stop()
 		<-rest.Done() // asking again sooner is of no use
 		return nil, &Throttled{reason: err}
@@ -224,5 +228,21 @@ func classOf(failure *provider.Failure, unread bool, err error) ratelimit.Class 
 	case failure.Status == 0 && !failure.Network:
 		return ratelimit.Unsent
 	}
-	return ratelimit.ClassOf(failure.Status)
+	return classOfStatus(failure.Status)
+}
+
+// classOfStatus returns the class of an HTTP status, or of status 0 if no answer came.
+func classOfStatus(status int) ratelimit.Class {
+	const overloaded = 529 // Anthropic's
+	switch {
+	case status == http.StatusTooManyRequests:
+		return ratelimit.Throttled
+	case status == http.StatusServiceUnavailable || status == overloaded:
+		return ratelimit.Overloaded
+	case status == 0 || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		return ratelimit.Failed
+	case status >= http.StatusMultipleChoices: // nobody follows
+		return ratelimit.Rejected
+	}
+	return ratelimit.Succeeded
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
 // charged returns what a turn used with its price by the table, if it is in there. Without a table
@@ -17,13 +18,27 @@ func (p *Player) charged(spec *provider.Spec, model string, used *agentgwv1.Usag
 	if !pricing.Counted(used) {
 		return &agentgwv1.Usage{}
 	}
-	if p.cfg.Prices == nil {
-		return used
-	}
-	if listed, known := p.cfg.Prices.Of(spec.Account(), model); known {
-		used.CostMicros = proto.Int64(listed.Micros(used.GetInputTokens(), used.GetCachedTokens(), used.GetOutputTokens()))
+	if cost, priced := p.cost(spec.Account(), model, used); priced {
+		used.CostMicros = proto.Int64(cost.Micros)
 	}
 	return used
+}
+
+// maxTokens bounds what one request is taken to use, whatever a provider says.
+const maxTokens = 1 << 40
+
+// cost returns what tokens cost. Where the price of the model is not known only tokens count.
+func (p *Player) cost(account, model string, used *agentgwv1.Usage) (cost ratelimit.Cost, priced bool) {
+	input, output := min(max(used.GetInputTokens(), 0), maxTokens), min(max(used.GetOutputTokens(), 0), maxTokens)
+	cost.Tokens = input + output
+	if p.cfg.Prices == nil {
+		return cost, false
+	}
+	price, priced := p.cfg.Prices.Of(account, model)
+	if priced {
+		cost.Micros = price.Micros(input, used.GetCachedTokens(), output)
+	}
+	return cost, priced
 }
 
 // sweepOf returns the sweep of a rollout.

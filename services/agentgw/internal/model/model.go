@@ -109,7 +109,7 @@ func NoReplyNeeded(view []*worldv1.Message) bool {
 // Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
 // in the reply. earlier is what is recorded of this turn, nil if nothing is; what is said now
 // stands behind it, and is returned beside an error too. An answer that came is composed even
-// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled, ratelimit.ErrClosed,
+// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled,
 // that of history or of ctx.
 func (p *Player) Respond(
 	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.RecordedTurn,
@@ -212,6 +212,10 @@ func (p *Player) ask(
 	if err != nil {
 		return nil, &agentgwv1.RecordedTurn{}, err
 	}
+	budget, err := p.budgetRequest(req, spec, to, request)
+	if err != nil {
+		return nil, &agentgwv1.RecordedTurn{}, err
+	}
 	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
 	if timeout == 0 {
 		timeout = defaultTimeout
@@ -221,14 +225,14 @@ func (p *Player) ask(
 		policy.Attempts = defaultAttempts
 	}
 	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier.GetExchange())
-	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, demand: p.demand(req, spec, to, request)}
+	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, budget: budget}
 	err = q.deferRefusal(policy.Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
 	}
-	spent := q.spent.Plus(ratelimit.Spend{Tokens: earlier.GetSpent().GetTokens(), Micros: earlier.GetSpent().GetMicros()})
+	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetSpent().GetTokens(), Micros: earlier.GetSpent().GetMicros()})
 	made := &agentgwv1.RecordedTurn{Exchange: said.end(q.answer)}
-	if spent != (ratelimit.Spend{}) {
+	if spent != (ratelimit.Cost{}) {
 		made.Spent = &agentgwv1.Spent{Tokens: spent.Tokens, Micros: spent.Micros}
 	}
 	return q.answer, made, err

@@ -1,57 +1,58 @@
 package ratelimit
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/sony/gobreaker/v2"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
 
 const (
-	// maxModels bounds the models of one key whose usage is known.
-	maxModels = 1 << 8
-	// look is how often a budget whose requests wait looks around at least.
-	look = time.Second
-
+	// minRate is the smallest share of the rates that refusals leave. A run of successes adds
+	// rateStep to it, and multiplies the concurrency by growth.
+	minRate, rateStep, growth = 1.0 / 16, 0.05, 1.1
+	// pauseFirst is the pause after the first refusal without a time, and pauseMax the longest one.
 	pauseFirst = 500 * time.Millisecond
 	pauseMax   = 30 * time.Second
 )
 
 // budget is the budget of a key. All of it is under the limiter's lock.
 type budget struct {
-	g        *Limiter
-	key      Key
-	limit    Limit
-	label    Key                      // its name in metrics
-	measured metric.MeasurementOption // is made of it
+	limiter *Limiter
+	key     Key
+	limit   Limit
+	labels  metric.MeasurementOption
 
 	queue            queue
 	running          int
 	requests, tokens *bucket
-	averages         map[string]*usageAverage // by model
-	active           time.Time                // last use
-	wake             *time.Timer
+	usage            map[string]*usage // by model
+	active           time.Time         // last use
+	timer            *time.Timer       // dispatches when a request may begin that has to wait
 
-	taught      learned
-	cut         time.Time // when it was last cut: requests that had begun by then say nothing new
-	paused      time.Time // until when nothing may begin
-	pausedSince time.Time
-	why         string // the provider asked for that
+	adaptive adaptive
+	cut      time.Time // when it was last cut: requests that had begun by then say nothing new
+	paused   time.Time // until when nothing may begin
 
-	breaker *breaker
+	breaker *gobreaker.TwoStepCircuitBreaker[any]
+	open    time.Time // until when the breaker is
+	worked  bool      // a request has succeeded
 	outage  outage
-	told    time.Time // when the log was last told of a wait
-	toldOf  time.Time // the wait that the log knows of and not its end
+	logged  time.Time // when the log last told of an outage
+	silent  time.Time // beginning of the outage whose end the log is to tell of
 }
 
-func newBudget(g *Limiter, key Key) *budget {
-	now := time.Now()
+func newBudget(l *Limiter, key Key) *budget {
+	limit := l.cfg.limit(key.Provider)
 	b := &budget{
-		g: g, key: key, limit: g.cfg.limit(key.Provider), averages: make(map[string]*usageAverage), taught: unlearned,
-		breaker: newBreaker(g.cfg.BreakerFailures), active: now,
+		limiter: l, key: key, limit: limit, labels: metric.WithAttributes(attribute.String("provider", key.Provider)),
+		queue: queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
+		usage: make(map[string]*usage), adaptive: adaptive{concurrency: float64(limit.Concurrency), rate: 1},
 	}
-	b.requests, b.tokens = newBucket(b.limit.Requests), newBucket(b.limit.Tokens)
-	b.label, b.measured = g.meters.name(key)
+	b.breaker = b.newBreaker(l.cfg.BreakerFailures)
 	return b
 }
 
@@ -60,239 +61,166 @@ func (b *budget) idle(now time.Time) bool {
 	return b.running+b.queue.n == 0 && now.Sub(b.active) > forgotten && !now.Before(b.paused)
 }
 
-// allowed returns how many requests may run at once.
-func (b *budget) allowed() int {
-	return max(int(min(b.taught.concurrency, float64(b.limit.Concurrency))), 1)
+// usageOf returns what the requests to a model use.
+func (b *budget) usageOf(model string) *usage {
+	if b.usage[model] == nil {
+		b.usage[model] = &usage{}
+	}
+	return b.usage[model]
 }
 
-// push lets a request wait that has time until a deadline, if it has one.
-func (b *budget) push(now, deadline time.Time, w *waiter) error {
+// push lets a request wait. One that could begin at once may in an outage, too: it finds out
+// whether the provider is back.
+func (b *budget) push(now time.Time, p *Permit) error {
 	b.active = now
-	if err := b.checkOutage(now, w.party); err != nil {
+	b.outage.enter(now, p.request.Run)
+	first := b.running+b.queue.n == 0 && !now.Before(b.blockedUntil())
+	if err := b.refuse(now, p.request.Run); err != nil && !first {
 		return err
 	}
-	var yields *waiter
-	if b.queue.n >= b.g.cfg.Queue {
-		if yields = b.queue.surplus(w.sweep); yields == nil {
-			return b.full()
-		}
+	if !b.queue.push(p, b.limiter.cfg.Queue) {
+		return fmt.Errorf("%w: %d", ErrQueueFull, b.limiter.cfg.Queue)
 	}
-	if !deadline.IsZero() && deadline.Before(b.paused) {
-		b.notify(now)
-		return fmt.Errorf("%w %s more", ErrPaused, b.paused.Sub(now).Round(time.Second))
-	}
-	var err error
-	if w.tried, err = b.breaker.admit(now, b.waits(now, w.party)); err != nil {
-		return err
-	}
-	if yields != nil {
-		b.fail(func(w *waiter) bool { return w == yields }, b.full())
-	}
-	b.queue.push(w)
 	b.dispatch(now)
 	return nil
 }
 
-// average returns what the requests to a model use.
-func (b *budget) average(model string) *usageAverage {
-	if len(b.averages) >= maxModels {
-		clear(b.averages)
-	}
-	h := b.averages[model]
-	if h == nil {
-		h = &usageAverage{}
-		b.averages[model] = h
-	}
-	return h
-}
-
-// waitsFor says why a request has not begun.
-func (b *budget) waitsFor(now time.Time) string {
-	if now.Before(b.paused) {
-		return fmt.Sprintf("the provider asks to wait %s more", b.paused.Sub(now).Round(time.Millisecond))
-	}
-	return fmt.Sprintf("%d requests wait for their turn", b.queue.n)
-}
-
-// remove ends a request's wait.
-func (b *budget) remove(w *waiter) {
-	b.queue.remove(w)
-	w.tried(errNothing)
-}
-
-// fail ends the wait of the requests that are chosen.
-func (b *budget) fail(chosen func(w *waiter) bool, err error) {
-	for _, w := range b.queue.drain(chosen) {
-		w.tried(errNothing)
-		w.err = err
-		close(w.ready)
-	}
-}
-
-// anyone chooses all requests.
-func anyone(*waiter) bool { return true }
-
-// full says that no more requests may wait.
-func (b *budget) full() error { return fmt.Errorf("%w: %d", ErrQueue, b.queue.n) }
-
-// dispatch lets begin what can, and looks again when more can.
+// dispatch lets begin what can, and dispatches again when more can.
 func (b *budget) dispatch(now time.Time) {
-	b.sleep()
-	for w := b.next(); w != nil; w = b.next() {
-		if b.limit.Tokens > 0 {
-			w.tokens = min(max(w.average.expect(w.cost).Tokens, 1), b.limit.Tokens)
-		}
-		wait := max(b.paused.Sub(now), b.requests.wait(now, 1), b.tokens.wait(now, w.tokens))
-		if wait > 0 || b.running >= b.allowed() {
-			b.notify(now)
-			b.lookIn(min(max(wait, time.Millisecond), look))
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	for b.running < int(b.adaptive.concurrency) {
+		p := b.queue.next(b.fits)
+		if p == nil {
 			return
 		}
-		b.begin(now, w)
-	}
-}
-
-// next returns whose turn it is, nil if nobody's. Requests of sweeps that have spent what they may
-// wait no longer.
-func (b *budget) next() *waiter {
-	for {
-		var over *waiter
-		var why error
-		w := b.queue.next(func(w *waiter) bool {
-			fits, err := w.spend.admits(w)
-			if err != nil {
-				over, why = w, err
-			}
-			return fits
-		})
-		if over == nil {
-			return w
+		p.tokens = min(max(p.expected.Tokens, 1), b.limit.Tokens)
+		wait := max(b.blockedUntil().Sub(now), b.requests.wait(now, 1, b.adaptive.rate), b.tokens.wait(now, p.tokens, b.adaptive.rate))
+		if wait > 0 {
+			b.timer = time.AfterFunc(wait, func() {
+				b.limiter.mu.Lock()
+				defer b.limiter.mu.Unlock()
+				b.dispatch(time.Now())
+			})
+			return
 		}
-		b.fail(func(w *waiter) bool { return w.spend == over.spend }, why)
+		var err error
+		if p.result, err = b.breaker.Allow(); err != nil {
+			return // until the request ends that finds out whether the provider is back
+		}
+		b.begin(now, p)
 	}
 }
 
-// lookIn dispatches again after a time.
-func (b *budget) lookIn(wait time.Duration) {
-	b.wake = time.AfterFunc(wait, func() {
-		b.g.mu.Lock()
-		defer b.g.mu.Unlock()
-		b.dispatch(time.Now())
-	})
-}
-
-// sleep looks no more by itself.
-func (b *budget) sleep() {
-	if b.wake != nil {
-		b.wake.Stop()
+// fits says whether a request fits into what its sweep may spend. Those of a sweep that has spent
+// all of it wait no longer.
+func (b *budget) fits(p *Permit) bool {
+	p.expected = p.usage.expect(p.request.Estimate)
+	fits, spent := p.spend.admits(p)
+	if spent != nil {
+		b.queue.fail(func(o *Permit) error {
+			if o.spend != p.spend {
+				return nil
+			}
+			return spent
+		})
 	}
+	return fits
 }
 
-// begin lets a request begin.
-func (b *budget) begin(now time.Time, w *waiter) {
-	b.queue.serve(w, b.share(w))
+// begin lets a request begin. Its sweep takes the part of a minute's budget that the request takes,
+// of what it takes most of.
+func (b *budget) begin(now time.Time, p *Permit) {
+	b.queue.serve(p, max(1/float64(b.limit.Requests), float64(p.tokens)/float64(b.limit.Tokens)))
 	b.requests.take(now, 1)
-	b.tokens.take(now, w.tokens)
-	w.held = w.average.expect(w.cost)
-	w.average.running++
-	w.spend.begin(w)
+	b.tokens.take(now, p.tokens)
+	p.usage.running++
+	p.spend.begin(p)
 	b.running++
-	b.active = now
-	w.permit = &Permit{g: b.g, w: w, began: now}
-	close(w.ready)
-}
-
-// share is the part of a minute's budget that a request takes, of what it takes most of.
-func (b *budget) share(w *waiter) float64 {
-	var requests, tokens float64
-	if b.limit.Requests > 0 {
-		requests = 1 / float64(b.limit.Requests)
-	}
-	if b.limit.Tokens > 0 {
-		tokens = float64(w.tokens) / float64(b.limit.Tokens)
-	}
-	if share := max(requests, tokens); share > 0 {
-		return share
-	}
-	return 1
+	b.active, p.began = now, now
+	close(p.ready)
 }
 
 // end books how a request ended.
-func (b *budget) end(now time.Time, p *Permit, o Outcome) {
-	w := p.w
+func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 	b.running--
 	b.active = now
-	b.g.meters.ended(b, o.Class, p.cost)
-	w.average.end(w.cost, o)
-	b.correct(now, p, o)
-	opens := b.breaker.note(w, o)
+	b.count(o.Class, cost)
+	p.usage.end(p.request.Estimate, o)
+	if o.Class == Unsent {
+		b.requests.take(now, -1)
+		b.tokens.take(now, -p.tokens)
+	} else if o.Cost.Tokens > 0 {
+		b.tokens.take(now, o.Cost.Tokens-p.tokens)
+	}
+	p.result(map[Class]error{Abandoned: errNothing, Unsent: errNothing, Failed: errFailed}[o.Class])
 	switch {
 	case o.Class == Succeeded:
-		b.answers(now)
+		b.answered(now)
 		if p.began.After(b.cut) {
-			b.taught.succeed(b.limit.Concurrency)
+			b.adaptive.succeed(b.limit.Concurrency)
 		}
 	case o.Class.refused():
-		b.refused(now, p, o)
+		b.slowDown(now, p, o)
+		b.recordRefusal(now, p.request.Run, o)
+	case o.Class == Failed:
+		b.recordRefusal(now, p.request.Run, o)
 	}
-	if o.Class.refused() || o.Class == Failed {
-		b.recordRefusal(now, w.party, o)
-	}
-	if opens {
-		reason := b.breaker.reason(now, b.breaker.kind(true))
-		b.g.logger.Warn("provider is left alone", "provider", b.key.Provider, "reason", reason)
-		b.tell(b.outage.began)
-		b.fail(anyone, reason)
-	}
-	b.requests.scale(now, b.taught.rate)
-	b.tokens.scale(now, b.taught.rate)
 	b.dispatch(now)
 }
 
-// correct books what a request took other than expected.
-func (b *budget) correct(now time.Time, p *Permit, o Outcome) {
-	switch surplus := p.cost.Tokens - p.w.tokens; {
-	case o.Class == Unsent:
-		b.requests.give(now, 1)
-		b.tokens.give(now, p.w.tokens)
-	case o.Usage == nil:
-	case surplus > 0:
-		b.tokens.take(now, surplus)
-	default:
-		b.tokens.give(now, -surplus)
-	}
+// count adds a request to the metrics, whether or not its caller still waits.
+func (b *budget) count(class Class, cost Cost) {
+	ctx, m := context.Background(), b.limiter.meters
+	m.requests.Add(ctx, 1, b.labels, metric.WithAttributes(attribute.String("class", string(class))))
+	m.tokens.Add(ctx, cost.Tokens, b.labels)
+	m.money.Add(ctx, float64(cost.Micros)/1e6, b.labels)
 }
 
-// refused cuts the budget and lets it rest. Of requests that had begun before the last cut only
-// what the provider asks for counts.
-func (b *budget) refused(now time.Time, p *Permit, o Outcome) {
-	if p.began.After(b.cut) {
-		b.taught.cut(b.running + 1)
-		b.cut = now
-	} else if o.RetryAfter <= 0 {
-		return
-	}
+// slowDown cuts the budget and pauses it. Of requests that had begun before the last cut only what
+// the provider asks for counts.
+func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 	after := o.RetryAfter
-	if after <= 0 {
-		after = backoff(b.taught.streak-1, pauseFirst, pauseMax, b.g.cfg.Jitter())
+	if p.began.After(b.cut) {
+		b.adaptive.cut(b.running + 1)
+		b.cut = now
+		if after <= 0 {
+			wait := min(pauseFirst<<min(b.adaptive.cuts-1, 20), pauseMax)
+			after = wait/2 + time.Duration(b.limiter.cfg.Jitter()*float64(wait)/2)
+		}
 	}
-	b.pause(now, min(after, b.g.cfg.MaxPause), bounded(o.Reason))
+	b.paused = later(b.paused, now.Add(min(after, b.limiter.cfg.MaxPause)))
 }
 
-// pause lets nothing begin for a time, because of what the provider said.
-func (b *budget) pause(now time.Time, after time.Duration, why string) {
-	until := now.Add(after)
-	if !until.After(b.paused) {
+// adaptive is what refusals leave of a budget's limits.
+type adaptive struct {
+	concurrency float64 // requests at once
+	threshold   float64 // below it concurrency doubles: what an outage took comes back soon
+	rate        float64 // share of the limits per minute
+	successes   int     // since the last change
+	cuts        int     // without a success between them
+}
+
+// cut halves what is allowed, of what was in use.
+func (a *adaptive) cut(running int) {
+	a.concurrency = max(min(a.concurrency, float64(running))/2, 1)
+	if a.cuts == 0 {
+		a.threshold = a.concurrency
+	}
+	a.rate = max(a.rate/2, minRate)
+	a.successes = 0
+	a.cuts++
+}
+
+// succeed gives something back after each run of successes as long as the concurrency. limit is
+// what may run at once at most.
+func (a *adaptive) succeed(limit int64) {
+	a.cuts = 0
+	if a.successes++; float64(a.successes) < a.concurrency {
 		return
 	}
-	if !now.Before(b.paused) {
-		b.pausedSince = now
-	}
-	b.paused, b.why = until, why
-}
-
-// backoff returns the n-th of waits that double from first up to limit, shortened by up to a half.
-func backoff(n int, first, limit time.Duration, jitter float64) time.Duration {
-	wait := min(first<<min(n, 20), limit)
-	return wait/2 + time.Duration(jitter*float64(wait)/2)
+	a.successes = 0
+	a.concurrency = min(max(a.concurrency*growth+1, min(a.concurrency*2, a.threshold)), float64(limit))
+	a.rate = min(a.rate+rateStep, 1)
 }

@@ -1,7 +1,7 @@
 package ratelimit
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -15,33 +15,31 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
-// anyProvider is the name of the limit for providers that have none of their own.
-const anyProvider = "default"
-
-// maxConcurrency stands for no limit, so that what adapts has somewhere to begin.
-const maxConcurrency = 1 << 16
-
-// maxRate bounds limits per minute, so that they can be computed with.
-const maxRate = 1 << 50
+const (
+	// anyProvider is the name of the limit for providers that have none of their own.
+	anyProvider = "default"
+	// maxLimit bounds limits, so that they can be computed with. It stands for none, too.
+	maxLimit = 1 << 50
+)
 
 // Limit bounds the requests under one key. A field of 0 is no limit.
 type Limit struct {
 	// Requests and Tokens are per minute.
 	Requests, Tokens int64
 	// Concurrency is the number of requests at once.
-	Concurrency int
+	Concurrency int64
 }
 
 // Config says what budgets there are and how they are shared.
 type Config struct {
 	// Limits are by provider; that of "default" is for all others.
-	Limits map[string]Limit
-	// Queue bounds the requests that wait for one budget.
+	Limits Limits
+	// Queue bounds the requests of one sweep that wait for one budget.
 	Queue int
 	// BreakerFailures is how many failures in a row, of the provider or of the network, open the
 	// breaker.
 	BreakerFailures int
-	// MaxPause bounds how long a budget rests because the provider asks for it.
+	// MaxPause bounds how long a budget pauses because the provider asks for it.
 	MaxPause time.Duration
 	// MaxWait bounds how long a run waits for a budget of which no request is answered.
 	MaxWait time.Duration
@@ -52,16 +50,16 @@ type Config struct {
 // DefaultConfig returns a configuration without limits but those that a provider's refusals teach.
 func DefaultConfig() Config {
 	return Config{
-		Limits: map[string]Limit{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
+		Limits: Limits{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
 		Jitter: rand.Float64,
 	}
 }
 
 // RegisterFlags adds the limiter's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.Var(&limits{of: &c.Limits}, "agentgw-limit",
+	fs.Var(&c.Limits, "agentgw-limit",
 		"limit of one provider's key over all replicas, as openai=rpm:600,tpm:200000,concurrency:64; \"default\" is for the providers that are not named; repeat it, or part several by ';'")
-	fs.IntVar(&c.Queue, "agentgw-limit-queue", c.Queue, "how many requests may wait for one provider's key")
+	fs.IntVar(&c.Queue, "agentgw-limit-queue", c.Queue, "how many requests of one sweep may wait for one provider's key")
 	fs.IntVar(&c.BreakerFailures, "agentgw-breaker-failures", c.BreakerFailures, "failures of a provider in a row after which it is left alone for a while")
 	fs.DurationVar(&c.MaxPause, "agentgw-max-pause", c.MaxPause, "longest pause that a provider may ask for")
 	fs.DurationVar(&c.MaxWait, "agentgw-max-wait", c.MaxWait, "how long a run waits for a provider that refuses or fails all requests under a key, before its turns fail")
@@ -69,11 +67,6 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // Validate names the first field that is out of range.
 func (c Config) Validate() error {
-	for _, name := range slices.Sorted(maps.Keys(c.Limits)) {
-		if l := c.Limits[name]; l.Requests < 0 || l.Tokens < 0 || l.Concurrency < 0 || l.Concurrency > maxConcurrency {
-			return fmt.Errorf("--agentgw-limit: %s given for %s, expected numbers from 1, concurrency up to %d", l, name, maxConcurrency)
-		}
-	}
 	switch {
 	case c.Queue < 1:
 		return fmt.Errorf("--agentgw-limit-queue: %d given, expected at least 1", c.Queue)
@@ -83,8 +76,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--agentgw-max-pause: %s given, expected at least 1s", c.MaxPause)
 	case c.MaxWait < time.Second:
 		return fmt.Errorf("--agentgw-max-wait: %s given, expected at least 1s", c.MaxWait)
-	case c.Jitter == nil:
-		return errors.New("no source of jitter")
 	}
 	return nil
 }
@@ -95,109 +86,74 @@ func (c Config) limit(provider string) Limit {
 	if !ok {
 		limit = c.Limits[anyProvider]
 	}
-	if limit.Concurrency == 0 {
-		limit.Concurrency = maxConcurrency
-	}
-	return limit
+	return Limit{cmp.Or(limit.Requests, maxLimit), cmp.Or(limit.Tokens, maxLimit), cmp.Or(limit.Concurrency, maxLimit)}
 }
 
-// budgetOf returns the name of the budget of a provider's models, by the provider's name.
-func budgetOf(name string) (string, error) {
-	specs := providers.All(nil)
-	if spec, known := providers.Named(specs, name); known {
-		return spec.Account(), nil
-	}
-	if name == anyProvider {
-		return name, nil
-	}
-	known := slices.Sorted(slices.Values(append(providers.Names(specs), anyProvider)))
-	return "", fmt.Errorf("no provider is called %q, expected one of %s", name, strings.Join(known, ", "))
-}
+// Limits are those of providers, by the name of the account under which a provider's models count.
+// They are the value of a flag that may be given more than once.
+type Limits map[string]Limit
 
-// ParseLimit reads rpm:600,tpm:200000,concurrency:64; each part may be left out.
-func ParseLimit(text string) (Limit, error) {
-	var limit Limit
-	seen := make(map[string]bool)
-	for part := range strings.SplitSeq(text, ",") {
-		name, number, _ := strings.Cut(strings.TrimSpace(part), ":")
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 1 || n > maxRate {
-			return Limit{}, fmt.Errorf("%q given, expected rpm:N, tpm:N or concurrency:N with a number from 1 to %d", part, int64(maxRate))
-		}
-		if seen[name] {
-			return Limit{}, fmt.Errorf("%q given, but %s is given before", part, name)
-		}
-		seen[name] = true
-		switch name {
-		case "rpm":
-			limit.Requests = n
-		case "tpm":
-			limit.Tokens = n
-		case "concurrency":
-			if n > maxConcurrency {
-				return Limit{}, fmt.Errorf("%q given, expected at most %d", part, maxConcurrency)
-			}
-			limit.Concurrency = int(n)
-		default:
-			return Limit{}, fmt.Errorf("%q given, expected rpm, tpm or concurrency before the number", part)
-		}
-	}
-	return limit, nil
-}
-
-// String returns what ParseLimit reads.
-func (l Limit) String() string {
-	var parts []string
-	for _, part := range []struct {
-		name string
-		n    int64
-	}{{"rpm", l.Requests}, {"tpm", l.Tokens}, {"concurrency", int64(l.Concurrency)}} {
-		if part.n != 0 {
-			parts = append(parts, part.name+":"+strconv.FormatInt(part.n, 10))
-		}
-	}
-	return strings.Join(parts, ",")
-}
-
-// limits is the value of a flag that may be given more than once.
-type limits struct{ of *map[string]Limit }
-
-// Set implements pflag.Value.
-func (l *limits) Set(text string) error {
-	merged := maps.Clone(*l.of)
-	if merged == nil {
-		merged = make(map[string]Limit)
-	}
+// Set implements pflag.Value. It reads limits such as openai=rpm:600,tpm:200000,concurrency:64,
+// parted by ';'. Each part of a limit may be left out.
+func (l *Limits) Set(text string) error {
+	merged, specs := Limits{}, providers.All(nil)
+	maps.Copy(merged, *l)
 	for one := range strings.SplitSeq(text, ";") {
 		name, rest, ok := strings.Cut(strings.TrimSpace(one), "=")
 		if !ok || name == "" {
 			return fmt.Errorf("%q given, expected PROVIDER=LIMITS as in openai=rpm:600,concurrency:64", one)
 		}
-		budget, err := budgetOf(name)
-		if err != nil {
-			return err
+		if spec, known := providers.Named(specs, name); known {
+			name = spec.Account()
+		} else if name != anyProvider {
+			names := slices.Sorted(slices.Values(append(providers.Names(specs), anyProvider)))
+			return fmt.Errorf("no provider is called %q, expected one of %s", name, strings.Join(names, ", "))
 		}
-		limit, err := ParseLimit(rest)
+		limit, err := parseLimit(rest)
 		if err != nil {
 			return fmt.Errorf("limit of %s: %w", name, err)
 		}
-		merged[budget] = limit
+		merged[name] = limit
 	}
-	*l.of = merged
+	*l = merged
 	return nil
 }
 
-// String implements pflag.Value.
-func (l *limits) String() string {
-	if l.of == nil {
-		return ""
+func parseLimit(text string) (limit Limit, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(strings.TrimSpace(part), ":")
+		n, err := strconv.ParseInt(number, 10, 64)
+		at := map[string]*int64{"rpm": &limit.Requests, "tpm": &limit.Tokens, "concurrency": &limit.Concurrency}[name]
+		switch {
+		case err != nil || at == nil || n < 1 || n > maxLimit:
+			return Limit{}, fmt.Errorf("%q given, expected rpm:N, tpm:N or concurrency:N with a number from 1 to %d", part, int64(maxLimit))
+		case *at != 0:
+			return Limit{}, fmt.Errorf("%q given, but %s is given before", part, name)
+		}
+		*at = n
 	}
+	return limit, nil
+}
+
+// String implements pflag.Value. It returns what Set reads.
+func (l *Limits) String() string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(*l.of)) {
-		all = append(all, name+"="+(*l.of)[name].String())
+	for _, name := range slices.Sorted(maps.Keys(*l)) {
+		all = append(all, name+"="+(*l)[name].String())
 	}
 	return strings.Join(all, ";")
 }
 
 // Type implements pflag.Value.
-func (*limits) Type() string { return "limits" }
+func (*Limits) Type() string { return "limits" }
+
+// String returns a limit as it is given.
+func (l Limit) String() string {
+	var parts []string
+	for i, n := range []int64{l.Requests, l.Tokens, l.Concurrency} {
+		if n != 0 {
+			parts = append(parts, fmt.Sprintf("%s:%d", [...]string{"rpm", "tpm", "concurrency"}[i], n))
+		}
+	}
+	return strings.Join(parts, ",")
+}

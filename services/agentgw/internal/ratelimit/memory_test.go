@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/pricing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,7 +30,7 @@ type recordedTurn struct {
 
 func newMemory() *memory { return &memory{changed: make(chan struct{})} }
 
-func (m *memory) record(sweep, by string, added Spend) {
+func (m *memory) record(sweep, by string, added Cost) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turns = append(m.turns, recordedTurn{sweep, by, bus.Spent(added)})
@@ -97,45 +96,35 @@ func replica(tb testing.TB, recordings Recordings, name string, change func(c *C
 	if change != nil {
 		change(&cfg)
 	}
-	g, err := New(cfg, listPrices(tb), recordings, name, slog.New(slog.DiscardHandler))
+	limiter, err := New(cfg, recordings, name, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := g.Close(); err != nil {
+		if err := limiter.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
 		}
 	})
-	return g
-}
-
-// listPrices returns the prices that are built in.
-func listPrices(tb testing.TB) *pricing.Table {
-	tb.Helper()
-	prices, err := pricing.Load("")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return prices
+	return limiter
 }
 
 // limited sets the limit of the test's provider.
 func limited(limit Limit) func(c *Config) {
-	return func(c *Config) { c.Limits = map[string]Limit{"openai": limit} }
+	return func(c *Config) { c.Limits = Limits{"openai": limit} }
 }
 
-func demand(sweep string) Request {
-	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Sweep: sweep, Model: "unknown", InputTokens: 800, OutputTokens: 200}
+func request(sweep string) Request {
+	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Run: Run{Sweep: sweep}, Model: "unknown", Estimate: Cost{Tokens: 1000}}
 }
 
 // begin acquires and fails the test if that does not go.
-func begin(tb testing.TB, g *Limiter, d Request) *Permit {
+func begin(tb testing.TB, limiter *Limiter, d Request) *Permit {
 	tb.Helper()
-	gr, err := g.Acquire(tb.Context(), d)
+	permit, err := limiter.Acquire(tb.Context(), d)
 	if err != nil {
 		tb.Fatalf("Acquire: %v", err)
 	}
-	return gr
+	return permit
 }
 
 // percentiles adds the median and the 99th percentile of times to a benchmark.

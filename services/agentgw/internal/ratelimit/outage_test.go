@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,20 +13,18 @@ import (
 // patient asks again and again for requests that end as outcome says, until the time is up or an
 // error ends the wait, and returns that and when it came. As a caller does, it gives up waiting
 // after a minute and asks anew.
-func patient(t *testing.T, g *Limiter, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
+func patient(t *testing.T, limiter *Limiter, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	for time.Since(began) < length {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		gr, err := g.Acquire(ctx, d)
+		permit, err := limiter.Acquire(ctx, d)
 		cancel()
 		switch {
 		case err == nil:
 			rest(t.Context(), time.Second)
-			gr.Done(outcome(time.Since(began)))
+			permit.Done(outcome(time.Since(began)))
 		case errors.Is(err, context.DeadlineExceeded):
-		case errors.Is(err, ErrPaused), errors.Is(err, ErrAway):
-			rest(t.Context(), cmp.Or(After(err), 30*time.Second))
 		default:
 			return time.Since(began), err
 		}
@@ -51,24 +48,24 @@ func TestOutage(t *testing.T) {
 		reason  string
 	}{
 		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrOutage, time.Minute, "; the last reason was: HTTP 429: slow down"},
-		"503":                 {always(Outcome{Class: Overloaded}), ErrOutage, time.Minute, "were refused (429, 503, 529) or told to wait, 0 failed and none was answered"},
-		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrOutage, 2 * time.Minute, "were refused"},
-		"failures after work": {always(Outcome{Class: Failed}), ErrOpen, time.Minute, "provider is left alone after"},
+		"503":                 {always(Outcome{Class: Overloaded}), ErrOutage, time.Minute, " requests were refused or failed and none was answered"},
+		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrOutage, 2 * time.Minute, "were refused or failed"},
+		"failures after work": {always(Outcome{Class: Failed}), ErrBreakerOpen, time.Minute, "circuit breaker is open, tried again in "},
 		"429 and failures": {func(time.Duration) Outcome {
 			if turns++; turns%4 == 0 {
 				return Outcome{Class: Throttled}
 			}
 			return Outcome{Class: Failed}
-		}, ErrOpen, 2 * time.Minute, "provider is left alone after"},
+		}, ErrBreakerOpen, 2 * time.Minute, "circuit breaker is open, tried again in "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3 })
-				begin(t, g, demand("s")).Done(Outcome{})
+				limiter := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3 })
+				begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 				for _, round := range []int32{0, 1} {
-					d := demand("s")
-					d.Round = round
-					at, err := patient(t, g, d, 2*time.Hour, test.outcome)
+					d := request("s")
+					d.Run.Round = round
+					at, err := patient(t, limiter, d, 2*time.Hour, test.outcome)
 					if !errors.Is(err, test.want) || at < 29*time.Minute || at > 30*time.Minute+test.within {
 						t.Fatalf("round %d: got %v after %s, want %v after some 30m", round, err, at, test.want)
 					}
@@ -85,34 +82,34 @@ func TestOutage(t *testing.T) {
 // finds that out, then all begin.
 func TestOutageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", nil)
-		if _, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrOutage) {
+		limiter := replica(t, newMemory(), "r0", nil)
+		if _, err := patient(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrOutage) {
 			t.Fatalf("got %v, want ErrOutage", err)
 		}
 		rest(t.Context(), 5*time.Minute) // the run's other turns come late
-		first := begin(t, g, demand("s"))
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOutage) {
+		first := begin(t, limiter, request("s"))
+		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrOutage) {
 			t.Errorf("beside the one that finds out: got %v, want ErrOutage", err)
 		}
 		first.Done(Outcome{Class: Throttled})
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOutage) {
+		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrOutage) {
 			t.Errorf("after it was refused: got %v, want ErrOutage", err)
 		}
 		rest(t.Context(), time.Minute)
-		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 		for range 3 {
-			begin(t, g, demand("s")).Done(Outcome{Class: Throttled})
+			begin(t, limiter, request("s")).Done(Outcome{Class: Throttled})
 		}
-		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 	})
 }
 
 // TestOutageIsForgotten leaves a budget alone for long after a run has given up.
 func TestOutageIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", nil)
+		limiter := replica(t, newMemory(), "r0", nil)
 		for range 2 {
-			at, err := patient(t, g, demand("s"), time.Hour, always(Outcome{Class: Throttled}))
+			at, err := patient(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled}))
 			if !errors.Is(err, ErrOutage) || at < 30*time.Minute {
 				t.Errorf("got %v after %s, want ErrOutage after some 30m", err, at)
 			}
@@ -127,12 +124,12 @@ func TestNoOutage(t *testing.T) {
 	impatient := func(c *Config) { c.MaxWait = wait }
 	t.Run("an answer each 4 minutes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := replica(t, newMemory(), "r0", impatient)
+			limiter := replica(t, newMemory(), "r0", impatient)
 			var last time.Duration
-			at, err := patient(t, g, demand("s"), length, func(at time.Duration) Outcome {
+			at, err := patient(t, limiter, request("s"), length, func(at time.Duration) Outcome {
 				if at-last > 4*time.Minute {
 					last = at
-					return Outcome{}
+					return Outcome{Class: Succeeded}
 				}
 				return Outcome{Class: Throttled}
 			})
@@ -143,14 +140,14 @@ func TestNoOutage(t *testing.T) {
 	})
 	t.Run("a long wait behind slow requests", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			g := replica(t, newMemory(), "r0", func(c *Config) {
+			limiter := replica(t, newMemory(), "r0", func(c *Config) {
 				impatient(c)
-				c.Limits = map[string]Limit{"openai": {Concurrency: 1}}
+				c.Limits = Limits{"openai": {Concurrency: 1}}
 			})
-			begin(t, g, demand("other")).Done(Outcome{Class: Throttled})
-			slow := begin(t, g, demand("other"))
-			time.AfterFunc(length-time.Minute, func() { slow.Done(Outcome{}) })
-			if at, err := patient(t, g, demand("s"), length, always(Outcome{})); err != nil {
+			begin(t, limiter, request("other")).Done(Outcome{Class: Throttled})
+			slow := begin(t, limiter, request("other"))
+			time.AfterFunc(length-time.Minute, func() { slow.Done(Outcome{Class: Succeeded}) })
+			if at, err := patient(t, limiter, request("s"), length, always(Outcome{Class: Succeeded})); err != nil {
 				t.Errorf("got %v after %s, want nothing", err, at)
 			}
 		})
@@ -160,26 +157,26 @@ func TestNoOutage(t *testing.T) {
 // TestOutageEndsWaits fails those that wait when the run's time is over, not when they ask again.
 func TestOutageEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", func(c *Config) { c.MaxWait = 10 * time.Minute; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
-		held := begin(t, g, demand("s"))
+		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.MaxWait = 10 * time.Minute; c.Limits = Limits{"openai": {Concurrency: 1}} })
+		held := begin(t, limiter, request("s"))
 		ended := make(chan error, 2)
 		for _, sweep := range []string{"s", "late"} {
 			go func() {
 				if sweep == "late" {
 					rest(t.Context(), 5*time.Minute)
 				}
-				gr, err := g.Acquire(t.Context(), demand(sweep))
+				permit, err := limiter.Acquire(t.Context(), request(sweep))
 				if err == nil {
-					gr.Done(Outcome{})
+					permit.Done(Outcome{Class: Succeeded})
 				}
 				ended <- fmt.Errorf("%s: %w", sweep, err)
 			}()
 			synctest.Wait()
 		}
-		g.mu.Lock()
-		b := g.budget(demand("s").Key)
-		b.recordRefusal(time.Now(), party{"s", 0}, Outcome{Class: Throttled})
-		g.mu.Unlock()
+		limiter.mu.Lock()
+		b := limiter.budget(time.Now(), request("s").Key)
+		b.recordRefusal(time.Now(), Run{"s", 0}, Outcome{Class: Throttled})
+		limiter.mu.Unlock()
 		rest(t.Context(), 11*time.Minute)
 		held.Done(Outcome{Class: Throttled})
 		if err := <-ended; !errors.Is(err, ErrOutage) || !strings.HasPrefix(err.Error(), "s: ") {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
 // trace is what happened in a simulated run.
@@ -27,7 +25,7 @@ type trace struct {
 
 // simulate lets workers of several sweeps ask for requests until the time is up, which
 // end as outcome says.
-func simulate(tb testing.TB, g *Limiter, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
+func simulate(tb testing.TB, limiter *Limiter, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
 	tb.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(tb.Context(), length)
@@ -39,21 +37,21 @@ func simulate(tb testing.TB, g *Limiter, sweeps map[string]int, length time.Dura
 			r := rand.New(rand.NewPCG(0, uint64(w)))
 			group.Go(func() {
 				for ctx.Err() == nil {
-					d := demand(sweep)
-					gr, err := g.Acquire(ctx, d)
+					d := request(sweep)
+					permit, err := limiter.Acquire(ctx, d)
 					if err != nil {
 						rest(ctx, time.Second)
 						continue
 					}
 					wait, o := outcome(r)
 					if o.Class == Unsent {
-						gr.Done(o)
+						permit.Done(o)
 						continue
 					}
 					seen.note(time.Since(began), d, 1)
 					rest(context.WithoutCancel(ctx), wait)
 					seen.note(0, d, -1)
-					gr.Done(o)
+					permit.Done(o)
 				}
 			})
 		}
@@ -69,8 +67,8 @@ func (t *trace) note(at time.Duration, d Request, by int) {
 	t.most = max(t.most, t.now)
 	if by > 0 {
 		t.starts = append(t.starts, at)
-		t.tokens = append(t.tokens, d.InputTokens+d.OutputTokens)
-		t.sweeps[d.Sweep]++
+		t.tokens = append(t.tokens, d.Estimate.Tokens)
+		t.sweeps[d.Run.Sweep]++
 	}
 }
 
@@ -89,7 +87,7 @@ func (t *trace) busiest() (requests int, tokens int64) {
 }
 
 func success(r *rand.Rand) (time.Duration, Outcome) {
-	return time.Duration(500+r.IntN(1500)) * time.Millisecond, Outcome{}
+	return time.Duration(500+r.IntN(1500)) * time.Millisecond, Outcome{Class: Succeeded}
 }
 
 // faulty ends requests in all ways that there are.
@@ -107,7 +105,7 @@ func faulty(r *rand.Rand) (time.Duration, Outcome) {
 	case n < 70:
 		o.Class = Unsent
 	default:
-		o.Usage = &agentgwv1.Usage{InputTokens: 700 + r.Int64N(300), OutputTokens: r.Int64N(400)}
+		o.Cost.Tokens = 700 + r.Int64N(300) + r.Int64N(400)
 	}
 	return wait, o
 }
@@ -130,8 +128,8 @@ func TestNoMinuteExceedsTheLimit(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.limit, test.requests), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := replica(t, newMemory(), "r0", limited(test.limit))
-				seen := simulate(t, g, map[string]int{"a": 60, "b": 60}, 3*time.Minute, test.outcome)
+				limiter := replica(t, newMemory(), "r0", limited(test.limit))
+				seen := simulate(t, limiter, map[string]int{"a": 60, "b": 60}, 3*time.Minute, test.outcome)
 				requests, tokens := seen.busiest()
 				t.Logf("%s: %d requests, at most %d and %d tokens in a minute, %d at once; shares %v", test.limit, len(seen.starts), requests, tokens, seen.most, seen.sweeps)
 				if l := test.limit.Requests; l > 0 && int64(requests) > l {
@@ -140,7 +138,7 @@ func TestNoMinuteExceedsTheLimit(t *testing.T) {
 				if l := max(test.limit.Tokens, 1000); test.limit.Tokens > 0 && tokens > l {
 					t.Errorf("tokens in the busiest minute: got %d, want at most %d", tokens, l)
 				}
-				if l := test.limit.Concurrency; l > 0 && seen.most > l {
+				if l := test.limit.Concurrency; l > 0 && int64(seen.most) > l {
 					t.Errorf("requests at once: got %d, want at most %d", seen.most, l)
 				}
 				if got := len(seen.starts); got < test.requests {
@@ -169,16 +167,16 @@ func TestSweepsShareFairly(t *testing.T) {
 
 // TestQueueOrder checks the order in which requests begin when there is room for one at a time.
 func TestQueueOrder(t *testing.T) {
-	q := &queue{}
-	names := map[*waiter]string{}
+	q := &queue{sweeps: make(map[string]*sweepQueue)}
+	names := map[*Permit]string{}
 	for n, sweep := range []string{"a", "a", "a", "b", "b", "c"} {
-		w := &waiter{sweep: sweep}
+		w := &Permit{request: request(sweep)}
 		names[w] = fmt.Sprint(sweep, n)
-		q.push(w)
+		q.push(w, 3)
 	}
 	var order []string
 	for q.n > 0 {
-		w := q.next(func(w *waiter) bool { return w.sweep != "c" || q.n == 1 })
+		w := q.next(func(w *Permit) bool { return w.request.Run.Sweep != "c" || q.n == 1 })
 		order = append(order, names[w])
 		q.serve(w, 1)
 	}
@@ -189,16 +187,16 @@ func TestQueueOrder(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", nil)
-		gr := begin(t, g, demand("s"))
+		limiter := replica(t, newMemory(), "r0", nil)
+		permit := begin(t, limiter, request("s"))
 		refused := time.Now()
-		gr.Done(Outcome{Class: Throttled, RetryAfter: 20 * time.Second})
+		permit.Done(Outcome{Class: Throttled, RetryAfter: 20 * time.Second, Reason: "HTTP 429"})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Acquire(ctx, demand("s")); !errors.Is(err, ErrPaused) {
-			t.Errorf("Acquire with a second's time: got %v, want ErrPaused", err)
+		if _, err := limiter.Acquire(ctx, request("s")); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "wait for their turn; the last reason was: HTTP 429") {
+			t.Errorf("Acquire with a second's time: got %v, want the deadline and the reason", err)
 		}
-		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 		if waited := time.Since(refused); waited < 20*time.Second || waited > 22*time.Second {
 			t.Errorf("Acquire after Retry-After of 20 s: began after %s", waited)
 		}
@@ -210,7 +208,7 @@ func TestPause(t *testing.T) {
 func TestConcurrencyAdapts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 8
-		g := replica(t, newMemory(), "r0", nil)
+		limiter := replica(t, newMemory(), "r0", nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		var mu sync.Mutex
@@ -219,7 +217,7 @@ func TestConcurrencyAdapts(t *testing.T) {
 		for range 64 {
 			group.Go(func() {
 				for ctx.Err() == nil {
-					gr, err := g.Acquire(ctx, demand("s"))
+					permit, err := limiter.Acquire(ctx, request("s"))
 					if err != nil {
 						return
 					}
@@ -233,14 +231,14 @@ func TestConcurrencyAdapts(t *testing.T) {
 					}
 					mu.Unlock()
 					if full {
-						gr.Done(Outcome{Class: Throttled})
+						permit.Done(Outcome{Class: Throttled})
 						continue
 					}
 					rest(context.WithoutCancel(ctx), time.Second)
 					mu.Lock()
 					running--
 					mu.Unlock()
-					gr.Done(Outcome{})
+					permit.Done(Outcome{Class: Succeeded})
 				}
 			})
 		}
@@ -257,94 +255,81 @@ func TestConcurrencyAdapts(t *testing.T) {
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
+		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.Limits = Limits{"openai": {Concurrency: 1}} })
 		for range 2 {
-			begin(t, g, demand("s")).Done(Outcome{Class: Failed})
+			begin(t, limiter, request("s")).Done(Outcome{Class: Failed})
 		}
-		third := begin(t, g, demand("s"))
+		third := begin(t, limiter, request("s"))
 		waiting := make(chan error)
 		go func() {
-			_, err := g.Acquire(t.Context(), demand("s"))
+			_, err := limiter.Acquire(t.Context(), request("s"))
 			waiting <- err
 		}()
 		synctest.Wait()
 		third.Done(Outcome{Class: Failed, Reason: "connection refused"})
-		if err := <-waiting; !errors.Is(err, ErrOpen) {
-			t.Errorf("waiting request: got %v, want ErrOpen", err)
+		if err := <-waiting; !errors.Is(err, ErrBreakerOpen) {
+			t.Errorf("waiting request: got %v, want ErrBreakerOpen", err)
 		}
 		const last = "; the last reason was: connection refused"
-		_, err := g.Acquire(t.Context(), demand("s"))
-		if want := "budget of openai: provider is left alone after 3 failures in a row, tried again in 10s" + last; err == nil || err.Error() != want {
+		_, err := limiter.Acquire(t.Context(), request("s"))
+		if want := "budget of openai: circuit breaker is open, tried again in 10.001s" + last; err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
-		<-time.After(openFor + time.Millisecond)
-		probe := begin(t, g, demand("s"))
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOpen) || !strings.HasSuffix(err.Error(), last) {
-			t.Errorf("Acquire beside the probe: got %v, want ErrOpen with its reason", err)
+		<-time.After(openFor + 2*time.Millisecond)
+		probe := begin(t, limiter, request("s"))
+		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrBreakerOpen) || !strings.HasSuffix(err.Error(), last) {
+			t.Errorf("Acquire beside the probe: got %v, want ErrBreakerOpen with its reason", err)
 		}
 		probe.Done(Outcome{Class: Failed})
 		<-time.After(openFor - time.Second)
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrOpen) {
-			t.Errorf("Acquire after a probe that failed: got %v, want ErrOpen for as long again", err)
+		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrBreakerOpen) {
+			t.Errorf("Acquire after a probe that failed: got %v, want ErrBreakerOpen for as long again", err)
 		}
 		<-time.After(time.Second + time.Millisecond)
-		begin(t, g, demand("s")).Done(Outcome{Class: Rejected})
-		begin(t, g, demand("s")).Done(Outcome{})
-		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Rejected})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 	})
 }
 
-// TestOutageIsWaitedFor lets a provider that has worked fail for long: it is waited
-// for as long as a run waits.
+// TestOutageIsWaitedFor lets a provider that has worked fail for long: a run waits as long as it
+// may, and asks each time that the breaker is half-open.
 func TestOutageIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxWait = 5 * time.Minute })
-		begin(t, g, demand("s")).Done(Outcome{})
-		out := time.Now()
-		seen := map[error]int{}
-		for time.Since(out) < 8*time.Minute {
-			gr, err := g.Acquire(t.Context(), demand("s"))
-			if err == nil {
-				gr.Done(Outcome{Class: Failed})
-				continue
-			}
-			want := ErrAway
-			if time.Since(out) >= 5*time.Minute {
-				want = ErrOpen
-			}
-			if !errors.Is(err, want) {
-				t.Fatalf("after %s: got %v, want %v", time.Since(out), err, want)
-			}
-			if after := After(err); after <= 0 || after > openFor {
-				t.Fatalf("after %s: asked to come back in %s, want some time of at most %s", time.Since(out), after, openFor)
-			}
-			seen[want]++
-			rest(t.Context(), time.Second)
+		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxWait = 5 * time.Minute })
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+		asked := 0
+		at, err := patient(t, limiter, request("s"), time.Hour, func(time.Duration) Outcome {
+			asked++
+			return Outcome{Class: Failed}
+		})
+		if !errors.Is(err, ErrBreakerOpen) || at < 5*time.Minute || at > 6*time.Minute {
+			t.Errorf("got %v after %s, want ErrBreakerOpen after 5m", err, at)
 		}
-		if seen[ErrAway] < 200 || seen[ErrOpen] < 100 {
-			t.Errorf("refusals: got %v, want both kinds for minutes", seen)
+		if asked < 20 || asked > 40 {
+			t.Errorf("requests in 5 minutes: got %d, want one each 10 seconds or so", asked)
 		}
 		rest(t.Context(), time.Minute)
-		begin(t, g, demand("s")).Done(Outcome{})
-		begin(t, g, demand("s")).Done(Outcome{})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 	})
 }
 
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", func(c *Config) { c.Queue = 2; c.Limits = map[string]Limit{"openai": {Concurrency: 1}} })
-		held := begin(t, g, demand("s"))
+		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.Queue = 2; c.Limits = Limits{"openai": {Concurrency: 1}} })
+		held := begin(t, limiter, request("s"))
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := g.Acquire(ctx, demand("s"))
+				_, err := limiter.Acquire(ctx, request("s"))
 				failed <- err
 			}()
 		}
 		synctest.Wait()
-		if _, err := g.Acquire(ctx, demand("s")); !errors.Is(err, ErrQueue) {
-			t.Errorf("Acquire beyond the bound: got %v, want ErrQueue", err)
+		if _, err := limiter.Acquire(ctx, request("s")); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("Acquire beyond the bound: got %v, want ErrQueueFull", err)
 		}
 		cancel()
 		for range 2 {
@@ -352,46 +337,23 @@ func TestQueueIsBounded(t *testing.T) {
 				t.Errorf("Acquire that was given up: got %v, want context.Canceled and why", err)
 			}
 		}
-		held.Done(Outcome{})
-		begin(t, g, demand("s")).Done(Outcome{})
-	})
-}
-
-func TestCloseFailsWhoWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", limited(Limit{Concurrency: 1}))
-		held := begin(t, g, demand("s"))
-		failed := make(chan error)
-		go func() {
-			_, err := g.Acquire(t.Context(), demand("s"))
-			failed <- err
-		}()
-		synctest.Wait()
-		go func() { held.Done(Outcome{}); held.Done(Outcome{}) }()
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-failed; err != nil && !errors.Is(err, ErrClosed) {
-			t.Errorf("waiting request: got %v, want ErrClosed", err)
-		}
-		if _, err := g.Acquire(t.Context(), demand("s")); !errors.Is(err, ErrClosed) {
-			t.Errorf("Acquire after Close: got %v, want ErrClosed", err)
-		}
-		held.Done(Outcome{})
+		held.Done(Outcome{Class: Succeeded})
+		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 	})
 }
 
 // TestConcurrencyComesBack cuts a budget to one request at once, by an outage or bit by bit, and
 // counts the runs of successes until it has come back.
 func TestConcurrencyComesBack(t *testing.T) {
-	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 25}, "bit by bit": {1, 80}} {
-		l := unlearned
+	const unlimited = 1 << 50
+	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 10}, "bit by bit": {1, 45}} {
+		l := adaptive{concurrency: unlimited, rate: 1}
 		running := 5000
 		for range 15 {
 			l.cut(running)
 			running = int(l.concurrency)
 			for range test.successes {
-				l.succeed(maxConcurrency)
+				l.succeed(unlimited)
 			}
 		}
 		if l.concurrency > 3 {
@@ -400,7 +362,7 @@ func TestConcurrencyComesBack(t *testing.T) {
 		runs := 0
 		for ; l.concurrency < 500; runs++ {
 			for range int(l.concurrency) + 1 {
-				l.succeed(maxConcurrency)
+				l.succeed(unlimited)
 			}
 		}
 		if runs > test.most {
@@ -412,19 +374,19 @@ func TestConcurrencyComesBack(t *testing.T) {
 // TestCutOnce refuses all of the requests that were on their way: the budget is cut once for them.
 func TestCutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", nil)
+		limiter := replica(t, newMemory(), "r0", nil)
 		var all []*Permit
 		for range 100 {
-			all = append(all, begin(t, g, demand("s")))
+			all = append(all, begin(t, limiter, request("s")))
 		}
 		rest(t.Context(), time.Second)
-		for _, gr := range all {
-			gr.Done(Outcome{Class: Throttled})
+		for _, permit := range all {
+			permit.Done(Outcome{Class: Throttled})
 		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if got := g.budgets[demand("s").Key].allowed(); got != 50 {
-			t.Errorf("allowed after 100 were refused: got %d, want 50", got)
+		limiter.mu.Lock()
+		defer limiter.mu.Unlock()
+		if got := limiter.budgets[request("s").Key].adaptive.concurrency; got != 50 {
+			t.Errorf("allowed after 100 were refused: got %v, want 50", got)
 		}
 	})
 }
@@ -432,16 +394,16 @@ func TestCutOnce(t *testing.T) {
 // TestOldRefusalsAreForgotten lets a budget that was cut rest for a night.
 func TestOldRefusalsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := replica(t, newMemory(), "r0", limited(Limit{Requests: 600, Concurrency: 100}))
+		limiter := replica(t, newMemory(), "r0", limited(Limit{Requests: 600, Concurrency: 100}))
 		for range 10 {
-			begin(t, g, demand("s")).Done(Outcome{Class: Throttled})
+			begin(t, limiter, request("s")).Done(Outcome{Class: Throttled})
 		}
 		allowed := func() (int, float64) {
-			begin(t, g, demand("s")).Done(Outcome{Class: Unsent})
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			b := g.budgets[demand("s").Key]
-			return b.allowed(), b.taught.rate
+			begin(t, limiter, request("s")).Done(Outcome{Class: Unsent})
+			limiter.mu.Lock()
+			defer limiter.mu.Unlock()
+			b := limiter.budgets[request("s").Key]
+			return int(b.adaptive.concurrency), b.adaptive.rate
 		}
 		if n, rate := allowed(); n > 30 || rate > 0.1 {
 			t.Errorf("a minute later: got %d at once at a rate of %v, want it cut", n, rate)
@@ -460,12 +422,12 @@ func BenchmarkAcquire(b *testing.B) {
 		limit Limit
 	}{{"unlimited", Limit{}}, {"limited", Limit{Requests: 1 << 40, Tokens: 1 << 50, Concurrency: 5000}}} {
 		b.Run(test.name, func(b *testing.B) {
-			g := replica(b, newMemory(), "r0", limited(test.limit))
-			begin(b, g, demand("s")).Done(Outcome{})
+			limiter := replica(b, newMemory(), "r0", limited(test.limit))
+			begin(b, limiter, request("s")).Done(Outcome{Class: Succeeded})
 			var times []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				begin(b, g, demand("s")).Done(Outcome{})
+				begin(b, limiter, request("s")).Done(Outcome{Class: Succeeded})
 				times = append(times, time.Since(began))
 			}
 			percentiles(b, times)
@@ -475,11 +437,11 @@ func BenchmarkAcquire(b *testing.B) {
 
 // BenchmarkCrowd lets 5,000 requests wait for one budget and end at once.
 func BenchmarkCrowd(b *testing.B) {
-	g := replica(b, newMemory(), "r0", limited(Limit{Concurrency: 5000}))
+	limiter := replica(b, newMemory(), "r0", limited(Limit{Concurrency: 5000}))
 	for b.Loop() {
 		var group sync.WaitGroup
 		for n := range 5000 {
-			group.Go(func() { begin(b, g, demand(fmt.Sprint("s", n%2))).Done(Outcome{}) })
+			group.Go(func() { begin(b, limiter, request(fmt.Sprint("s", n%2))).Done(Outcome{Class: Succeeded}) })
 		}
 		group.Wait()
 	}

@@ -3,145 +3,195 @@ package ratelimit
 import (
 	"context"
 	"fmt"
-	"strings"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/pricing"
 )
 
 // sweepSpend is what a sweep with a limit spends: what this replica knows of its own requests, and
 // of others' what they have recorded. All but loading is under the limiter's lock. A sweepSpend
 // that is nil counts nothing.
 type sweepSpend struct {
-	g       *Limiter
+	limiter *Limiter
 	sweep   string
 	loading sync.Mutex
 	loaded  bool
 	cancel  context.CancelFunc // of following what others record
 
-	limit   Spend
-	spent   Spend
-	held    Spend // estimates of the requests that run here
-	running int
-	active  time.Time
+	limit    Cost
+	spent    Cost
+	expected Cost // of the requests that run here
+	running  int
+	active   time.Time
 }
 
 // sweepSpend returns what a sweep spends, read from the recorded turns if nothing is known yet.
-func (g *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, error) {
-	g.mu.Lock()
+func (l *Limiter) sweepSpend(ctx context.Context, sweep string) (*sweepSpend, error) {
+	l.mu.Lock()
 	now := time.Now()
-	p := g.spends[sweep]
-	if p == nil {
-		p = &sweepSpend{g: g, sweep: sweep}
-		g.spends[sweep] = p
-		for name, old := range g.spends {
-			if old.running == 0 && !old.active.IsZero() && now.Sub(old.active) > forgotten {
+	s := l.spends[sweep]
+	if s == nil {
+		for name, old := range l.spends {
+			if old.running == 0 && now.Sub(old.active) > forgotten {
 				old.cancel()
-				delete(g.spends, name)
+				delete(l.spends, name)
 			}
 		}
+		s = &sweepSpend{limiter: l, sweep: sweep, active: now, cancel: func() {}}
+		l.spends[sweep] = s
 	}
-	p.active = now
-	g.mu.Unlock()
-	return p, p.load(ctx)
+	s.active = now
+	l.mu.Unlock()
+	return s, s.load(ctx)
 }
 
 // load reads what was spent, and follows what others spend from then on.
-func (p *sweepSpend) load(ctx context.Context) error {
-	p.loading.Lock()
-	defer p.loading.Unlock()
-	if p.loaded {
+func (s *sweepSpend) load(ctx context.Context) error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.loaded {
 		return nil
 	}
-	sum, revision, err := p.g.recordings.Spent(ctx, p.sweep)
+	spent, revision, err := s.limiter.recordings.Spent(ctx, s.sweep)
 	if err != nil {
 		return err
 	}
-	p.g.mu.Lock()
-	defer p.g.mu.Unlock()
-	if p.g.closed {
-		return ErrClosed
-	}
-	p.spent, p.loaded = p.spent.Plus(Spend(sum)), true
-	following, cancel := context.WithCancel(p.g.ctx)
-	p.cancel = cancel
-	p.g.following.Go(func() { p.follow(following, revision) })
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	s.spent, s.loaded = Cost(spent), true
+	ctx, s.cancel = context.WithCancel(s.limiter.ctx)
+	s.limiter.following.Go(func() { s.follow(ctx, revision) })
 	return nil
 }
 
 // follow counts what other replicas record.
-func (p *sweepSpend) follow(ctx context.Context, revision uint64) {
-	err := p.g.recordings.FollowSpent(ctx, p.sweep, revision, func(by string, added bus.Spent) {
-		if by == p.g.replica {
-			return
+func (s *sweepSpend) follow(ctx context.Context, revision uint64) {
+	err := s.limiter.recordings.FollowSpent(ctx, s.sweep, revision, func(by string, added bus.Spent) {
+		if by != s.limiter.replica {
+			s.limiter.mu.Lock()
+			defer s.limiter.mu.Unlock()
+			s.spent = s.spent.Plus(Cost(added))
 		}
-		p.g.mu.Lock()
-		defer p.g.mu.Unlock()
-		p.spent = p.spent.Plus(Spend(added))
 	})
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	p.g.logger.Warn("what others spend is read anew", "sweep", p.sweep, "error", err)
-	p.g.mu.Lock()
-	delete(p.g.spends, p.sweep) // the next request reads all of it
-	p.g.mu.Unlock()
+	s.limiter.logger.Warn("what others spend is read anew", "sweep", s.sweep, "error", err)
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	delete(s.limiter.spends, s.sweep) // the next request reads all of it
 }
 
 // admits says whether a request fits into what is left now; if not, it does when those that run
 // have ended. The error is ErrSpent.
-func (p *sweepSpend) admits(w *waiter) (now bool, err error) {
-	if p == nil {
+func (s *sweepSpend) admits(p *Permit) (now bool, err error) {
+	if s == nil {
 		return true, nil
 	}
-	expected := w.average.expect(w.cost)
-	if p.spent.reaches(p.limit) || p.running == 0 && !p.spent.Plus(expected).within(p.limit) {
-		return false, exceeded(p.spent, p.limit, expected)
+	least := Cost{1, 1} // whatever it needs
+	if s.running == 0 {
+		least = Cost{max(p.expected.Tokens, 1), max(p.expected.Micros, 1)}
 	}
-	return w.average.begins() && p.spent.Plus(p.held).Plus(expected).within(p.limit), nil
+	if !s.spent.Plus(least).within(s.limit) {
+		return false, exceeded(s.spent, s.limit, least)
+	}
+	return p.usage.known() && s.spent.Plus(s.expected).Plus(p.expected).within(s.limit), nil
 }
 
 // begin and end follow a request that runs.
-func (p *sweepSpend) begin(w *waiter) {
-	if p != nil {
-		p.held = p.held.Plus(w.held)
-		p.running++
+func (s *sweepSpend) begin(p *Permit) {
+	if s != nil {
+		s.expected = s.expected.Plus(p.expected)
+		s.running++
 	}
 }
 
-func (p *sweepSpend) end(now time.Time, w *waiter, cost Spend) {
-	if p == nil {
+func (s *sweepSpend) end(now time.Time, p *Permit, cost Cost) {
+	if s == nil {
 		return
 	}
-	p.held = p.held.minus(w.held)
-	p.spent = p.spent.Plus(cost)
-	p.running--
-	p.active = now
-	for _, b := range p.g.budgets { // where others of the sweep may wait for this
-		if b != w.budget {
+	s.expected = Cost{s.expected.Tokens - p.expected.Tokens, s.expected.Micros - p.expected.Micros}
+	s.spent = s.spent.Plus(cost)
+	s.running--
+	s.active = now
+	for _, b := range s.limiter.budgets { // where others of the sweep may wait for this
+		if b != p.budget {
 			b.dispatch(now)
 		}
 	}
 }
 
-// exceeded says that a limit is reached, or that the next request does not fit into what is left,
-// and which flag helps.
-func exceeded(spent, limit, need Spend) error {
-	said := fmt.Sprintf("%s of %s", spent.limitedBy(limit), limit.limitedBy(limit))
-	if !spent.reaches(limit) && !spent.Plus(need).within(limit) {
-		said += ", and the next request needs about " + need.limitedBy(limit)
-	}
-	short := func(spent, limit, need int64) bool { return limit > 0 && (spent >= limit || sum(spent, need) > limit) }
-	var flags []string
-	if short(spent.Tokens, limit.Tokens, need.Tokens) {
-		flags = append(flags, "--spend-tokens")
-	}
-	if short(spent.Micros, limit.Micros, need.Micros) {
-		flags = append(flags, "--spend-usd")
-	}
-	if len(flags) > 0 {
-		said += ": raise " + strings.Join(flags, " and ")
-	}
-	return fmt.Errorf("%w: %s", ErrSpent, said)
+// within says whether c exceeds limit in nothing.
+func (c Cost) within(limit Cost) bool {
+	return (limit.Tokens == 0 || c.Tokens <= limit.Tokens) && (limit.Micros == 0 || c.Micros <= limit.Micros)
 }
+
+// exceeded says which limit leaves no room for what the next request needs, and which flag helps.
+func exceeded(spent, limit, need Cost) error {
+	if limit.Tokens > 0 && spent.Tokens+need.Tokens > limit.Tokens {
+		text := func(n int64) string { return fmt.Sprint(n, " tokens") }
+		return short(spent.Tokens, limit.Tokens, need.Tokens, text, "--spend-tokens")
+	}
+	return short(spent.Micros, limit.Micros, need.Micros, pricing.Dollars, "--spend-usd")
+}
+
+func short(spent, limit, need int64, text func(int64) string, flag string) error {
+	next := ""
+	if spent < limit {
+		next = ", and the next request needs about " + text(need)
+	}
+	return fmt.Errorf("%w: %s of %s%s: raise %s", ErrSpent, text(spent), text(limit), next, flag)
+}
+
+const (
+	// enough is how many requests of a model show what it uses. Until then no more than that run at
+	// once whose sweep has a limit.
+	enough = 8
+	// horizon is the number of requests, about, that usage sums.
+	horizon = 256
+	// minRatio is the smallest part of an estimate that a request is expected to use: a model that
+	// says little at first may say more later, and what is expected bounds what begins.
+	minRatio = 0.25
+)
+
+// usage is what the requests to one model use beside their estimates. Estimates know nothing of how
+// long a model reasons: thousands of requests that begin by them could exceed a limit many times.
+type usage struct {
+	running, ended  int
+	used, estimated Cost // by the last requests whose provider said what they used
+}
+
+// known says whether one more request may run: not while too many do and nothing is known.
+func (u *usage) known() bool { return u.ended >= enough || u.running < enough }
+
+// expect corrects an estimate.
+func (u *usage) expect(estimate Cost) Cost {
+	return Cost{
+		Tokens: corrected(estimate.Tokens, u.used.Tokens, u.estimated.Tokens),
+		Micros: corrected(estimate.Micros, u.used.Micros, u.estimated.Micros),
+	}
+}
+
+func corrected(estimate, used, estimated int64) int64 {
+	if estimated == 0 {
+		return estimate
+	}
+	return int64(math.Ceil(float64(estimate) * max(float64(used)/float64(estimated), minRatio)))
+}
+
+// end takes in how a request ended.
+func (u *usage) end(estimate Cost, o Outcome) {
+	u.running--
+	if o.Class == Succeeded || o.Class == Abandoned {
+		u.ended++
+	}
+	if o.Cost.Tokens > 0 {
+		u.used, u.estimated = u.used.fade().Plus(o.Cost), u.estimated.fade().Plus(estimate)
+	}
+}
+
+// fade takes off what one request in a horizon is.
+func (c Cost) fade() Cost { return Cost{c.Tokens - c.Tokens/horizon, c.Micros - c.Micros/horizon} }
