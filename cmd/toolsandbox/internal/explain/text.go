@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,8 +129,8 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
 	for _, guard := range at.GetGuardrails() {
 		if guard.GetSimilarity() < 1 {
 			p.constraint(graph, guard)
-		} else {
-			held = append(held, fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()))
+		} else if text := fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()); !slices.Contains(held, text) {
+			held = append(held, text)
 		}
 	}
 	if len(held) > 0 {
