@@ -72,7 +72,13 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 			set.Name, set.Split, set.Answers, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Differ,
 		})
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s\n%s\n", categories.Render(), sets.Render(), euroevalLegend, quirks(content.DataSets))
+	failed := ""
+	for i := range content.DataSets {
+		if set := &content.DataSets[i]; set.FailedIterations > 0 {
+			failed += fmt.Sprintf("%s: %d of %d iterations failed, in which EuroEval's metric raises, and do not count\n", set.Name, set.FailedIterations, content.Iterations)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failed, euroevalLegend, quirks(content.DataSets))
 	return err
 }
 

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+)
+
+func TestEuroEval(t *testing.T) {
+	t.Parallel()
+	mean, radius := 0.5, 0.125
+	content := &runfiles.EuroEval{Iterations: 10, DataSets: []runfiles.DataSet{{
+		Name: "mine", Split: "val", Answers: 4, FailedIterations: 3, Differ: 3,
+		EuroEval: runfiles.Interval{Mean: &mean, Radius: &radius}, StrictShare: runfiles.Interval{Mean: &mean},
+		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtra: 2},
+		Categories: []runfiles.CategoryFigures{{Category: "simple", Answers: 4, EuroEval: 0.5, Strict: 0.25, Differ: 3}},
+	}}}
+	var out strings.Builder
+	if err := EuroEval(&out, content); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		if words := strings.Join(strings.Fields(line), " "); words != "" && !strings.HasPrefix(words, "─") {
+			got = append(got, words)
+		}
+	}
+	want := []string{
+		"category answers euroeval bfcl-strict differ",
+		"simple 4 50.00 25.00 3",
+		"data set split answers euroeval aligned bfcl-strict differ",
+		"mine val 4 50.00 ± 12.50 – 50.00 3",
+		"mine: 3 of 10 iterations failed, in which EuroEval's metric raises, and do not count",
+	}
+	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
+		t.Errorf("tables (-want +got):\n%s", diff)
+	}
+	if last := got[len(got)-1]; last != "the graders differ by extra_argument_passes 2, call_order_counts 1" {
+		t.Errorf("got %q, want the commonest quirk first", last)
+	}
+	var none strings.Builder
+	if err := EuroEval(&none, nil); err != nil || none.Len() > 0 {
+		t.Errorf("without records: got %q and %v, want nothing", &none, err)
+	}
+}
+
+func TestGraded(t *testing.T) {
+	t.Parallel()
+	answered := Row{Result: &busv1.Result{CallGrade: &busv1.CallGrade{}}}
+	played := Row{Result: &busv1.Result{}}
+	failed := Row{Result: &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}}}
+	for name, test := range map[string]struct {
+		rows []Row
+		want bool
+	}{
+		"none": {nil, false}, "answers": {[]Row{answered, failed}, true}, "mixed": {[]Row{answered, played}, false}, "failed": {[]Row{failed}, false},
+	} {
+		if got := graded(test.rows); got != test.want {
+			t.Errorf("%s: got %t, want %t", name, got, test.want)
+		}
+	}
+}
