@@ -29,7 +29,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) e
 		return fmt.Errorf("evaluator: %w", err)
 	}
 	logger := m.Logger(rpc.Evaluator)
-	judge := newJudge(stores, logger)
+	judge := newScorer(stores, logger)
 	assembler, err := resume(ctx, stores)
 	if ctx.Err() != nil {
 		return nil
@@ -73,7 +73,7 @@ func resume(ctx context.Context, b bus.Evaluator) (*assemble.Assembler, error) {
 }
 
 // follow reads all shards and scores what becomes complete.
-func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *judge, assembler *assemble.Assembler) error {
+func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, assembler *assemble.Assembler) error {
 	complete := make(chan *assemble.Trajectory, queueLength)
 	submit := func(trajectory *assemble.Trajectory) {
 		if trajectory == nil {
@@ -130,7 +130,7 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *judge, asse
 
 // take adds an entry to what is known of its rollout. A broken log is ignored: it must not stop the
 // others, and its worker asks for the result.
-func (j *judge) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
+func (j *scorer) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
 	trajectory, err := assembler.Log(id, seq, entry, span)
 	if errors.Is(err, assemble.ErrAgain) {
@@ -167,7 +167,7 @@ func read(ctx context.Context, b bus.Evaluator, id string) (*bus.Log, []*busv1.S
 }
 
 // decideAll stores the results of complete trajectories until ctx is done.
-func decideAll(ctx context.Context, judge *judge, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
+func decideAll(ctx context.Context, judge *scorer, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
 	for {
 		select {
 		case <-ctx.Done():

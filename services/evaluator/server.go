@@ -19,7 +19,7 @@ import (
 type server struct {
 	evaluatorv1.UnimplementedEvaluatorServiceServer
 	bus       bus.Evaluator
-	judge     *judge
+	judge     *scorer
 	assembler *assemble.Assembler
 	done      <-chan struct{} // closed when the process stops
 }

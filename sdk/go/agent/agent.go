@@ -42,8 +42,8 @@ const (
 	User Speaker = "user"
 	// Self is the agent.
 	Self Speaker = "agent"
-	// ToolAnswer is the answer to a call.
-	ToolAnswer Speaker = "tool"
+	// ToolResult is the answer to a call.
+	ToolResult Speaker = "tool"
 )
 
 // Conversation is all that an agent sees. It belongs to the call of Act that it was given to.

@@ -81,7 +81,7 @@ func (f ChatFunc) Act(ctx context.Context, c *Conversation) (Reply, error) {
 
 func chatMessage(m Message) ChatMessage {
 	switch m.Speaker {
-	case ToolAnswer:
+	case ToolResult:
 		return ChatMessage{Role: "tool", Content: m.Text, ToolCallID: m.CallID, Name: m.ToolName}
 	case Self:
 		message := ChatMessage{Role: "assistant", Content: cmp.Or(m.Code, m.Text)}

@@ -16,7 +16,7 @@ import (
 // agent.Serve(ctx, "localhost:7500", wifi) and is named with --agent grpc://localhost:7500.
 func Example() {
 	wifi := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
-		if last := c.Last(); last.Speaker == agent.ToolAnswer {
+		if last := c.Last(); last.Speaker == agent.ToolResult {
 			return agent.Say("Wifi is on: " + last.Text), nil
 		}
 		return agent.Call("get_wifi_status", nil), nil

@@ -233,7 +233,7 @@ func speaker(s agentv1.Speaker) Speaker {
 	case agentv1.Speaker_SPEAKER_AGENT:
 		return Self
 	case agentv1.Speaker_SPEAKER_TOOL:
-		return ToolAnswer
+		return ToolResult
 	case agentv1.Speaker_SPEAKER_UNSPECIFIED:
 		return ""
 	default:

@@ -22,13 +22,13 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
-	judge  *judge
+	judge  *scorer
 	node   string
 	asJSON bool
 }
 
 func newExplain() *cobra.Command {
-	options := &explainOptions{judge: newJudge()}
+	options := &explainOptions{judge: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "explain RUN SCENARIO",
 		Short: "Say how a score comes about",

@@ -25,13 +25,13 @@ import (
 
 // scoreOptions are the flags of score.
 type scoreOptions struct {
-	judge  *judge
+	judge  *scorer
 	write  bool
 	asJSON bool
 }
 
 func newScore() *cobra.Command {
-	options := &scoreOptions{judge: newJudge()}
+	options := &scoreOptions{judge: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "score RUN [NAME...]",
 		Short: "Score finished trajectories again with the evaluations as they are now",

@@ -54,7 +54,7 @@ func traces(c *evaluationv1.Constraint) []trace {
 
 // goldenTools returns, for each tool that a milestone wants to be called, the arguments that it
 // names.
-func (s *subject) goldenTools() map[string]map[string]bool {
+func (s *candidate) goldenTools() map[string]map[string]bool {
 	golden := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
@@ -73,7 +73,7 @@ func (s *subject) goldenTools() map[string]map[string]bool {
 
 // tolerance returns the largest tolerance that a milestone grants a column or argument of that
 // name.
-func (s *subject) tolerance(name string) float64 {
+func (s *candidate) tolerance(name string) float64 {
 	largest := 0.0
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
@@ -108,7 +108,7 @@ func texts(node *evaluationv1.Node) []string {
 }
 
 // wants says whether a milestone that a step reaches wants a text of some sort to be said.
-func (s *subject) wants(st *step, sort func(wanted string) bool) bool {
+func (s *candidate) wants(st *step, sort func(wanted string) bool) bool {
 	for _, number := range st.milestones {
 		for _, wanted := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
 			if strings.Contains(wanted, "{") || sort(wanted) { // braces are the place of a value that a tool answered
@@ -120,7 +120,7 @@ func (s *subject) wants(st *step, sort func(wanted string) bool) bool {
 }
 
 // checkConstraints finds constraints that hold whatever happens.
-func (s *subject) checkConstraints() {
+func (s *candidate) checkConstraints() {
 	for i, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for j, c := range node.GetConstraints() {
 			if vacuous(c) {

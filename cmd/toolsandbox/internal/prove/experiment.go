@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// whole is the score of a solution, but for rounding.
-	whole = 1 - 1e-9
-	// room is how many messages a fault may add without reaching the scenario's limit.
-	room = 10
+	// perfectScore is the score of a solution, but for rounding.
+	perfectScore = 1 - 1e-9
+	// slack is how many messages a fault may add without reaching the scenario's limit.
+	slack = 10
 )
 
 // kind is what an experiment is to show.
@@ -24,8 +24,8 @@ type kind int
 const (
 	// solves: the score is 1 and no minefield is near.
 	solves kind = iota
-	// helpless: the score is at most a limit.
-	helpless
+	// idle: the score is at most a limit.
+	idle
 	// lower: the score is below 1.
 	lower
 	// trips: a minefield is stepped on; one of the experiments for it suffices.
@@ -67,7 +67,7 @@ type experiment struct {
 
 // solved says whether the rollout counts as a solution.
 func (e *experiment) solved() bool {
-	return e.result.GetSimilarity() >= whole && e.result.GetMinefieldSimilarity() == 0
+	return e.result.GetSimilarity() >= perfectScore && e.result.GetMinefieldSimilarity() == 0
 }
 
 // tripped says whether the rollout stepped on the experiment's minefield.
@@ -85,7 +85,7 @@ func (e *experiment) expectation() string {
 	switch e.kind {
 	case solves:
 		return "1"
-	case helpless:
+	case idle:
 		return "at most " + strconv.FormatFloat(e.limit, 'f', -1, 64)
 	case lower:
 		return "below 1"
@@ -99,7 +99,7 @@ func (e *experiment) expectation() string {
 }
 
 // add plans an experiment with a scenario of its own.
-func (s *subject) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.Turn) *experiment {
+func (s *candidate) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.Turn) *experiment {
 	e.of = s.name()
 	e.scenario = &scenariov1.Scenario{Setup: proto.CloneOf(played.GetSetup()), Evaluation: played.GetEvaluation()}
 	setup := e.scenario.GetSetup()
@@ -112,7 +112,7 @@ func (s *subject) add(e *experiment, played *scenariov1.Scenario, script []*worl
 
 // addFault plans an experiment that differs from the oracle's solution in its script, unless there
 // is the same already.
-func (s *subject) addFault(e *experiment, script []*worldv1.Turn) *experiment {
+func (s *candidate) addFault(e *experiment, script []*worldv1.Turn) *experiment {
 	key := strconv.Itoa(int(e.kind))
 	for _, turn := range script {
 		key += "|" + turn.GetSay()
@@ -128,12 +128,12 @@ func (s *subject) addFault(e *experiment, script []*worldv1.Turn) *experiment {
 	}
 	s.known[key] = true
 	s.add(e, s.scenario, script)
-	e.scenario.Setup.MaxMessages += room
+	e.scenario.Setup.MaxMessages += slack
 	return e
 }
 
 // planOracle plans what must be known before any fault can be made.
-func (s *subject) planOracle() {
+func (s *candidate) planOracle() {
 	script := s.scenario.GetSetup().GetOracleScript()
 	for _, variant := range s.variants {
 		s.add(&experiment{name: "oracle" + variant.GetSetup().GetName()[len(s.name()):], rule: ruleOracle, kind: solves}, variant, script)
@@ -145,9 +145,9 @@ func (s *subject) planOracle() {
 		}
 	}
 	floor := s.scenario.GetProof().GetFloor()
-	s.add(&experiment{name: "unhelpful agent", rule: ruleFloor, kind: helpless, limit: floor, unhelpful: true}, s.scenario, nil)
-	s.add(&experiment{name: "agent that does nothing", rule: ruleFloor, kind: helpless, limit: floor}, s.scenario, nil)
-	s.add(&experiment{name: "agent that says nothing", rule: ruleFloor, kind: helpless, limit: floor}, s.scenario,
+	s.add(&experiment{name: "unhelpful agent", rule: ruleFloor, kind: idle, limit: floor, unhelpful: true}, s.scenario, nil)
+	s.add(&experiment{name: "agent that does nothing", rule: ruleFloor, kind: idle, limit: floor}, s.scenario, nil)
+	s.add(&experiment{name: "agent that says nothing", rule: ruleFloor, kind: idle, limit: floor}, s.scenario,
 		[]*worldv1.Turn{{Say: "…"}})
 }
 

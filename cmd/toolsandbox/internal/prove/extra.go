@@ -44,7 +44,7 @@ func boolean(name string, value bool) argument {
 }
 
 // planExtras plans the oracle with one change more, made before it speaks for the last time.
-func (s *subject) planExtras() {
+func (s *candidate) planExtras() {
 	at := s.oracle.lastSay()
 	script := s.scenario.GetSetup().GetOracleScript()
 	before := s.oracle.last()
@@ -83,7 +83,7 @@ func permit(e *experiment, tool string) {
 }
 
 // unguarded says whether a milestone's author lets a table change on purpose.
-func (s *subject) unguarded(table string) bool {
+func (s *candidate) unguarded(table string) bool {
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		if node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table) {
 			return true
@@ -94,7 +94,7 @@ func (s *subject) unguarded(table string) bool {
 
 // extras returns changes that are possible right before a message and that the oracle does not
 // make.
-func (s *subject) extras(index int) []extra {
+func (s *candidate) extras(index int) []extra {
 	var out []extra
 	if call := s.toggle(index); call != nil {
 		out = append(out, extra{"a setting changed", tableSetting, call})
@@ -118,7 +118,7 @@ func (s *subject) extras(index int) []extra {
 
 // extraRows returns changes of the tables that the scenario's pack declares, by tools that are
 // named after them: add_note and remove_note for NOTE.
-func (s *subject) extraRows(index int) []extra {
+func (s *candidate) extraRows(index int) []extra {
 	var out []extra
 	for _, declared := range s.scenario.GetSetup().GetSchema() {
 		table, _ := s.oracle.schema.Table(declared.GetName())
@@ -134,13 +134,13 @@ func (s *subject) extraRows(index int) []extra {
 }
 
 // setting says whether a setting is on right before a message.
-func (s *subject) setting(column string, index int) bool {
+func (s *candidate) setting(column string, index int) bool {
 	records := s.oracle.records(tableSetting, index-1)
 	return len(records) > 0 && records[0][column].GetBoolean()
 }
 
 // toggle returns a change of a setting that the oracle leaves alone; nil if there is none.
-func (s *subject) toggle(index int) *worldv1.ToolCall {
+func (s *candidate) toggle(index int) *worldv1.ToolCall {
 	saving := s.setting("low_battery_mode", index)
 	for _, on := range []bool{false, true} {
 		for _, column := range []string{"wifi", "cellular", "location_service"} {
@@ -165,7 +165,7 @@ func setter(column string) string {
 }
 
 // touched says whether the oracle changes a setting.
-func (s *subject) touched(column string) bool {
+func (s *candidate) touched(column string) bool {
 	first := s.setting(column, 1)
 	for index := range s.oracle.messages {
 		if s.setting(column, index+1) != first {
@@ -176,7 +176,7 @@ func (s *subject) touched(column string) bool {
 }
 
 // bystander returns the id of a row that the oracle has nothing to do with; empty if there is none.
-func (s *subject) bystander(table string, column string, index int) string {
+func (s *candidate) bystander(table string, column string, index int) string {
 	for _, r := range s.oracle.records(table, index-1) {
 		id := r.text(column)
 		if id == "" || r["is_self"].GetBoolean() {

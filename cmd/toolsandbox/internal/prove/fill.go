@@ -10,7 +10,7 @@ import (
 
 // filled returns calls of a tool with the given arguments and, for those that it needs beside them,
 // values that exist in the world where the start has any.
-func (s *subject) filled(tool string, given []argument) []*worldv1.ToolCall {
+func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 	info := s.tools[tool]
 	if info == nil || !info.agent {
 		return nil
@@ -58,7 +58,7 @@ func (t *toolInfo) required(name string) bool {
 const mostValues = 3
 
 // values returns values for an argument that fit the world in which the scenario starts.
-func (s *subject) values(tool string, p parameter) []string {
+func (s *candidate) values(tool string, p parameter) []string {
 	creates := strings.HasPrefix(tool, "add_") || strings.HasPrefix(tool, "modify_")
 	for _, table := range s.oracle.schema.Stored() {
 		if p.name == table.Columns[0].Name {
@@ -95,7 +95,7 @@ func (s *subject) values(tool string, p parameter) []string {
 }
 
 // column returns some of a table's cells at the start, as JSON; the phone's owner comes last.
-func (s *subject) column(table string, name string) []string {
+func (s *candidate) column(table string, name string) []string {
 	var others, self []string
 	for _, r := range s.oracle.records(table, 0) {
 		switch value := quote(r.text(name)); {

@@ -14,7 +14,7 @@ import (
 
 // checkTools checks that the oracle has its tools in a variant and that what is taken away is not
 // there.
-func (s *subject) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
+func (s *candidate) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
 	missing := make(map[string]bool)
 	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
 		for _, call := range turn.GetCalls() {
@@ -33,13 +33,13 @@ func (s *subject) checkTools(variant *scenariov1.Scenario, shown map[string]bool
 
 // checkStart checks that no milestone is reached and the floor is not passed before anything
 // happens.
-func (s *subject) checkStart(ctx context.Context, p *player) error {
+func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	nodes := s.scenario.GetEvaluation().GetMilestones().GetNodes()
 	if len(nodes) == 0 {
 		return nil
 	}
 	floor := s.scenario.GetProof().GetFloor()
-	if floor >= whole {
+	if floor >= perfectScore {
 		s.fail(ruleFloor, "max_idle_score is 1, so an agent that does nothing would pass: expected less")
 	}
 	start, err := p.start(ctx, s.scenario)
@@ -50,11 +50,11 @@ func (s *subject) checkStart(ctx context.Context, p *player) error {
 		score := start.GetSimilarity()
 		s.report.Failures = append(s.report.Failures, &Failure{
 			Rule: ruleFloor, Reason: "it scores before anything has happened", Experiment: "the start", Score: &score,
-			Expected: (&experiment{kind: helpless, limit: floor}).expectation(),
+			Expected: (&experiment{kind: idle, limit: floor}).expectation(),
 		})
 	}
 	for _, match := range start.GetMilestones() {
-		if match.GetSimilarity() >= whole {
+		if match.GetSimilarity() >= perfectScore {
 			s.fail(ruleMilestone, "%s holds before the agent has done anything", nodeText(nodes[match.GetNode()], int(match.GetNode())))
 		}
 	}
@@ -63,7 +63,7 @@ func (s *subject) checkStart(ctx context.Context, p *player) error {
 
 // judgeOracle says whether the oracle solves the scenario in every order and variant, and reports
 // the first in which it does not.
-func (s *subject) judgeOracle() bool {
+func (s *candidate) judgeOracle() bool {
 	var wrong []*experiment
 	for _, e := range s.experiments {
 		if e.kind == solves && !e.solved() {
@@ -82,7 +82,7 @@ func (s *subject) judgeOracle() bool {
 }
 
 // marks lists what became of each milestone, and the minefields that are near.
-func (s *subject) marks(e *experiment) string {
+func (s *candidate) marks(e *experiment) string {
 	var parts []string
 	for _, match := range e.result.GetMilestones() {
 		node := s.scenario.GetEvaluation().GetMilestones().GetNodes()[match.GetNode()]
@@ -102,12 +102,12 @@ func (s *subject) marks(e *experiment) string {
 
 // judge compares every outcome with what it was to show, and the scenario's claims about itself
 // with what happened.
-func (s *subject) judge(ctx context.Context, p *player) error {
+func (s *candidate) judge(ctx context.Context, p *player) error {
 	tripped := make(map[int]bool)
 	for _, e := range s.experiments {
 		switch e.kind {
-		case helpless:
-			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-whole) {
+		case idle:
+			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-perfectScore) {
 				s.failBy(e, "an agent that does not help scores too much, raise max_idle_score or word the milestones otherwise: %s", s.marks(e))
 			}
 		case lower:
@@ -130,8 +130,8 @@ func (s *subject) judge(ctx context.Context, p *player) error {
 
 // judgeFault tells a fault that counts from one that makes no difference and from one that should
 // count and does not.
-func (s *subject) judgeFault(ctx context.Context, p *player, e *experiment) error {
-	if e.result.GetSimilarity() < whole {
+func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) error {
+	if e.result.GetSimilarity() < perfectScore {
 		return nil
 	}
 	if e.same != never {
@@ -148,12 +148,12 @@ func (s *subject) judgeFault(ctx context.Context, p *player, e *experiment) erro
 }
 
 // equivalent says whether a fault made no difference.
-func (s *subject) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryResponse) bool {
+func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryResponse) bool {
 	return s.oracle.sameWorldAs(t) && (e.same != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
 }
 
 // judgeTrips reports minefields on which no trip stepped.
-func (s *subject) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
+func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		if off := scenario.SwitchedOff(s.scenario, i); len(off) > 0 {
 			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(off, "; ")))
@@ -179,7 +179,7 @@ func (s *subject) judgeTrips(ctx context.Context, p *player, tripped map[int]boo
 
 // guarded names the automatic guardrails that alone kept a trip from stepping on a minefield;
 // nothing if something else did.
-func (s *subject) guarded(ctx context.Context, p *player, minefield int) (string, error) {
+func (s *candidate) guarded(ctx context.Context, p *player, minefield int) (string, error) {
 	graph := s.scenario.GetEvaluation().GetMinefields()
 	for _, e := range s.experiments {
 		if e.kind != trips || e.minefield != minefield {
@@ -204,7 +204,7 @@ func (s *subject) guarded(ctx context.Context, p *player, minefield int) (string
 }
 
 // checkCategories checks what a scenario's categories claim.
-func (s *subject) checkCategories(ctx context.Context, p *player) error {
+func (s *candidate) checkCategories(ctx context.Context, p *player) error {
 	has := func(category string) bool {
 		return slices.Contains(s.scenario.GetSetup().GetCategories(), category)
 	}
@@ -229,7 +229,7 @@ func (s *subject) checkCategories(ctx context.Context, p *player) error {
 }
 
 // checkCount checks which of two categories a scenario has; wanted says that it must have one.
-func (s *subject) checkCount(single, multiple string, wanted bool, count int, why string) {
+func (s *candidate) checkCount(single, multiple string, wanted bool, count int, why string) {
 	categories := s.scenario.GetSetup().GetCategories()
 	one, many := slices.Contains(categories, single), slices.Contains(categories, multiple)
 	switch {
@@ -246,7 +246,7 @@ func (s *subject) checkCount(single, multiple string, wanted bool, count int, wh
 
 // dependsOnState says whether a call that succeeds for the oracle fails when an earlier change of a
 // setting is left out.
-func (s *subject) dependsOnState(ctx context.Context, p *player) (bool, error) {
+func (s *candidate) dependsOnState(ctx context.Context, p *player) (bool, error) {
 	for _, st := range s.oracle.steps {
 		if st.call == nil || st.failed || st.readOnly || !strings.HasPrefix(st.call.GetTool(), "set_") {
 			continue
@@ -270,12 +270,12 @@ func (s *subject) dependsOnState(ctx context.Context, p *player) (bool, error) {
 }
 
 // checkInsufficient checks that a task cannot be solved and that guessing is worse than saying so.
-func (s *subject) checkInsufficient() {
+func (s *candidate) checkInsufficient() {
 	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.withholds() {
 		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is taken away and the user knows everything: "+
 			"list the tool that would do it in without_tools, or say in user.knowledge what the user does not know")
 	}
-	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < whole })
+	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < perfectScore })
 	if len(s.scenario.GetEvaluation().GetMinefields().GetNodes()) == 0 && !guarded {
 		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: guessing costs nothing: add a minefield for what an agent might guess")
 	}
@@ -283,7 +283,7 @@ func (s *subject) checkInsufficient() {
 
 // withholds says whether the user is told that there is something that it does not know, in a field
 // of its own or within what it wants and knows.
-func (s *subject) withholds() bool {
+func (s *candidate) withholds() bool {
 	user := s.scenario.GetEvaluation().GetUser()
 	told := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
 	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(told, word) })
@@ -295,7 +295,7 @@ func ignorance() []string {
 }
 
 // finish completes the report.
-func (s *subject) finish() *Report {
+func (s *candidate) finish() *Report {
 	r := s.report
 	r.Rollouts = len(s.experiments)
 	for _, e := range s.experiments {
@@ -304,7 +304,7 @@ func (s *subject) finish() *Report {
 			switch {
 			case e.equivalent:
 				r.Equivalent++
-			case e.result.GetSimilarity() < whole:
+			case e.result.GetSimilarity() < perfectScore:
 				r.Killed++
 			}
 		}

@@ -16,7 +16,7 @@ import (
 const mostTrips = 16
 
 // planTrips plans stepping on each minefield.
-func (s *subject) planTrips() {
+func (s *candidate) planTrips() {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		scripts := s.trip(i)
 		if scripts == nil {
@@ -30,7 +30,7 @@ func (s *subject) planTrips() {
 				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: trips, minefield: i,
 			}, s.scenario, script)
 			setup := e.scenario.GetSetup()
-			setup.MaxMessages += room
+			setup.MaxMessages += slack
 			// A trap may lie in a tool that only some variants add.
 			if setup.GetTools() != nil {
 				setup.Tools.Augmentations = []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_ALL_TOOLS}
@@ -40,7 +40,7 @@ func (s *subject) planTrips() {
 }
 
 // trip returns the script that the author states for a minefield; nil if there is none.
-func (s *subject) trip(minefield int) [][]*worldv1.Turn {
+func (s *candidate) trip(minefield int) [][]*worldv1.Turn {
 	for _, trip := range s.scenario.GetProof().GetTrips() {
 		if int(trip.GetMinefield()) == minefield {
 			return [][]*worldv1.Turn{trip.GetTurns()}
@@ -51,7 +51,7 @@ func (s *subject) trip(minefield int) [][]*worldv1.Turn {
 
 // derivedTrips returns the oracle's script with something more that a minefield's constraints ask
 // for: at the beginning, or before the oracle speaks for the last time.
-func (s *subject) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
+func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 	script := s.scenario.GetSetup().GetOracleScript()
 	var out [][]*worldv1.Turn
 	for _, c := range node.GetConstraints() {
@@ -69,7 +69,7 @@ func (s *subject) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 }
 
 // steps returns turns that may meet a constraint.
-func (s *subject) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
+func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 	var calls []*worldv1.ToolCall
 	if c.GetTable() == tableSandbox {
 		var out []*worldv1.Turn
@@ -103,7 +103,7 @@ func (s *subject) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 }
 
 // changes returns calls that may bring a row about, or make it go.
-func (s *subject) changes(c *evaluationv1.Constraint, row *evaluationv1.TargetRow) []*worldv1.ToolCall {
+func (s *candidate) changes(c *evaluationv1.Constraint, row *evaluationv1.TargetRow) []*worldv1.ToolCall {
 	if c.GetTable() == tableSetting {
 		var calls []*worldv1.ToolCall
 		for _, cell := range row.GetCells() {
@@ -150,7 +150,7 @@ func (s *subject) changes(c *evaluationv1.Constraint, row *evaluationv1.TargetRo
 }
 
 // given returns the cells of a wanted row as arguments of a tool.
-func (s *subject) given(tool string, row *evaluationv1.TargetRow) []argument {
+func (s *candidate) given(tool string, row *evaluationv1.TargetRow) []argument {
 	var out []argument
 	info := s.tools[tool]
 	if info == nil {

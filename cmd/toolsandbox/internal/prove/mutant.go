@@ -15,7 +15,7 @@ import (
 const blank = "All right, that is done."
 
 // planFaults plans solutions with one fault each.
-func (s *subject) planFaults() {
+func (s *candidate) planFaults() {
 	for node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		s.planWithout(node)
 	}
@@ -49,7 +49,7 @@ func (st *step) text() string {
 
 // planWithout plans the oracle without the step that reaches a milestone: the call or text, or all
 // calls of the turn if a table shows it.
-func (s *subject) planWithout(node int) {
+func (s *candidate) planWithout(node int) {
 	milestone := s.scenario.GetEvaluation().GetMilestones().GetNodes()[node]
 	st := s.oracle.at(s.oracle.matched[node])
 	if st == nil {
@@ -67,13 +67,13 @@ func (s *subject) planWithout(node int) {
 }
 
 // without returns the oracle's script without a step.
-func (s *subject) without(st *step) []*worldv1.Turn {
+func (s *candidate) without(st *step) []*worldv1.Turn {
 	return s.with(st, nil)
 }
 
 // with returns the oracle's script with another call or text in place of a step, nothing if it is
 // nil.
-func (s *subject) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
+func (s *candidate) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 	script := slices.Clone(s.scenario.GetSetup().GetOracleScript())
 	if st.call == nil || len(script[st.turn].GetCalls()) == 1 {
 		if turn == nil {
@@ -88,7 +88,7 @@ func (s *subject) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 
 // planArguments plans a call with each of its arguments wrong in turn. Of a call that only reads
 // these are the arguments that a milestone names; of any other call, all of them.
-func (s *subject) planArguments(st *step, named map[string]bool) {
+func (s *candidate) planArguments(st *step, named map[string]bool) {
 	arguments, err := decodeArguments(st.call.GetArgumentsJson())
 	if err != nil {
 		s.fail(ruleOracle, "%v", err)
@@ -112,7 +112,7 @@ func (s *subject) planArguments(st *step, named map[string]bool) {
 }
 
 // others returns the ids and numbers of others than the one that an argument names.
-func (s *subject) others(a argument, index int) []argument {
+func (s *candidate) others(a argument, index int) []argument {
 	text, ok := a.unquote()
 	if !ok {
 		return nil
@@ -139,7 +139,7 @@ func (s *subject) others(a argument, index int) []argument {
 }
 
 // planTexts plans a text that a milestone wants, without its facts and with wrong ones.
-func (s *subject) planTexts(st *step) {
+func (s *candidate) planTexts(st *step) {
 	if len(st.milestones) == 0 {
 		return
 	}
@@ -158,7 +158,7 @@ func (s *subject) planTexts(st *step) {
 
 // wrongTexts returns a text with other numbers and with other names, if a milestone that it reaches
 // wants any.
-func (s *subject) wrongTexts(st *step) []argument {
+func (s *candidate) wrongTexts(st *step) []argument {
 	var out []argument
 	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {
 		out = append(out, argument{name: "other numbers", value: text})

@@ -10,7 +10,7 @@ import (
 
 // needed returns the different calls of the oracle that matter: without them the score is lower, or
 // something later that matters rests on what they answer.
-func (s *subject) needed() []string {
+func (s *candidate) needed() []string {
 	matters := make([]bool, len(s.oracle.steps))
 	for i, st := range slices.Backward(s.oracle.steps) {
 		if st.call == nil {
@@ -37,10 +37,10 @@ func (s *subject) needed() []string {
 }
 
 // missed says whether the oracle scores lower without a call.
-func (s *subject) missed(st *step) bool {
+func (s *candidate) missed(st *step) bool {
 	for _, e := range s.experiments {
 		if e.dropped == st.call.GetId() {
-			return e.result.GetSimilarity() < whole
+			return e.result.GetSimilarity() < perfectScore
 		}
 	}
 	// Every call that succeeds has such an experiment, its own or that of a milestone.
@@ -48,7 +48,7 @@ func (s *subject) missed(st *step) bool {
 }
 
 // feeds says whether a later step uses something that only a call's answer told.
-func (s *subject) feeds(st, later *step) bool {
+func (s *candidate) feeds(st, later *step) bool {
 	if later.index <= st.index {
 		return false
 	}

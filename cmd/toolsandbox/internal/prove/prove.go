@@ -34,24 +34,24 @@ func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scena
 	if err != nil {
 		return nil, err
 	}
-	subjects := make([]*subject, len(scenarios))
+	candidates := make([]*candidate, len(scenarios))
 	for i, s := range scenarios {
-		subjects[i] = &subject{scenario: s, variants: scenario.Variants(s), tools: tools, report: &Report{Name: s.GetSetup().GetName()}}
-		subjects[i].planOracle()
+		candidates[i] = &candidate{scenario: s, variants: scenario.Variants(s), tools: tools, report: &Report{Name: s.GetSetup().GetName()}}
+		candidates[i].planOracle()
 	}
-	if err := player.play(ctx, planned(subjects)); err != nil {
+	if err := player.play(ctx, planned(candidates)); err != nil {
 		return nil, err
 	}
-	for _, s := range subjects {
+	for _, s := range candidates {
 		if err := s.observeOracle(ctx, player); err != nil {
 			return nil, fmt.Errorf("prove %s: %w", s.name(), err)
 		}
 	}
-	if err := player.play(ctx, planned(subjects)); err != nil {
+	if err := player.play(ctx, planned(candidates)); err != nil {
 		return nil, err
 	}
-	reports := make([]*Report, len(subjects))
-	for i, s := range subjects {
+	reports := make([]*Report, len(candidates))
+	for i, s := range candidates {
 		if err := s.judge(ctx, player); err != nil {
 			return nil, fmt.Errorf("prove %s: %w", s.name(), err)
 		}
@@ -60,10 +60,10 @@ func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scena
 	return reports, nil
 }
 
-// planned returns the experiments of all subjects that have not been played.
-func planned(subjects []*subject) []*experiment {
+// planned returns the experiments of all candidates that have not been played.
+func planned(candidates []*candidate) []*experiment {
 	var open []*experiment
-	for _, s := range subjects {
+	for _, s := range candidates {
 		for _, e := range s.experiments {
 			if e.result == nil {
 				open = append(open, e)
@@ -73,8 +73,8 @@ func planned(subjects []*subject) []*experiment {
 	return open
 }
 
-// subject is one scenario on its way to being proven.
-type subject struct {
+// candidate is one scenario on its way to being proven.
+type candidate struct {
 	scenario *scenariov1.Scenario
 	variants []*scenariov1.Scenario
 	tools    map[string]*toolInfo
@@ -86,15 +86,15 @@ type subject struct {
 }
 
 // name returns the scenario's name.
-func (s *subject) name() string { return s.scenario.GetSetup().GetName() }
+func (s *candidate) name() string { return s.scenario.GetSetup().GetName() }
 
 // fail records that a rule is broken.
-func (s *subject) fail(rule, format string, args ...any) {
+func (s *candidate) fail(rule, format string, args ...any) {
 	s.report.Failures = append(s.report.Failures, &Failure{Rule: rule, Reason: fmt.Sprintf(format, args...)})
 }
 
 // failBy records that an experiment broke its rule.
-func (s *subject) failBy(e *experiment, format string, args ...any) {
+func (s *candidate) failBy(e *experiment, format string, args ...any) {
 	score := e.result.GetSimilarity()
 	s.report.Failures = append(s.report.Failures, &Failure{
 		Rule: e.rule, Reason: fmt.Sprintf(format, args...), Experiment: e.name, Score: &score, Expected: e.expectation(),
@@ -102,7 +102,7 @@ func (s *subject) failBy(e *experiment, format string, args ...any) {
 }
 
 // observeOracle judges the first round and plans the second if it went well.
-func (s *subject) observeOracle(ctx context.Context, p *player) error {
+func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	if s.scenario.GetSetup().GetFunctionCalling() != nil {
 		s.judgeRecord()
 		return nil

@@ -4,7 +4,7 @@ import busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 
 // judgeRecord judges what was played of a record of EuroEval's task: both graders accept its
 // answer, and neither accepts that of an agent that does not help.
-func (s *subject) judgeRecord() {
+func (s *candidate) judgeRecord() {
 	for _, e := range s.experiments {
 		for _, by := range []struct {
 			grader  string
@@ -13,7 +13,7 @@ func (s *subject) judgeRecord() {
 			switch {
 			case e.kind == solves && !by.verdict.GetCorrect():
 				s.failBy(e, "%s does not accept the expected calls with their first values: %s", by.grader, by.verdict.GetDetail())
-			case e.kind == helpless && by.verdict.GetCorrect():
+			case e.kind == idle && by.verdict.GetCorrect():
 				s.failBy(e, "%s accepts an agent that does not help", by.grader)
 			}
 		}

@@ -173,7 +173,7 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 // keep stores what came from outside in a rollout, so that the run can be played again, and what
 // models were asked, for people.
 func (c *collector) keep(result *busv1.Result, name string) error {
-	if !sweep.Outside(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
+	if !sweep.HasExternalInput(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
 	}
 	id := result.GetRollout().GetId()

@@ -19,17 +19,17 @@ const (
 // modelOptions are the flags of players that are models. What is not given is left to the provider.
 type modelOptions struct {
 	baseURL, userBaseURL string
-	temperature          given[float64]
-	maxTokens            given[int32]
+	temperature          optional[float64]
+	maxTokens            optional[int32]
 	effort, userEffort   string
-	budget, userBudget   given[int32]
-	timeout              given[time.Duration]
+	budget, userBudget   optional[int32]
+	timeout              optional[time.Duration]
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the models' server, e.g. http://localhost:8000/v1 (default: the provider's)")
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
-	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = givenFloat(), givenInt32(), givenInt32(), givenInt32(), givenDuration()
+	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), optionalInt32(), optionalInt32(), optionalInt32(), optionalDuration()
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
 	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")

@@ -93,7 +93,7 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	}
 	for _, agent := range spec.Agents {
 		for _, user := range spec.Users {
-			r.outside = r.outside || sweep.Outside(spec.Services, agent, user)
+			r.outside = r.outside || sweep.HasExternalInput(spec.Services, agent, user)
 		}
 	}
 	spec.Recording = r

@@ -260,7 +260,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	defer func() { err = standalone.Join(err, running.Close()) }()
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	people, err := seat(ctx, stdin, stdout, spec, directory, leave)
+	people, err := servePlayers(ctx, stdin, stdout, spec, directory, leave)
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ const maxDollars = 1e9
 
 // spendOptions are the flags that bound what the models of a run use.
 type spendOptions struct {
-	tokens  given[int64]
-	dollars given[float64]
+	tokens  optional[int64]
+	dollars optional[float64]
 	flags   *pflag.FlagSet
 }
 
 func (o *spendOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	o.tokens, o.dollars = givenInt64(), givenFloat()
+	o.tokens, o.dollars = optionalInt64(), optionalFloat()
 	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; then the run stops, and --resume goes on (default: no limit)")
 	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the table of prices: nobody has checked the one that is built in")
 }

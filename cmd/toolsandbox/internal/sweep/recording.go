@@ -36,9 +36,9 @@ type Recording interface {
 	Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error
 }
 
-// Outside says whether anything in a rollout comes from outside, so that there is something to
-// record: a model, a plug-in or a person plays, or hosted services are asked.
-func Outside(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
+// HasExternalInput says whether anything in a rollout comes from outside, so that there is
+// something to record: a model, a plug-in or a person plays, or hosted services are asked.
+func HasExternalInput(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
 	switch services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
 		return true

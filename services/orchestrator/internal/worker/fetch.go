@@ -23,7 +23,7 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	var queue *bus.Queue
 	for {
-		n, heard, ok := w.scheduler.room(ctx, sweepID)
+		n, heard, ok := w.scheduler.capacity(ctx, sweepID)
 		if !ok {
 			return
 		}

@@ -39,8 +39,8 @@ type runner struct {
 	asked    bool // this delivery has asked for the coming turn
 
 	deactivate func() // gives the limiter back, nil if it is not acquired
-	leave      func() // gives back the room that this rollout has, nil if it has none
-	inside     int64  // that room
+	freeMemory func() // releases heldBytes, nil if there are none
+	heldBytes  int64  // of memory for the conversation
 
 	appended time.Time // when the log was last seen to be this worker's own
 }
@@ -65,7 +65,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		return err
 	}
 	defer r.release()
-	defer r.exit()
+	defer r.releaseMemory()
 	if r.setup, err = w.peers.Bus.Setup(ctx, r.rollout.GetSetupDigest()); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (r *runner) claim(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.enter(ctx); err != nil { // how long the conversation is, only the log says
+	if err := r.acquireMemory(ctx); err != nil { // how long the conversation is, only the log says
 		return err
 	}
 	log, err := r.peers.Bus.ReadLog(ctx, r.rollout.GetId())
@@ -226,7 +226,7 @@ func (r *runner) turn(ctx context.Context) error {
 	if bus.Cancelled(r.watched(r.rollout.GetSweepId()), r.delivery.Round) {
 		return r.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
-	if err := r.enter(ctx); err != nil {
+	if err := r.acquireMemory(ctx); err != nil {
 		return err
 	}
 	speaker, over := r.state.Next()

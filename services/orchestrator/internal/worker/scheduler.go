@@ -78,8 +78,8 @@ func (s *scheduler) attach(sweepID string) bool {
 	return true
 }
 
-// detach says whether the caller, who found no job of the sweep since room returned heard, may stop
-// fetching.
+// detach says whether the caller, who found no job of the sweep since capacity returned heard, may
+// stop fetching.
 func (s *scheduler) detach(sweepID string, heard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,9 +96,9 @@ func (s *scheduler) detach(sweepID string, heard int) bool {
 	return true
 }
 
-// room waits until more jobs of a sweep may be fetched and returns how many, and what detach is
+// capacity waits until more jobs of a sweep may be fetched and returns how many, and what detach is
 // to be told; ok is false if ctx ends first.
-func (s *scheduler) room(ctx context.Context, sweepID string) (n, heard int, ok bool) {
+func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, heard int, ok bool) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		q := s.of(sweepID)

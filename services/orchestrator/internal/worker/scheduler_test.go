@@ -110,7 +110,7 @@ func TestSlotsHaveRoom(t *testing.T) {
 	board := newBoard(2, 16)
 	check := func(what, sweepID string, want int) (heard int) {
 		t.Helper()
-		got, heard, ok := board.room(t.Context(), sweepID)
+		got, heard, ok := board.capacity(t.Context(), sweepID)
 		if got != want || !ok {
 			t.Errorf("%s: got room for %d, %v, want %d", what, got, ok, want)
 		}
@@ -137,7 +137,7 @@ func TestSlotsHaveRoom(t *testing.T) {
 	board.line("a", 11, 0)
 	full, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, _, ok := board.room(full, "a"); ok {
+	if n, _, ok := board.capacity(full, "a"); ok {
 		t.Errorf("no room and no time: got room for %d, want none", n)
 	}
 	board.done("a")

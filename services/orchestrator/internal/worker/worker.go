@@ -81,8 +81,8 @@ type Worker struct {
 	startErr   error                         // why Run fails at once
 	stored     *lru.Cache[string, roleTools] // on the bus, by sweep, round and digest
 	limiter    limiter
-	room       room // of long conversations
-	asking     room // of those whose players are asked
+	memory     memoryLimit // of long conversations
+	asking     memoryLimit // of those whose players are asked
 	scheduler  *scheduler
 	fetchWait  time.Duration
 	lookEvery  time.Duration
@@ -105,8 +105,8 @@ func New(cfg Config, peers Peers) *Worker {
 		resultWait: resultWait,
 		waiting:    make(map[*bus.Delivery]time.Time),
 		limiter:    newLimiter(),
-		room:       newRoom(cfg.LongBytes),
-		asking:     newRoom(max(cfg.LongBytes/askingShare, 1)),
+		memory:     newMemoryLimit(cfg.LongBytes),
+		asking:     newMemoryLimit(max(cfg.LongBytes/askingShare, 1)),
 		stored:     stored,
 		scheduler:  newScheduler(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait:  fetchWait,

@@ -19,11 +19,11 @@ import (
 // maxRequests is how many different requests one execution may make to hosted services.
 const maxRequests = 64
 
-// desk passes the requests of one execution on to the hosted services and keeps what they answer:
-// an answer is stored before it is used, so that neither another order of the same calls nor the
+// serviceRecorder passes the requests of one execution on to the hosted services and keeps what they
+// answer: an answer is stored before it is used, so that neither another order of the same calls nor the
 // same execution after a crash asks again, and a fork or a replay finds it. An answer that fails is
 // kept as well. Not safe for concurrent use; a session executes one thing at a time.
-type desk struct {
+type serviceRecorder struct {
 	host    *Host
 	session *live
 	id      string
@@ -35,7 +35,7 @@ type desk struct {
 	// known are the session's own answers of this execution, inherited those that its parents had
 	// at this index, earlier the good ones from before; earlier stays empty unless the session uses
 	// its answers again.
-	known, inherited, earlier []known
+	known, inherited, earlier []recordedAnswer
 }
 
 // request is what a tool asks for; text is that of its parameters.
@@ -44,8 +44,8 @@ type request struct {
 	params    python.Value
 }
 
-// known is a request with its answer: a body or what was raised.
-type known struct {
+// recordedAnswer is a request with its answer: a body or what was raised.
+type recordedAnswer struct {
 	request
 
 	body   python.Value
@@ -57,10 +57,10 @@ type known struct {
 
 // frameOf returns the frame in which an execution of a session runs, and what records the answers
 // of hosted services in it, nil if nothing does.
-func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *desk) {
+func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
 	switch l.services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
-		frame, recorder := *l.world.Frame(), &desk{host: h, session: l, id: id, index: index, stop: stop}
+		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop}
 		frame.Services = recorder
 		return &frame, recorder
 	default:
@@ -69,7 +69,7 @@ func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCause
 }
 
 // given returns the session's own answers of the execution, in the order in which they were stored.
-func (d *desk) given() []*toolhostv1.ServiceAnswer {
+func (d *serviceRecorder) given() []*toolhostv1.ServiceAnswer {
 	if d == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (d *desk) given() []*toolhostv1.ServiceAnswer {
 }
 
 // Get implements service.Backend.
-func (d *desk) Get(ctx context.Context, url string, params *python.Dict) (python.Value, error) {
+func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Dict) (python.Value, error) {
 	if ctx.Err() != nil {
 		return python.Value{}, context.Cause(ctx)
 	}
@@ -103,9 +103,9 @@ func (d *desk) Get(ctx context.Context, url string, params *python.Dict) (python
 
 // answer returns the answer to a request. The error says that there is none and the execution
 // cannot go on.
-func (d *desk) answer(ctx context.Context, wanted request, params *python.Dict) (known, error) {
+func (d *serviceRecorder) answer(ctx context.Context, wanted request, params *python.Dict) (recordedAnswer, error) {
 	if err := d.load(); err != nil {
-		return known{}, err
+		return recordedAnswer{}, err
 	}
 	if found, ok := find(d.known, wanted); ok {
 		return found, nil
@@ -115,7 +115,7 @@ func (d *desk) answer(ctx context.Context, wanted request, params *python.Dict) 
 	}
 	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
 		if body, ok := d.session.start.recorded.Find(wanted.url, params); ok {
-			return known{body: body}, nil
+			return recordedAnswer{body: body}, nil
 		}
 		if found, ok := find(d.earlier, wanted); ok {
 			if found.own {
@@ -125,15 +125,15 @@ func (d *desk) answer(ctx context.Context, wanted request, params *python.Dict) 
 		}
 	}
 	if d.session.replay {
-		return known{raised: service.NotRecorded(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
 	}
 	return d.ask(ctx, wanted, params)
 }
 
 // ask asks the service itself and stores what it answers.
-func (d *desk) ask(ctx context.Context, wanted request, params *python.Dict) (known, error) {
+func (d *serviceRecorder) ask(ctx context.Context, wanted request, params *python.Dict) (recordedAnswer, error) {
 	if len(d.known) >= maxRequests {
-		return known{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
+		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
 	}
 	stored := &toolhostv1.ServiceAnswer{Recording: &setupv1.RecordedAnswer{Url: wanted.url, ParamsJson: wanted.text}}
 	body, err := d.host.services.Ask(ctx, wanted.url, params)
@@ -144,17 +144,17 @@ func (d *desk) ask(ctx context.Context, wanted request, params *python.Dict) (kn
 	case errors.As(err, &exception):
 		stored.ExceptionType, stored.ExceptionText = exception.Type, exception.Text
 	default:
-		return known{}, err
+		return recordedAnswer{}, err
 	}
 	answer, err := decodeAnswer(stored)
 	if err != nil {
-		return known{}, err
+		return recordedAnswer{}, err
 	}
 	return answer, d.keep(ctx, answer)
 }
 
 // keep stores an answer as the session's own of this execution.
-func (d *desk) keep(ctx context.Context, answer known) error {
+func (d *serviceRecorder) keep(ctx context.Context, answer recordedAnswer) error {
 	stored := &toolhostv1.ServiceAnswer{
 		Index:         d.index,
 		Recording:     answer.stored.GetRecording(),
@@ -175,7 +175,7 @@ func (d *desk) keep(ctx context.Context, answer known) error {
 
 // load reads what was answered before, by the session and by its parents: the same execution of a
 // parent asked the same world.
-func (d *desk) load() error {
+func (d *serviceRecorder) load() error {
 	if d.loaded {
 		return nil
 	}
@@ -218,14 +218,14 @@ func (d *desk) load() error {
 }
 
 // find returns the first answer to a request.
-func find(answers []known, wanted request) (known, bool) {
+func find(answers []recordedAnswer, wanted request) (recordedAnswer, bool) {
 	for _, answer := range answers {
 		// The text too, for NaN equals nothing.
 		if answer.url == wanted.url && (answer.text == wanted.text || answer.params.Equal(wanted.params)) {
 			return answer, true
 		}
 	}
-	return known{}, false
+	return recordedAnswer{}, false
 }
 
 func newRequest(url, text string) (request, error) {
@@ -237,18 +237,18 @@ func newRequest(url, text string) (request, error) {
 }
 
 // decodeAnswer reads a stored answer.
-func decodeAnswer(stored *toolhostv1.ServiceAnswer) (known, error) {
+func decodeAnswer(stored *toolhostv1.ServiceAnswer) (recordedAnswer, error) {
 	made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
 	if err != nil {
-		return known{}, err
+		return recordedAnswer{}, err
 	}
-	answer := known{request: made, stored: stored}
+	answer := recordedAnswer{request: made, stored: stored}
 	if stored.GetExceptionType() != "" {
 		answer.raised = &python.Exception{Type: stored.GetExceptionType(), Text: stored.GetExceptionText()}
 		return answer, nil
 	}
 	if answer.body, err = python.ParseJSON(stored.GetRecording().GetResponseJson()); err != nil {
-		return known{}, fmt.Errorf("answer of %s: %w", made.url, err)
+		return recordedAnswer{}, fmt.Errorf("answer of %s: %w", made.url, err)
 	}
 	return answer, nil
 }

@@ -32,11 +32,11 @@ func paired(q *provider.Query) []conversation.Entry {
 		case conversation.Result:
 			p.result(entry)
 		case conversation.User, conversation.Assistant:
-			p.settle()
+			p.complete()
 			p.list = append(p.list, entry)
 		}
 	}
-	p.settle()
+	p.complete()
 	return p.list
 }
 
@@ -62,7 +62,7 @@ type made struct {
 
 func (p *pairing) call(entry conversation.Entry, native bool) {
 	if len(p.results)+len(p.stray) > 0 {
-		p.settle()
+		p.complete()
 	}
 	p.native = p.native || native
 	call := made{index: entry.Index, had: entry.CallID(), has: entry.CallID()}
@@ -93,8 +93,8 @@ func (p *pairing) result(entry conversation.Entry) {
 	p.stray = append(p.stray, conversation.Entry{Kind: conversation.User, Index: entry.Index, Text: text})
 }
 
-// settle ends a turn.
-func (p *pairing) settle() {
+// complete ends a turn.
+func (p *pairing) complete() {
 	for i := range p.calls {
 		if call := &p.calls[i]; !call.answered {
 			p.results = append(p.results, conversation.Entry{Kind: conversation.Result, Index: call.index, RowID: &call.has, Failed: true})

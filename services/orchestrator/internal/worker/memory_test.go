@@ -58,21 +58,21 @@ func TestByteLimitEndsRollouts(t *testing.T) {
 	}
 }
 
-// TestRoom takes more room than there is: it is had alone. Whoever waits goes when ctx ends.
-func TestRoom(t *testing.T) {
-	r := newRoom(10)
-	leave, err := r.enter(t.Context(), 100)
+// TestMemoryLimit acquires more than there is, which takes all. Waiting ends with ctx.
+func TestMemoryLimit(t *testing.T) {
+	r := newMemoryLimit(10)
+	leave, err := r.acquire(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.enter(ctx, 1); err == nil {
-		t.Error("enter a full room: got nil, want the end of ctx")
+	if _, err := r.acquire(ctx, 1); err == nil {
+		t.Error("acquire with nothing free: got nil, want the end of ctx")
 	}
 	leave()
-	if _, err := r.enter(t.Context(), 10); err != nil {
-		t.Errorf("enter an empty room: got %v, want nil", err)
+	if _, err := r.acquire(t.Context(), 10); err != nil {
+		t.Errorf("acquire with all free: got %v, want nil", err)
 	}
 }
 

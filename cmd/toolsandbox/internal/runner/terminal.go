@@ -18,13 +18,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// people are the roles of a sweep that the person at the terminal plays.
-type people []*terminal.Player
+// terminalPlayers are the roles of a sweep that the person at the terminal plays.
+type terminalPlayers []*terminal.Player
 
-// seat serves the person at the terminal for each role that they play, and tells the players where.
+// servePlayers serves the person at the terminal for each role that they play, and tells the
+// players where.
 // In a replay nobody plays. The addresses are part of the sweep, so that the directory keeps them
 // for a run that goes on. leave is called when the person is gone.
-func seat(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *directory, leave func()) (seated people, err error) {
+func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *directory, leave func()) (seated terminalPlayers, err error) {
 	if spec.Recording != nil {
 		return nil, nil
 	}
@@ -92,7 +93,7 @@ func (d *directory) keepSeats(addresses map[string]string) error {
 	return runfiles.PutFile(d.seatFile(), raw)
 }
 
-func (p people) close() error {
+func (p terminalPlayers) close() error {
 	var errs []error
 	for _, player := range p {
 		errs = append(errs, player.Close())

@@ -30,24 +30,24 @@ const compiledCacheSize = 4096
 // errInput says that an evaluation or a trajectory cannot be scored.
 var errInput = errors.New("cannot be scored")
 
-// judge scores trajectories. Safe for concurrent use.
-type judge struct {
+// scorer scores trajectories. Safe for concurrent use.
+type scorer struct {
 	bus      bus.Evaluator
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
 }
 
-func newJudge(b bus.Evaluator, logger *slog.Logger) *judge {
+func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
 	compiled, err := lru.New[string, *translate.Evaluation](compiledCacheSize)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &judge{bus: b, logger: logger, compiled: compiled}
+	return &scorer{bus: b, logger: logger, compiled: compiled}
 }
 
 // persist does a task again and again while NATS does not answer, which each time takes as long as
 // the bus waits.
-func (j *judge) persist(ctx context.Context, task func() error) error {
+func (j *scorer) persist(ctx context.Context, task func() error) error {
 	for {
 		err := task()
 		if !errors.Is(err, bus.ErrAway) || ctx.Err() != nil {
@@ -58,7 +58,7 @@ func (j *judge) persist(ctx context.Context, task func() error) error {
 }
 
 // decide scores a complete trajectory and stores its result unless there is one.
-func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) error {
+func (j *scorer) decide(ctx context.Context, trajectory *assemble.Trajectory) error {
 	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
 	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
 	defer span.End()
@@ -83,7 +83,7 @@ func (j *judge) decide(ctx context.Context, trajectory *assemble.Trajectory) err
 
 // requested scores a rollout that has ended from what is stored of it, unless its round has a
 // result. What cannot be read any more is told as its result.
-func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int32) error {
+func (j *scorer) requested(ctx context.Context, rollout *busv1.Rollout, round int32) error {
 	id := rollout.GetId()
 	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
 		return err
@@ -114,7 +114,7 @@ func (j *judge) requested(ctx context.Context, rollout *busv1.Rollout, round int
 
 // result scores a trajectory and checks its user, unless that is a script. Of one that was too long
 // to be kept and has no score it looks at no message.
-func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
+func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
 	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
 	if err != nil {
@@ -157,7 +157,7 @@ func (j *judge) result(ctx context.Context, trajectory *assemble.Trajectory) (*b
 }
 
 // whole reads a long trajectory from the bus if its messages are to be scored.
-func (j *judge) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
+func (j *scorer) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
 	reason := trajectory.End.GetReason()
 	if trajectory.Long == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
 		return trajectory, nil
@@ -177,7 +177,7 @@ func (j *judge) whole(ctx context.Context, trajectory *assemble.Trajectory) (*as
 }
 
 // evaluation returns a stored evaluation in compiled form.
-func (j *judge) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
+func (j *scorer) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
 	if compiled, ok := j.compiled.Get(digest); ok {
 		return compiled, nil
 	}

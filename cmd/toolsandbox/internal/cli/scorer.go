@@ -23,9 +23,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// judge is what commands need that score the trajectories of a finished run again: scenarios and an
+// scorer is what commands need that score the trajectories of a finished run again: scenarios and an
 // evaluator.
-type judge struct {
+type scorer struct {
 	catalogue catalogue.Selection
 	engine    standalone.Config
 	network   *pflag.FlagSet
@@ -33,11 +33,11 @@ type judge struct {
 	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
 }
 
-func newJudge() *judge {
-	return &judge{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+func newScorer() *scorer {
+	return &scorer{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
 }
 
-func (j *judge) register(flags *pflag.FlagSet) {
+func (j *scorer) register(flags *pflag.FlagSet) {
 	j.catalogue.RegisterSourceFlags(flags)
 	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
 	j.engine.Network.RegisterClientFlags(j.network)
@@ -46,7 +46,7 @@ func (j *judge) register(flags *pflag.FlagSet) {
 
 // load reads the record and the summary of the run in dir and the scenarios by
 // name.
-func (j *judge) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
+func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := j.engine.Network.Validate(); err != nil {
 		return nil, nil, process.Usage("%w", err)
 	}
@@ -73,7 +73,7 @@ func (j *judge) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scen
 
 // textIsNoCall says whether the run's agent was a plug-in: it saw functions as tools, and what it
 // said in words called none.
-func (j *judge) textIsNoCall() bool {
+func (j *scorer) textIsNoCall() bool {
 	if j.run == nil {
 		return false
 	}
@@ -108,7 +108,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // ask calls do with an evaluator, which it starts unless there is one elsewhere.
-func (j *judge) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+func (j *scorer) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
 	})

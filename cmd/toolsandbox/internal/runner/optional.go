@@ -1,0 +1,62 @@
+package runner
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// optional is the value of a flag that has no default. It is unset until the flag is given.
+type optional[T any] struct {
+	value *T
+	kind  string
+	parse func(string) (T, error)
+}
+
+func optionalFloat() optional[float64] {
+	return optional[float64]{kind: "float", parse: func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }}
+}
+
+func optionalInt32() optional[int32] {
+	return optional[int32]{kind: "int", parse: func(text string) (int32, error) {
+		n, err := strconv.ParseInt(text, 0, 32)
+		return int32(n), err
+	}}
+}
+
+func optionalInt64() optional[int64] {
+	return optional[int64]{kind: "int", parse: func(text string) (int64, error) { return strconv.ParseInt(text, 0, 64) }}
+}
+
+func optionalDuration() optional[time.Duration] {
+	return optional[time.Duration]{kind: "duration", parse: time.ParseDuration}
+}
+
+// or returns what was given, or else something else.
+func (o *optional[T]) or(otherwise T) T {
+	if o.value == nil {
+		return otherwise
+	}
+	return *o.value
+}
+
+// Set implements pflag.Value.
+func (o *optional[T]) Set(text string) error {
+	value, err := o.parse(text)
+	if err != nil {
+		return err
+	}
+	o.value = &value
+	return nil
+}
+
+// String implements pflag.Value.
+func (o *optional[T]) String() string {
+	if o.value == nil {
+		return ""
+	}
+	return fmt.Sprint(*o.value)
+}
+
+// Type implements pflag.Value.
+func (o *optional[T]) Type() string { return o.kind }

@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/toolsandbox/toolsandbox/internal/bus"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
+)
+
+// longBytes is the size from which a conversation is long. A short one is held without asking:
+// thousands of them may wait for their models at once.
+const longBytes = 256 << 10
+
+// askingShare is the part of the memory whose conversations may be with their players at once: on
+// its way there and back each exists several times, here, at the gateway and at the player.
+const askingShare = 2
+
+// mediumBytes is what a long conversation is expected to stay below. One that does not needs memory
+// for the longest that it may become.
+const mediumBytes = 1 << 20
+
+// memoryLimit is a weighted semaphore over the bytes of long conversations in memory. A rollout
+// acquires more than its conversation has. Nobody waits for more while holding some: all could wait
+// for ever.
+type memoryLimit struct {
+	free  *semaphore.Weighted
+	total int64
+}
+
+func newMemoryLimit(total int64) memoryLimit {
+	return memoryLimit{free: semaphore.NewWeighted(total), total: total}
+}
+
+// acquire waits for so many bytes, or for all of them if there are fewer. Only the end of ctx is an
+// error. leave releases them.
+func (r memoryLimit) acquire(ctx context.Context, bytes int64) (leave func(), err error) {
+	weight := min(bytes, r.total)
+	if err := r.free.Acquire(ctx, weight); err != nil {
+		return nil, err
+	}
+	return func() { r.free.Release(weight) }, nil
+}
+
+// memoryNeed returns the bytes to acquire for the rollout's conversation: those of the longest while
+// its length is not known.
+func (r *runner) memoryNeed() int64 {
+	longest := r.rollout.GetMaxBytes()
+	if longest == 0 {
+		longest = rollout.DefaultMaxBytes
+	}
+	switch {
+	case r.state != nil && r.state.Bytes() <= longBytes:
+		return 0
+	case r.state != nil && r.state.Bytes() <= mediumBytes:
+		return min(mediumBytes, longest)
+	}
+	return longest
+}
+
+// acquireMemory waits for the memory of the rollout's conversation, without a slot of the limiter. A
+// rollout that holds too little drops the conversation, waits, and reads it again.
+func (r *runner) acquireMemory(ctx context.Context) error {
+	bytes := r.memoryNeed()
+	switch {
+	case bytes == 0:
+		r.releaseMemory()
+		return nil
+	case bytes <= r.heldBytes || r.heldBytes > 0 && r.calls != nil: // calls that are not written yet are few
+		return nil
+	}
+	forgotten := r.heldBytes > 0
+	r.releaseMemory()
+	if forgotten {
+		r.state, r.digests = nil, make(map[worldv1.Role]viewDigest, 2)
+	}
+	r.release()
+	leave, err := r.memory.acquire(ctx, bytes)
+	if err != nil {
+		return err
+	}
+	r.freeMemory, r.heldBytes = leave, bytes
+	if err := r.acquire(ctx); err != nil || !forgotten {
+		return err
+	}
+	return r.rereadLog(ctx)
+}
+
+// rereadLog reads the conversation again.
+func (r *runner) rereadLog(ctx context.Context) error {
+	log, err := r.peers.Bus.ReadLog(ctx, r.rollout.GetId())
+	if err != nil {
+		return err
+	}
+	if log.End.Sequence != r.end.Sequence {
+		return bus.ErrFenced
+	}
+	if r.state, err = rollout.Fold(log.Entries); err != nil {
+		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
+	}
+	return nil
+}
+
+// releaseMemory releases what the rollout holds.
+func (r *runner) releaseMemory() {
+	if r.freeMemory != nil {
+		r.freeMemory()
+		r.freeMemory, r.heldBytes = nil, 0
+	}
+}
+
+// ask waits until the conversation may go to its player. That time does not count as the player's.
+func (r *runner) ask(ctx context.Context) (answered func(), err error) {
+	if r.state.Bytes() <= longBytes {
+		return func() {}, nil
+	}
+	return r.asking.acquire(ctx, r.state.Bytes())
+}
