@@ -91,6 +91,7 @@ func (busy) Check(ctx context.Context, _ *healthv1.HealthCheckRequest) (*healthv
 // TestCheckPlayer checks players of each kind, at plug-ins that serve and do not serve health and
 // at a web server.
 func TestCheckPlayer(t *testing.T) {
+	t.Parallel()
 	bare, _ := attach(t, answering(&agentv1.ActResponse{Text: "hello"}))
 	leaving := health.NewServer()
 	leaving.Shutdown()
@@ -139,6 +140,7 @@ func TestCheckPlayer(t *testing.T) {
 // TestCheckAttached attaches an agent, which is there from then on, also for the other replicas;
 // the check does not ask it for a turn.
 func TestCheckAttached(t *testing.T) {
+	t.Parallel()
 	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -39,6 +40,9 @@ type Config struct {
 	// ModelConnections is how many connections there may be to each model provider. Over HTTP/2
 	// many requests share one.
 	ModelConnections int
+	// RetryWait is the wait before a request to a player that failed is tried again, and grows; 0 is
+	// that of the kind of player.
+	RetryWait time.Duration
 	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there.
 	// Empty allows all.
 	ModelBaseURLs []string

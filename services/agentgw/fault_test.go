@@ -26,7 +26,7 @@ import (
 const (
 	faultBytes   = 8 << 10         // largest answer
 	faultTurn    = 1 << 10         // largest turn
-	faultTimeout = 5 * time.Second // long enough for a busy machine to get as far as the request
+	faultTimeout = 2 * time.Second // long enough for a busy machine to get as far as the request
 	leak         = `{"error": {"message": "key ` + modelKey + ` is bad"}, "message": "key ` + modelKey + ` is bad"}`
 )
 
@@ -95,6 +95,7 @@ func faults() []fault {
 // beside one whose provider is well: every fault is classed, costs its own rollout alone, and tells
 // nobody the key.
 func TestLongModelFaults(t *testing.T) {
+	t.Parallel()
 	cfg := allKeys()
 	cfg.ModelAnswerBytes, cfg.ModelTurnBytes = faultBytes, faultTurn
 	client := serve(t, cfg, natstest.Start(t))

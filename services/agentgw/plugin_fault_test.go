@@ -28,6 +28,7 @@ func refuseWith(code codes.Code, text string) func(context.Context, *agentv1.Act
 }
 
 func TestPluginMisbehaves(t *testing.T) {
+	t.Parallel()
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	hang := func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		<-ctx.Done()
@@ -62,6 +63,7 @@ func TestPluginMisbehaves(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			address, _ := attach(t, test.act)
 			req := ask(plugin(address, test.timeoutMS))
 			req.RolloutId = strings.ReplaceAll(name, " ", "_")

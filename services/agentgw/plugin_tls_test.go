@@ -55,6 +55,7 @@ func selfSigned(t *testing.T) (certificate tls.Certificate, file string) {
 
 // TestLongPluginTLS dials a plug-in with TLS, with and without an authority that vouches for it.
 func TestLongPluginTLS(t *testing.T) {
+	t.Parallel()
 	certificate, ca := selfSigned(t)
 	_, stranger := selfSigned(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,6 +85,7 @@ func TestLongPluginTLS(t *testing.T) {
 		"plain text":        {ca, "grpc://" + address, codes.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg := agentgw.DefaultConfig()
 			cfg.AgentCA = test.ca
 			client := serve(t, cfg, natstest.Start(t))

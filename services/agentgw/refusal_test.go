@@ -24,6 +24,7 @@ import (
 // TestEndlessRefusals lets a provider answer 429 and nothing else: all turns end as its failure,
 // with what came, and are asked again in the next round, once it is well.
 func TestEndlessRefusals(t *testing.T) {
+	t.Parallel()
 	const turns = 20
 	var well atomic.Bool
 	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -78,10 +79,11 @@ func TestEndlessRefusals(t *testing.T) {
 // TestRefusedTurn refuses a turn until its time is over: it is held while nothing is answered, and
 // fails while others are.
 func TestRefusedTurn(t *testing.T) {
+	t.Parallel()
 	address := listen(t, func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil || strings.Contains(string(raw), "large") {
-			w.Header().Set("Retry-After", "0.1")
+			w.Header().Set("Retry-After", "0.02")
 			http.Error(w, "too large", http.StatusTooManyRequests)
 			return
 		}

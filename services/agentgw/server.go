@@ -1,6 +1,7 @@
 package agentgw
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,12 +110,12 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	agents := attach.New(relay, cfg.PluginMessageBytes)
+	agents := attach.New(relay, cfg.PluginMessageBytes, cmp.Or(cfg.RetryWait, attach.FirstPause))
 	plugins := plugin.NewDialer(plugin.Config{
-		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, Roots: roots,
+		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, RetryWait: cfg.RetryWait, Roots: roots,
 	}, agents)
 	models := model.NewPlayer(model.Config{
-		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, Connections: cfg.ModelConnections,
+		AnswerBytes: cfg.ModelAnswerBytes, TurnBytes: cfg.ModelTurnBytes, RetryWait: cfg.RetryWait, Connections: cfg.ModelConnections,
 		BaseURLs: cfg.ModelBaseURLs, ExchangeBytes: cfg.ModelExchangeBytes, Providers: providers.All(dialects), Prices: prices, Budget: budget, Getenv: cfg.Getenv,
 	})
 	replica := ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // serve runs a gateway over bufconn and returns a client of it.
 func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGatewayServiceClient {
 	tb.Helper()
+	cfg.RetryWait = 5 * time.Millisecond
 	server, err := agentgw.NewServer(cfg, record, nil) // nobody attaches here
 	if err != nil {
 		tb.Fatal(err)

@@ -19,16 +19,18 @@ import (
 // TestSlowModel asks a provider that answers too late: no request is sent that would be dropped,
 // and what came is said before the turn is over.
 func TestSlowModel(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		request, turn time.Duration
 		asked         int64
 		want          string
 	}{
-		"one request fits":     {2 * time.Second, 3500 * time.Millisecond, 1, "openai, m: no answer within 2s"},
-		"two requests fit":     {time.Second, 6 * time.Second, 2, "openai, m: no answer within 1s"},
-		"not even one request": {time.Minute, 4 * time.Second, 1, "openai, m: no answer within 3s"},
+		"one request fits":     {time.Second, 1800 * time.Millisecond, 1, "openai, m: no answer within 1s"},
+		"two requests fit":     {time.Second / 2, 6 * time.Second, 2, "openai, m: no answer within 500ms"},
+		"not even one request": {time.Minute, 2 * time.Second, 1, "openai, m: no answer within 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var asked atomic.Int64
 			address := listen(t, func(_ http.ResponseWriter, r *http.Request) {
 				asked.Add(1)

@@ -103,6 +103,7 @@ func (n toolNames) tools(scrambled bool, without map[string]bool) []*worldv1.Too
 // TestTrajectories plays the roles of recorded rollouts against the recorded answers of the
 // environment.
 func TestTrajectories(t *testing.T) {
+	t.Parallel()
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	files, err := filepath.Glob(filepath.Join(vectortest.Dir(t, "trajectories"), "*.jsonl"))
 	if err != nil {

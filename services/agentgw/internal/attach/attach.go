@@ -37,13 +37,15 @@ var ErrAgain = errors.New("the agent cannot answer now")
 // ErrUnsendable says that the conversation is too long for one message, or no valid one.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
+// FirstPause is the usual pause before an agent is asked again that wants to be.
+const FirstPause = 100 * time.Millisecond
+
 const (
 	// retryInterval is how long a replica waits before it asks the others again.
 	retryInterval = 250 * time.Millisecond
-	// maxTries, firstPause, pauseFactor and longestPause are how an agent that wants to be asked
+	// maxTries, pauseFactor and longestPause are how an agent that wants to be asked
 	// again is asked, as those that are dialled.
 	maxTries     = 5
-	firstPause   = 100 * time.Millisecond
 	pauseFactor  = 3
 	longestPause = 2 * time.Second
 	// maxKept bounds the conversations whose streams are remembered; one beyond that may change to
@@ -70,6 +72,7 @@ type Registry struct {
 	agentv1.UnimplementedAttachServiceServer
 	relay        Relay
 	messageBytes int
+	pause        time.Duration
 	log          *slog.Logger
 	// sending is the goroutines that send; one that is stuck in a stream's flow control ends after
 	// that stream's handler.
@@ -94,14 +97,15 @@ type agent struct {
 // conversation is one conversation of the agents of a name.
 type conversation struct{ name, id string }
 
-// New returns a registry without agents that sends requests of at most messageBytes.
-func New(relay Relay, messageBytes int) *Registry {
+// New returns a registry without agents that sends requests of at most messageBytes. An agent that
+// wants to be asked again is after a pause, and after longer ones then.
+func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
 	kept, err := lru.New[conversation, *session](maxKept)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	return &Registry{
-		relay: relay, messageBytes: messageBytes, log: slog.New(slog.DiscardHandler),
+		relay: relay, messageBytes: messageBytes, pause: pause, log: slog.New(slog.DiscardHandler),
 		agents: make(map[string]*agent), changed: make(chan struct{}), kept: kept,
 		told: make(map[string]time.Time),
 	}
@@ -171,7 +175,7 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 	if err != nil {
 		return nil, err
 	}
-	pause, began := firstPause, time.Now()
+	pause, began := r.pause, time.Now()
 	for try := 1; ; {
 		s, changed := r.pick(name, act.GetConversationId())
 		answer, err := r.ask(ctx, s, name, act, raw)

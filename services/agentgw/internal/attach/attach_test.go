@@ -39,7 +39,7 @@ type replica struct {
 
 func start(t *testing.T, relay attach.Relay) replica {
 	t.Helper()
-	registry := attach.New(relay, 1<<20)
+	registry := attach.New(relay, 1<<20, 5*time.Millisecond)
 	listener := bufconn.Listen(1 << 16)
 	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(8<<20))
 	agentv1.RegisterAttachServiceServer(srv, registry)

@@ -33,7 +33,7 @@ func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		registry := attach.New(alone{}, 1<<20)
+		registry := attach.New(alone{}, 1<<20, attach.FirstPause)
 		registry.LogTo(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Duration("at", a.Value.Time().Sub(began).Round(time.Second))

@@ -51,6 +51,8 @@ type Config struct {
 	TurnBytes int
 	// ExchangeBytes bounds what is kept of the exchange about one turn.
 	ExchangeBytes int
+	// RetryWait is the wait before a failed request is tried again, 0 the usual one; it doubles.
+	RetryWait time.Duration
 	// Connections is how many idle connections are kept to each provider.
 	Connections int
 	// BaseURLs are the addresses that players may name; empty allows all.
@@ -220,7 +222,7 @@ func (p *Player) ask(
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
-	policy := retry.Policy{Attempts: int(model.GetAttempts()), Jitter: rand.Float64}
+	policy := retry.Policy{Attempts: int(model.GetAttempts()), FirstWait: cmp.Or(p.cfg.RetryWait, retry.FirstWait), Jitter: rand.Float64}
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}

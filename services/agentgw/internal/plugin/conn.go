@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
@@ -40,14 +42,15 @@ const (
 )
 
 // retryConfig repeats a call whose connection was lost or refused, or that the agent cannot answer
-// now. This is the only layer that tries an agent that answers again at once: ErrAgain tells the
-// callers not to. gRPC adds a fifth of jitter to each wait.
+// now. Its parameter is the first wait in seconds, to which gRPC adds a fifth of jitter as to the
+// others. This is the only layer that tries an agent that answers again at once: ErrAgain tells the
+// callers not to.
 const retryConfig = `{
   "methodConfig": [{
     "name": [{"service": "toolsandbox.agent.v1.AgentService"}],
     "retryPolicy": {
       "maxAttempts": 5,
-      "initialBackoff": "0.1s",
+      "initialBackoff": "%.3fs",
       "maxBackoff": "2s",
       "backoffMultiplier": 3,
       "retryableStatusCodes": ["UNAVAILABLE"]
@@ -131,7 +134,7 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("dns:///"+target,
 		grpc.WithTransportCredentials(security),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
-		grpc.WithDefaultServiceConfig(retryConfig),
+		grpc.WithDefaultServiceConfig(fmt.Sprintf(retryConfig, cmp.Or(p.cfg.RetryWait, attach.FirstPause).Seconds())),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.cfg.MessageBytes), grpc.MaxCallSendMsgSize(p.cfg.MessageBytes),
 			grpc.MaxRetryRPCBufferSize(p.cfg.MessageBytes)),

@@ -50,6 +50,9 @@ type Config struct {
 	MessageBytes int
 	// TurnBytes bounds the messages that one answer becomes.
 	TurnBytes int
+	// RetryWait is the wait before a call that may succeed later is tried again, 0 the usual one;
+	// it grows.
+	RetryWait time.Duration
 	// Roots are the authorities to trust at addresses with grpcs://; nil are those of the system.
 	Roots *x509.CertPool
 }

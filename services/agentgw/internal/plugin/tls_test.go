@@ -112,7 +112,7 @@ func TestHandshakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dialer := plugin.NewDialer(plugin.Config{Connections: 1, MessageBytes: 1 << 20, TurnBytes: 1 << 20, Roots: test.roots}, nil)
+			dialer := plugin.NewDialer(plugin.Config{Connections: 1, MessageBytes: 1 << 20, TurnBytes: 1 << 20, RetryWait: 5 * time.Millisecond, Roots: test.roots}, nil)
 			t.Cleanup(func() {
 				if err := dialer.Close(); err != nil {
 					t.Error(err)

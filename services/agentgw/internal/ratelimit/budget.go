@@ -14,9 +14,8 @@ const (
 	// minRate is the smallest share of the rates that refusals leave. A run of successes adds
 	// rateStep to it, and multiplies the concurrency by growth.
 	minRate, rateStep, growth = 1.0 / 16, 0.05, 1.1
-	// pauseFirst is the pause after the first refusal without a time, and pauseMax the longest one.
-	pauseFirst = 500 * time.Millisecond
-	pauseMax   = 30 * time.Second
+	// pauseMax is the longest pause after a refusal that asks for none.
+	pauseMax = 30 * time.Second
 )
 
 // budget is the budget of a key. All of it is under the limiter's lock.
@@ -52,7 +51,7 @@ func newBudget(l *Limiter, key Key) *budget {
 		queue: queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
 		usage: make(map[string]*usage), adaptive: adaptive{concurrency: float64(limit.Concurrency), rate: 1},
 	}
-	b.breaker = b.newBreaker(l.cfg.BreakerFailures)
+	b.breaker = b.newBreaker(l.cfg)
 	return b
 }
 
@@ -186,7 +185,7 @@ func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 		b.adaptive.cut(b.running + 1)
 		b.cut = now
 		if after <= 0 {
-			wait := min(pauseFirst<<min(b.adaptive.cuts-1, 20), pauseMax)
+			wait := min(b.limiter.cfg.FirstPause<<min(b.adaptive.cuts-1, 20), pauseMax)
 			after = wait/2 + time.Duration(b.limiter.cfg.Jitter()*float64(wait)/2)
 		}
 	}

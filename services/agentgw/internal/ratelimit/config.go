@@ -39,6 +39,10 @@ type Config struct {
 	// BreakerFailures is how many failures in a row, of the provider or of the network, open the
 	// breaker.
 	BreakerFailures int
+	// OpenFor is how long the breaker stays open.
+	OpenFor time.Duration
+	// FirstPause is the pause after the first refusal that asks for none; the next ones double it.
+	FirstPause time.Duration
 	// MaxPause bounds how long a budget pauses because the provider asks for it.
 	MaxPause time.Duration
 	// MaxWait bounds how long a run waits for a budget of which no request is answered.
@@ -50,7 +54,7 @@ type Config struct {
 // DefaultConfig returns a configuration without limits but those that a provider's refusals teach.
 func DefaultConfig() Config {
 	return Config{
-		Limits: Limits{}, Queue: 1 << 14, BreakerFailures: 20, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
+		Limits: Limits{}, Queue: 1 << 14, BreakerFailures: 20, OpenFor: 10 * time.Second, FirstPause: time.Second / 2, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
 		Jitter: rand.Float64,
 	}
 }

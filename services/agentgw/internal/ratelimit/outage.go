@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// openFor is how long the breaker stays open.
-	openFor = 10 * time.Second
 	// logAfter is how long requests are refused before the log tells of it: shorter times are how
 	// budgets learn. logEvery is how often it does.
 	logAfter = 2 * time.Second
@@ -22,14 +20,14 @@ const (
 // request that says nothing about them.
 var errFailed, errNothing = errors.New("failed"), errors.New("nothing")
 
-func (b *budget) newBreaker(failures int) *gobreaker.TwoStepCircuitBreaker[any] {
+func (b *budget) newBreaker(cfg Config) *gobreaker.TwoStepCircuitBreaker[any] {
 	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
-		Timeout:     openFor,
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(failures) },
+		Timeout:     cfg.OpenFor,
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(cfg.BreakerFailures) },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNothing) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
-				b.open = time.Now().Add(openFor + time.Millisecond) // it is half-open for certain
+				b.open = time.Now().Add(cfg.OpenFor + time.Millisecond) // it is half-open for certain
 			}
 		},
 	})

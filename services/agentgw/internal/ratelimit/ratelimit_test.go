@@ -275,13 +275,13 @@ func TestBreaker(t *testing.T) {
 		if want := "budget of openai: circuit breaker is open, tried again in 10.001s" + last; err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
-		<-time.After(openFor + 2*time.Millisecond)
+		<-time.After(limiter.cfg.OpenFor + 2*time.Millisecond)
 		probe := begin(t, limiter, request("s"))
 		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrBreakerOpen) || !strings.HasSuffix(err.Error(), last) {
 			t.Errorf("Acquire beside the probe: got %v, want ErrBreakerOpen with its reason", err)
 		}
 		probe.Done(Outcome{Class: Failed})
-		<-time.After(openFor - time.Second)
+		<-time.After(limiter.cfg.OpenFor - time.Second)
 		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrBreakerOpen) {
 			t.Errorf("Acquire after a probe that failed: got %v, want ErrBreakerOpen for as long again", err)
 		}

@@ -11,9 +11,11 @@ import (
 // keeping the turn open. Whoever asks then sees to it that the next turn does not begin sooner.
 const MaxAsked = time.Minute
 
+// FirstWait is the usual wait before the second attempt.
+const FirstWait = 500 * time.Millisecond
+
 const (
-	firstWait = 500 * time.Millisecond
-	maxWait   = 8 * time.Second
+	maxWait = 8 * time.Second
 	// maxPaced bounds the attempts that do not count.
 	maxPaced = 20
 )
@@ -38,6 +40,8 @@ type Outcome struct {
 type Policy struct {
 	// Attempts is the largest number of attempts, at least 1.
 	Attempts int
+	// FirstWait is the wait before the second attempt; later ones double it.
+	FirstWait time.Duration
 	// Jitter returns a number from 0 to 1; it is called concurrently.
 	Jitter func() float64
 }
@@ -81,6 +85,6 @@ func (p Policy) wait(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(p.Jitter()*float64(asked)/4)
 	}
-	wait := min(firstWait<<min(n-1, 10), maxWait)
+	wait := min(p.FirstWait<<min(n-1, 10), maxWait)
 	return wait/2 + time.Duration(p.Jitter()*float64(wait)/2)
 }

@@ -47,7 +47,7 @@ func TestDo(t *testing.T) {
 					ctx = limited
 				}
 				start, attempts := time.Now(), 0
-				err := Policy{Attempts: 5, Jitter: fixed(test.jitter)}.Do(ctx, func(context.Context) Outcome {
+				err := Policy{Attempts: 5, FirstWait: FirstWait, Jitter: fixed(test.jitter)}.Do(ctx, func(context.Context) Outcome {
 					attempts++
 					return test.outcomes[min(attempts, len(test.outcomes))-1]
 				})
@@ -64,7 +64,7 @@ func TestDoCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
 		attempts := 0
-		err := Policy{Attempts: 5, Jitter: fixed(1)}.Do(ctx, func(context.Context) Outcome {
+		err := Policy{Attempts: 5, FirstWait: FirstWait, Jitter: fixed(1)}.Do(ctx, func(context.Context) Outcome {
 			attempts++
 			return Outcome{Err: errTest, Again: true}
 		})

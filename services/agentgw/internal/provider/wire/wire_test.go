@@ -78,13 +78,13 @@ func TestFailures(t *testing.T) {
 		"no UTF-8":   {status(500, "\xff"), provider.Failure{Status: 500, Retryable: true, Detail: "?"}},
 		"cut stream": {cut, provider.Failure{Network: true, Retryable: true, Charged: true, Detail: "the answer broke off: unexpected EOF"}},
 		"cut off":    {abort, provider.Failure{Network: true, Retryable: true, Detail: "EOF"}},
-		"slow":       {slow, provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: "no answer within 2s"}},
+		"slow":       {slow, provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: "no answer within 1s"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			timeout := time.Minute
 			if test.want.Timeout {
-				timeout = 2 * time.Second // the request has to get there
+				timeout = time.Second // the request has to get there
 			}
 			body, err := send(t, answering(t, test.handler), timeout)
 			var got *provider.Failure
