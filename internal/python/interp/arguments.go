@@ -3,7 +3,6 @@ package interp
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
@@ -25,38 +24,36 @@ func Eval(programs []*syntax.Module, names map[string]string) (values []python.V
 	for name, text := range names {
 		m.given[name] = text
 	}
-	defer func() {
-		if failure := recover(); failure != nil { // a defect in the interpreter must not end the others
-			values, err = nil, &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}
-		}
-	}()
 	var unwritable error
 	for _, program := range programs {
 		value, err := m.argument(program)
-		var r *raised
 		switch {
-		case errors.As(err, &r) && r.class == exceptionClass("TypeError"):
-			unwritable = ErrNoJSON
+		case errors.Is(err, ErrNoJSON):
+			unwritable = err
 		case err != nil:
-			return nil, m.final(err)
+			return nil, err
 		}
 		values = append(values, value)
 	}
 	return values, unwritable
 }
 
-func (m *machine) argument(program *syntax.Module) (python.Value, error) {
+func (m *machine) argument(program *syntax.Module) (value python.Value, err error) {
 	m.module = frame{vars: blank(len(program.Scope.Names))}
-	if len(program.Body) != 1 {
-		return python.Value{}, exhausted("SyntaxError", "no expression")
+	var v any
+	failure := protect(func() {
+		do, ok := program.Body[0].(*syntax.Do)
+		if !ok || len(program.Body) != 1 {
+			panic(exhausted("SyntaxError", "no expression"))
+		}
+		v = m.eval(&m.module, do.X)
+	})
+	if failure != nil {
+		return python.Value{}, m.final(failure)
 	}
-	do, ok := program.Body[0].(*syntax.Do)
-	if !ok {
-		return python.Value{}, exhausted("SyntaxError", "no expression")
+	failure = protect(func() { value = m.toPython(v, 0) })
+	if r, ok := failure.(*raised); ok && r.class == exceptionClass("TypeError") {
+		return python.Value{}, ErrNoJSON
 	}
-	v, err := m.eval(&m.module, do.X)
-	if err != nil {
-		return python.Value{}, m.final(err)
-	}
-	return m.toPython(v, 0)
+	return value, m.final(failure)
 }

@@ -43,6 +43,35 @@ func BenchmarkAgentProgram(b *testing.B) {
 	}
 }
 
+// catching is a program that catches 100 exceptions, every tenth one from 50 calls further in.
+const catching = `def deep(n):
+    if n:
+        return deep(n - 1)
+    raise ValueError('deep')
+caught = 0
+for i in range(100):
+    try:
+        if i % 10:
+            {}['missing']
+        deep(50)
+    except (KeyError, ValueError):
+        caught += 1
+print(caught)
+`
+
+func BenchmarkCatch(b *testing.B) {
+	program, err := syntax.Parse(catching)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if outcome := Run(b.Context(), program, &desk{}); outcome.Output != "100\n" {
+			b.Fatal(outcome.Output, outcome.Err)
+		}
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

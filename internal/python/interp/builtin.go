@@ -106,12 +106,8 @@ func classOf(name string) *class {
 }
 
 // typeOf is type(x).
-func typeOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return classFor(args[0]), nil
+func typeOf(a *arguments) any {
+	return classFor(a.one())
 }
 
 func classFor(v any) *class {
@@ -183,7 +179,7 @@ func builtinFunction(name string) native {
 }
 
 // attribute returns x.name.
-func (m *machine) attribute(x any, name string) (any, error) {
+func attribute(x any, name string) (any, error) {
 	var f native
 	switch x := x.(type) {
 	case string:
@@ -261,97 +257,85 @@ func classAttribute(c *class, name string) (any, error) {
 
 // unbound makes a function of a method whose first argument is the object.
 func unbound(c *class, name string, f native) native {
-	return func(a *arguments) (any, error) {
+	return func(a *arguments) any {
 		if len(a.positional) == 0 {
-			return nil, raise("TypeError", "unbound method %s.%s() needs an argument", c.name, name)
+			panic(raise("TypeError", "unbound method %s.%s() needs an argument", c.name, name))
 		}
 		if !classFor(a.positional[0]).within(c) {
-			return nil, raise("TypeError", "descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, c.name, typeName(a.positional[0]))
+			panic(raise("TypeError", "descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, c.name, typeName(a.positional[0])))
 		}
 		return f(&arguments{a.machine, name, a.positional[0], a.positional[1:], a.named})
 	}
 }
 
-func getattrOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(2, 3)
-	if err != nil {
-		return nil, err
-	}
+func getattrOf(a *arguments) any {
+	args := a.positionalOnly(2, 3)
 	name, ok := args[1].(string)
 	if !ok {
-		return nil, raise("TypeError", "getattr(): attribute name must be string")
+		panic(raise("TypeError", "getattr(): attribute name must be string"))
 	}
-	v, err := a.attribute(args[0], name)
-	if err != nil && args[2] != absent {
-		return args[2], nil
+	v, missing := attribute(args[0], name)
+	switch {
+	case missing == nil:
+		return v
+	case args[2] != absent:
+		return args[2]
 	}
-	return v, err
+	panic(missing)
 }
 
-func hasattrOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(2, 2)
-	if err != nil {
-		return nil, err
-	}
+func hasattrOf(a *arguments) any {
+	args := a.positionalOnly(2, 2)
 	name, ok := args[1].(string)
 	if !ok {
-		return nil, raise("TypeError", "hasattr(): attribute name must be string")
+		panic(raise("TypeError", "hasattr(): attribute name must be string"))
 	}
-	_, err = a.attribute(args[0], name)
-	return err == nil, nil
+	_, missing := attribute(args[0], name)
+	return missing == nil
 }
 
-func callableOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	switch args[0].(type) {
+func callableOf(a *arguments) any {
+	v := a.one()
+	switch v.(type) {
 	case *function, *builtin, *class, *tool:
-		return true, nil
+		return true
 	default:
-		return false, nil
+		return false
 	}
 }
 
 // instanceOf says whether a class is a kind, or one of a tuple of kinds.
-func instanceOf(c *class, kind any, function string, depth int) (bool, error) {
+func instanceOf(c *class, kind any, function string, depth int) bool {
 	switch kind := kind.(type) {
 	case *class:
-		return kind == types["object"] || c.within(kind), nil
+		return kind == types["object"] || c.within(kind)
 	case *tuple:
 		if depth > 0 && len(kind.items) > 100 || depth > 10 {
-			return false, tooDeep()
+			panic(tooDeep())
 		}
 		for _, one := range kind.items {
-			if is, err := instanceOf(c, one, function, depth+1); err != nil || is {
-				return is, err
+			if instanceOf(c, one, function, depth+1) {
+				return true
 			}
 		}
-		return false, nil
+		return false
 	}
 	if function == "issubclass" {
-		return false, raise("TypeError", "issubclass() arg 2 must be a class or tuple of classes")
+		panic(raise("TypeError", "issubclass() arg 2 must be a class or tuple of classes"))
 	}
-	return false, raise("TypeError", "isinstance() arg 2 must be a type or tuple of types")
+	panic(raise("TypeError", "isinstance() arg 2 must be a type or tuple of types"))
 }
 
-func isInstance(a *arguments) (any, error) {
-	args, err := a.positionalOnly(2, 2)
-	if err != nil {
-		return nil, err
-	}
+func isInstance(a *arguments) any {
+	args := a.positionalOnly(2, 2)
 	return instanceOf(classFor(args[0]), args[1], a.name, 0)
 }
 
-func isSubclass(a *arguments) (any, error) {
-	args, err := a.positionalOnly(2, 2)
-	if err != nil {
-		return nil, err
-	}
+func isSubclass(a *arguments) any {
+	args := a.positionalOnly(2, 2)
 	c, ok := args[0].(*class)
 	if !ok {
-		return nil, raise("TypeError", "issubclass() arg 1 must be a class")
+		panic(raise("TypeError", "issubclass() arg 1 must be a class"))
 	}
 	return instanceOf(c, args[1], a.name, 0)
 }

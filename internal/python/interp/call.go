@@ -17,34 +17,25 @@ type keyword struct {
 	value any
 }
 
-func (m *machine) evalCall(f *frame, x *syntax.Call) (any, error) {
-	fn, err := m.eval(f, x.Func)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) evalCall(f *frame, x *syntax.Call) any {
+	fn := m.eval(f, x.Func)
 	positional := make([]any, 0, len(x.Args))
 	var named []keyword
 	for i := range x.Args {
 		arg := &x.Args[i]
-		v, err := m.eval(f, arg.X)
-		if err != nil {
-			return nil, err
-		}
+		v := m.eval(f, arg.X)
 		switch {
 		case arg.Name != "":
-			named, err = addKeyword(named, fn, arg.Name, v)
+			named = addKeyword(named, fn, arg.Name, v)
 		case arg.Stars == 1:
-			if _, failure := m.iter(v); failure != nil {
-				return nil, raise("TypeError", "%s argument after * must be an iterable, not %s", calledName(fn), typeName(v))
+			if !iterable(v) {
+				panic(raise("TypeError", "%s argument after * must be an iterable, not %s", calledName(fn), typeName(v)))
 			}
-			positional, err = m.collect(positional, v)
+			positional = m.collect(positional, v)
 		case arg.Stars == 2:
-			named, err = m.addKeywords(named, fn, v)
+			named = m.addKeywords(named, fn, v)
 		default:
 			positional = append(positional, v)
-		}
-		if err != nil {
-			return nil, err
 		}
 	}
 	return m.call(fn, positional, named)
@@ -69,39 +60,32 @@ func calledName(fn any) string {
 	}
 }
 
-func addKeyword(named []keyword, fn any, name string, v any) ([]keyword, error) {
+func addKeyword(named []keyword, fn any, name string, v any) []keyword {
 	if slices.ContainsFunc(named, func(k keyword) bool { return k.name == name }) {
-		return nil, raise("TypeError", "%s got multiple values for keyword argument '%s'", calledName(fn), name)
+		panic(raise("TypeError", "%s got multiple values for keyword argument '%s'", calledName(fn), name))
 	}
-	return append(named, keyword{name, v}), nil
+	return append(named, keyword{name, v})
 }
 
-func (m *machine) addKeywords(named []keyword, fn, v any) ([]keyword, error) {
+func (m *machine) addKeywords(named []keyword, fn, v any) []keyword {
 	d, ok := v.(*dict)
 	if !ok {
-		return nil, raise("TypeError", "%s argument after ** must be a mapping, not %s", calledName(fn), typeName(v))
+		panic(raise("TypeError", "%s argument after ** must be a mapping, not %s", calledName(fn), typeName(v)))
 	}
-	if err := m.allocItems(d.live); err != nil {
-		return nil, err
-	}
+	m.allocItems(d.live)
 	for _, e := range d.all() {
 		name, ok := e.key.(string)
 		if !ok {
-			return nil, raise("TypeError", "keywords must be strings")
+			panic(raise("TypeError", "keywords must be strings"))
 		}
-		if err := m.spend(len(named) / 8); err != nil {
-			return nil, err
-		}
-		var err error
-		if named, err = addKeyword(named, fn, name, e.value); err != nil {
-			return nil, err
-		}
+		m.spend(len(named) / 8)
+		named = addKeyword(named, fn, name, e.value)
 	}
-	return named, nil
+	return named
 }
 
 // call calls a function, a type or a tool.
-func (m *machine) call(fn any, positional []any, named []keyword) (any, error) {
+func (m *machine) call(fn any, positional []any, named []keyword) any {
 	switch fn := fn.(type) {
 	case *function:
 		return m.callFunction(fn, positional, named)
@@ -111,59 +95,53 @@ func (m *machine) call(fn any, positional []any, named []keyword) (any, error) {
 		if construct := fn.constructor(); construct != nil {
 			return m.callNative(construct, &arguments{m, fn.name, fn, positional, named})
 		}
-		return nil, raise("TypeError", "cannot create '%s' instances", fn.name)
+		panic(raise("TypeError", "cannot create '%s' instances", fn.name))
 	case *tool:
 		return m.callTool(fn.name, positional, named)
 	default:
-		return nil, raise("TypeError", "'%s' object is not callable", typeName(fn))
+		panic(raise("TypeError", "'%s' object is not callable", typeName(fn)))
 	}
 }
 
 // callNative bounds how deep builtins call each other.
-func (m *machine) callNative(call native, a *arguments) (any, error) {
+func (m *machine) callNative(call native, a *arguments) any {
 	if m.calls++; m.calls > limit.Calls {
 		m.calls--
-		return nil, tooDeep()
+		panic(tooDeep())
 	}
-	v, err := call(a)
+	v := call(a)
 	m.calls--
-	return v, err
+	return v
 }
 
-func (m *machine) callFunction(fn *function, positional []any, named []keyword) (any, error) {
+func (m *machine) callFunction(fn *function, positional []any, named []keyword) any {
 	code := fn.code
 	n := len(code.Scope.Names)
-	if err := m.alloc(64 + 16*n); err != nil {
-		return nil, err
-	}
+	m.alloc(64 + 16*n)
 	f := &frame{vars: blank(n), around: fn.around, code: code}
-	if err := m.bind(f, fn, positional, named); err != nil {
-		return nil, err
-	}
+	m.bind(f, fn, positional, named)
 	if m.calls >= limit.Calls || m.stack+code.Nesting > limit.Stack {
-		return nil, tooDeep()
+		panic(tooDeep())
 	}
 	m.calls++
 	m.stack += code.Nesting
-	sig, err := m.block(f, code.Body)
+	sig := m.block(f, code.Body)
 	m.calls--
 	m.stack -= code.Nesting
-	if err != nil || sig != signalReturn {
-		return nil, err
+	if sig != signalReturn {
+		return nil
 	}
-	return f.result, nil
+	return f.result
 }
 
 // bind assigns the arguments of a call to the variables of the parameters.
-func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword) error {
+func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword) {
 	code := fn.code
 	n := min(len(positional), code.Positional)
 	copy(f.vars, positional[:n])
 	if code.Args >= 0 {
 		rest := slices.Clone(positional[n:])
-		if err := m.allocItems(len(rest)); err != nil {
-			return err
-		}
+		m.allocItems(len(rest))
 		f.vars[code.Args] = &tuple{rest}
 	}
 	var more *dict
@@ -177,26 +155,24 @@ func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword
 		case i >= code.PositionalOnly && f.vars[i] == absent:
 			f.vars[i] = k.value
 		case i >= code.PositionalOnly:
-			return raise("TypeError", "%s() got multiple values for argument '%s'", code.Name, k.name)
+			panic(raise("TypeError", "%s() got multiple values for argument '%s'", code.Name, k.name))
 		case more != nil:
-			if err := m.put(&more.table, k.name, k.value); err != nil {
-				return err
-			}
+			m.put(&more.table, k.name, k.value)
 		case i >= 0:
-			return raise("TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", code.Name, k.name)
+			panic(raise("TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", code.Name, k.name))
 		default:
-			return raise("TypeError", "%s() got an unexpected keyword argument '%s'", code.Name, k.name)
+			panic(raise("TypeError", "%s() got an unexpected keyword argument '%s'", code.Name, k.name))
 		}
 	}
 	if len(positional) > code.Positional && code.Args < 0 {
-		return tooMany(fn, len(positional))
+		panic(tooMany(fn, len(positional)))
 	}
 	for i := range code.Params {
 		if f.vars[i] == absent {
 			f.vars[i] = fn.defaults[i]
 		}
 	}
-	return missing(f, code)
+	missing(f, code)
 }
 
 func tooMany(fn *function, given int) error {
@@ -219,7 +195,7 @@ func tooMany(fn *function, given int) error {
 }
 
 // missing returns the error for parameters that have no value.
-func missing(f *frame, code *syntax.Function) error {
+func missing(f *frame, code *syntax.Function) {
 	for _, part := range []struct {
 		low, high int
 		what      string
@@ -241,37 +217,28 @@ func missing(f *frame, code *syntax.Function) error {
 		if n > 2 {
 			text = strings.Join(names[:n-1], ", ") + ", and " + names[n-1]
 		}
-		return raise("TypeError", "%s() missing %d required %s argument%s: %s", code.Name, n, part.what, plural, text)
+		panic(raise("TypeError", "%s() missing %d required %s argument%s: %s", code.Name, n, part.what, plural, text))
 	}
-	return nil
 }
 
 // callTool calls a function of the host.
-func (m *machine) callTool(name string, positional []any, named []keyword) (any, error) {
-	if err := m.spend(limit.CallSteps); err != nil {
-		return nil, err
-	}
+func (m *machine) callTool(name string, positional []any, named []keyword) any {
+	m.spend(limit.CallSteps)
 	if m.ctx.Err() != nil {
-		return nil, m.step()
+		m.step()
+		return nil
 	}
 	values := make([]python.Value, len(positional))
 	for i, arg := range positional {
-		var err error
-		if values[i], err = m.toPython(arg, 0); err != nil {
-			return nil, err
-		}
+		values[i] = m.toPython(arg, 0)
 	}
 	keywords := &python.Dict{}
 	for _, k := range named {
-		value, err := m.toPython(k.value, 0)
-		if err != nil {
-			return nil, err
-		}
-		keywords.Set(k.name, value)
+		keywords.Set(k.name, m.toPython(k.value, 0))
 	}
 	result, err := m.host.Call(name, values, keywords)
 	if err != nil {
-		return nil, m.fromHost(err)
+		panic(m.fromHost(err))
 	}
 	return m.fromPython(result)
 }
@@ -292,9 +259,7 @@ func (m *machine) fromHost(err error) error {
 			m.classes[failure.Type] = kind
 		}
 	}
-	if err := m.alloc(len(failure.Text)); err != nil {
-		return err
-	}
+	m.alloc(len(failure.Text))
 	return &raised{&exception{class: kind, args: []any{failure.Text}, cause: err}}
 }
 
@@ -309,47 +274,50 @@ type arguments struct {
 
 // bind assigns the arguments to parameters; those that were not given are absent. The first
 // required ones must be given.
-func (a *arguments) bind(required int, params ...string) ([]any, error) {
+func (a *arguments) bind(required int, params ...string) []any {
 	bound := blank(len(params))
 	given := len(a.positional)
 	switch {
 	case required == 1 && len(params) == 1 && given != 1 && len(a.named) == 0:
-		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, given)
+		panic(raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, given))
 	case len(params) == 0 && given+len(a.named) > 0:
-		return nil, raise("TypeError", "%s() takes no arguments (%d given)", a.name, given)
+		panic(raise("TypeError", "%s() takes no arguments (%d given)", a.name, given))
 	case given > len(params) && required == len(params):
-		return nil, raise("TypeError", "%s() takes exactly %d arguments (%d given)", a.name, required, given)
+		panic(raise("TypeError", "%s() takes exactly %d arguments (%d given)", a.name, required, given))
 	case given > len(params):
 		plural := "s"
 		if len(params) == 1 {
 			plural = ""
 		}
-		return nil, raise("TypeError", "%s() takes at most %d argument%s (%d given)", a.name, len(params), plural, given)
+		panic(raise("TypeError", "%s() takes at most %d argument%s (%d given)", a.name, len(params), plural, given))
 	}
 	copy(bound, a.positional)
 	for _, k := range a.named {
 		i := slices.Index(params, k.name)
 		if i < 0 {
-			return nil, raise("TypeError", "'%s' is an invalid keyword argument for %s()", k.name, a.name)
+			panic(raise("TypeError", "'%s' is an invalid keyword argument for %s()", k.name, a.name))
 		}
 		if bound[i] != absent {
-			return nil, raise("TypeError", "%s() got multiple values for argument '%s'", a.name, k.name)
+			panic(raise("TypeError", "%s() got multiple values for argument '%s'", a.name, k.name))
 		}
 		bound[i] = k.value
 	}
 	for i := range required {
 		if bound[i] == absent {
 			if given == 0 && len(a.named) == 0 && required > 1 {
-				return nil, raise("TypeError", "%s expected at least %d arguments, got 0", a.name, required)
+				panic(raise("TypeError", "%s expected at least %d arguments, got 0", a.name, required))
 			}
-			return nil, raise("TypeError", "%s() missing required argument '%s' (pos %d)", a.name, params[i], i+1)
+			panic(raise("TypeError", "%s() missing required argument '%s' (pos %d)", a.name, params[i], i+1))
 		}
 	}
-	return bound, nil
+	return bound
 }
 
+// one returns the argument of a builtin that takes one, without a name.
+func (a *arguments) one() any { return a.positionalOnly(1, 1)[0] }
+
 // positionalOnly binds like bind for builtins that take no names, with their words.
-func (a *arguments) positionalOnly(least, most int) ([]any, error) {
+func (a *arguments) positionalOnly(least, most int) []any {
 	n := len(a.positional)
 	name := a.name
 	if _, isClass := a.self.(*class); a.self != nil && !isClass {
@@ -357,17 +325,17 @@ func (a *arguments) positionalOnly(least, most int) ([]any, error) {
 	}
 	switch {
 	case len(a.named) > 0:
-		return nil, raise("TypeError", "%s() takes no keyword arguments", name)
+		panic(raise("TypeError", "%s() takes no keyword arguments", name))
 	case n >= least && n <= most:
 		bound := blank(most)
 		copy(bound, a.positional)
-		return bound, nil
+		return bound
 	case least == most && most == 0:
-		return nil, raise("TypeError", "%s() takes no arguments (%d given)", name, n)
+		panic(raise("TypeError", "%s() takes no arguments (%d given)", name, n))
 	case least == most && most == 1:
-		return nil, raise("TypeError", "%s() takes exactly one argument (%d given)", name, n)
+		panic(raise("TypeError", "%s() takes exactly one argument (%d given)", name, n))
 	case least == most:
-		return nil, raise("TypeError", "%s expected %d arguments, got %d", a.name, least, n)
+		panic(raise("TypeError", "%s expected %d arguments, got %d", a.name, least, n))
 	}
 	bound, words := least, "at least"
 	if n > most {
@@ -377,5 +345,5 @@ func (a *arguments) positionalOnly(least, most int) ([]any, error) {
 	if bound == 1 {
 		plural = ""
 	}
-	return nil, raise("TypeError", "%s expected %s %d argument%s, got %d", a.name, words, bound, plural, n)
+	panic(raise("TypeError", "%s expected %s %d argument%s, got %d", a.name, words, bound, plural, n))
 }

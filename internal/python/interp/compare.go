@@ -9,43 +9,40 @@ import (
 )
 
 // compare returns x op y.
-func (m *machine) compare(op string, x, y any) (bool, error) {
+func (m *machine) compare(op string, x, y any) bool {
 	switch op {
 	case "==":
 		return m.equal(x, y, 0)
 	case "!=":
-		equal, err := m.equal(x, y, 0)
-		return !equal, err
+		return !m.equal(x, y, 0)
 	case "in":
 		return m.contains(x, y)
 	case "not in":
-		inside, err := m.contains(x, y)
-		return !inside, err
+		return !m.contains(x, y)
 	case "is":
-		return same(x, y), nil
+		return same(x, y)
 	case "is not":
-		return !same(x, y), nil
+		return !same(x, y)
 	default:
 		return m.less(op, x, y, 0)
 	}
 }
 
 // equal returns x == y.
-func (m *machine) equal(x, y any, depth int) (bool, error) {
+func (m *machine) equal(x, y any, depth int) bool {
 	if depth > limit.Depth {
-		return false, raise("RecursionError", "maximum recursion depth exceeded in comparison")
+		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
-	if err := m.spend(1); err != nil {
-		return false, err
-	}
+	m.spend(1)
 	if isNumber(x) && isNumber(y) {
 		order, ordered := order(x, y)
-		return ordered && order == 0, nil
+		return ordered && order == 0
 	}
 	switch x := x.(type) {
 	case string:
 		text, ok := y.(string)
-		return ok && x == text, m.spend(len(x) / 64)
+		m.spend(len(x) / 64)
+		return ok && x == text
 	case *list:
 		if y, ok := y.(*list); ok {
 			return m.equalItems(x.items, y.items, depth)
@@ -59,22 +56,23 @@ func (m *machine) equal(x, y any, depth int) (bool, error) {
 			return m.equalTables(&x.table, &y.table, depth)
 		}
 	case *set, *view:
-		a, aOK, err := m.setItems(x, nil)
-		if err != nil || !aOK {
-			return same(x, y), err
+		a, aOK := m.setItems(x, nil)
+		if !aOK {
+			return same(x, y)
 		}
-		b, bOK, err := m.setItems(y, nil)
-		if err != nil || !bOK {
-			return same(x, y), err
+		b, bOK := m.setItems(y, nil)
+		if !bOK {
+			return same(x, y)
 		}
-		return a.live == b.live && within(a, b), m.spend(a.live)
+		m.spend(a.live)
+		return a.live == b.live && within(a, b)
 	case *span:
 		if y, ok := y.(*span); ok {
 			n := x.length()
-			return n == y.length() && (n == 0 || x.start == y.start && (n == 1 || x.step == y.step)), nil
+			return n == y.length() && (n == 0 || x.start == y.start && (n == 1 || x.step == y.step))
 		}
 	}
-	return same(x, y), nil
+	return same(x, y)
 }
 
 // within says whether all keys of a table are in another one.
@@ -87,43 +85,44 @@ func within(a, b *table) bool {
 	return true
 }
 
-func (m *machine) equalItems(x, y []any, depth int) (bool, error) {
+func (m *machine) equalItems(x, y []any, depth int) bool {
 	if len(x) != len(y) {
-		return false, nil
+		return false
 	}
 	for i := range x {
 		if i >= len(y) {
-			return false, nil
+			return false
 		}
-		if equal, err := m.identical(x[i], y[i], depth+1); err != nil || !equal {
-			return false, err
+		if !m.identical(x[i], y[i], depth+1) {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // identical says whether two items of containers are one object, or equal.
-func (m *machine) identical(x, y any, depth int) (bool, error) {
+func (m *machine) identical(x, y any, depth int) bool {
 	if _, isFloat := x.(float64); !isFloat && same(x, y) {
-		return true, m.spend(1)
+		m.spend(1)
+		return true
 	}
 	return m.equal(x, y, depth)
 }
 
-func (m *machine) equalTables(x, y *table, depth int) (bool, error) {
+func (m *machine) equalTables(x, y *table, depth int) bool {
 	if x.live != y.live {
-		return false, nil
+		return false
 	}
 	for _, e := range x.all() {
 		i := y.find(e.hash)
 		if i < 0 {
-			return false, nil
+			return false
 		}
-		if equal, err := m.identical(e.value, y.entries[i].value, depth+1); err != nil || !equal {
-			return false, err
+		if !m.identical(e.value, y.entries[i].value, depth+1) {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // order returns the order of two numbers; ordered is false if one is NaN.
@@ -168,21 +167,20 @@ func exact(v any) *big.Float {
 }
 
 // less returns x op y for an op of <, <=, > and >=.
-func (m *machine) less(op string, x, y any, depth int) (bool, error) {
+func (m *machine) less(op string, x, y any, depth int) bool {
 	if depth > limit.Depth {
-		return false, raise("RecursionError", "maximum recursion depth exceeded in comparison")
+		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
-	if err := m.spend(1); err != nil {
-		return false, err
-	}
+	m.spend(1)
 	if isNumber(x) && isNumber(y) {
 		order, ordered := order(x, y)
-		return ordered && holds(op, order), nil
+		return ordered && holds(op, order)
 	}
 	switch x := x.(type) {
 	case string:
 		if y, ok := y.(string); ok {
-			return holds(op, strings.Compare(x, y)), m.spend(min(len(x), len(y)) / 64)
+			m.spend(min(len(x), len(y)) / 64)
+			return holds(op, strings.Compare(x, y))
 		}
 	case *list:
 		if y, ok := y.(*list); ok {
@@ -193,22 +191,17 @@ func (m *machine) less(op string, x, y any, depth int) (bool, error) {
 			return m.lessItems(op, x.items, y.items, depth)
 		}
 	case *set, *view:
-		a, aOK, err := m.setItems(x, nil)
-		if err != nil {
-			return false, err
-		}
-		b, bOK, err := m.setItems(y, nil)
-		if err != nil {
-			return false, err
-		}
+		a, aOK := m.setItems(x, nil)
+		b, bOK := m.setItems(y, nil)
 		if aOK && bOK {
 			if op[0] == '>' {
 				a, b = b, a
 			}
-			return within(a, b) && (len(op) == 2 || a.live < b.live), m.spend(a.live)
+			m.spend(a.live)
+			return within(a, b) && (len(op) == 2 || a.live < b.live)
 		}
 	}
-	return false, raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(x), typeName(y))
+	panic(raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(x), typeName(y)))
 }
 
 func holds(op string, order int) bool {
@@ -225,62 +218,58 @@ func holds(op string, order int) bool {
 }
 
 // lessItems compares the first items that differ, else the lengths.
-func (m *machine) lessItems(op string, x, y []any, depth int) (bool, error) {
+func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 	for i := range min(len(x), len(y)) {
-		equal, err := m.identical(x[i], y[i], depth+1)
-		if err != nil {
-			return false, err
-		}
-		if !equal {
+		if !m.identical(x[i], y[i], depth+1) {
 			return m.less(op, x[i], y[i], depth+1)
 		}
 	}
-	return holds(op, len(x)-len(y)), nil
+	return holds(op, len(x)-len(y))
 }
 
 // contains returns x in y.
-func (m *machine) contains(x, y any) (bool, error) {
+func (m *machine) contains(x, y any) bool {
 	switch y := y.(type) {
 	case string:
 		text, ok := x.(string)
 		if !ok {
-			return false, raise("TypeError", "'in <string>' requires string as left operand, not %s", typeName(x))
+			panic(raise("TypeError", "'in <string>' requires string as left operand, not %s", typeName(x)))
 		}
-		return strings.Contains(y, text), m.spend(len(y) / 64)
+		m.spend(len(y) / 64)
+		return strings.Contains(y, text)
 	case *dict:
-		i, err := m.get(&y.table, x)
-		return i >= 0, err
+		i := m.get(&y.table, x)
+		return i >= 0
 	case *set:
-		i, err := m.get(&y.table, frozen(x))
-		return i >= 0, err
+		i := m.get(&y.table, frozen(x))
+		return i >= 0
 	case *span:
 		if i, large, ok := integer(x); ok {
 			if large != nil || y.length() == 0 {
-				return false, nil
+				return false
 			}
 			low, high := y.start, y.at(y.length()-1)
 			if y.step < 0 {
 				low, high = high, low
 			}
-			return i >= low && i <= high && (uint64(i)-uint64(y.start))%magnitude(y.step) == 0 || i == y.start, nil
+			return i >= low && i <= high && (uint64(i)-uint64(y.start))%magnitude(y.step) == 0 || i == y.start
 		}
 	case *view:
 		if y.kind == viewKeys {
-			i, err := m.get(&y.of.table, x)
-			return i >= 0, err
+			return m.get(&y.of.table, x) >= 0
 		}
 	}
-	it, err := m.iter(y)
-	if err != nil {
-		return false, raise("TypeError", "argument of type '%s' is not iterable", typeName(y))
+	if !iterable(y) {
+		panic(raise("TypeError", "argument of type '%s' is not iterable", typeName(y)))
 	}
+	it := m.iter(y)
 	for {
-		item, ok, err := m.advance(it)
-		if err != nil || !ok {
-			return false, err
+		item, ok := m.advance(it)
+		if !ok {
+			return false
 		}
-		if equal, err := m.identical(item, x, 0); err != nil || equal {
-			return equal, err
+		if m.identical(item, x, 0) {
+			return true
 		}
 	}
 }

@@ -11,58 +11,50 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-func newStr(a *arguments) (any, error) {
-	args, err := a.bind(0, "object", "encoding", "errors")
+func newStr(a *arguments) any {
+	args := a.bind(0, "object", "encoding", "errors")
 	switch {
-	case err != nil:
-		return nil, err
 	case args[1] != absent || args[2] != absent:
-		return nil, raise("TypeError", "decoding str is not supported")
+		panic(raise("TypeError", "decoding str is not supported"))
 	case args[0] == absent:
-		return "", nil
+		return ""
 	}
 	return a.str(args[0])
 }
 
-func newBool(a *arguments) (any, error) {
-	args, err := a.positionalOnly(0, 1)
-	if err != nil || args[0] == absent {
-		return false, err
+func newBool(a *arguments) any {
+	args := a.positionalOnly(0, 1)
+	if args[0] == absent {
+		return false
 	}
-	return truth(args[0]), nil
+	return truth(args[0])
 }
 
-func newInt(a *arguments) (any, error) {
-	args, err := a.bind(0, "x", "base")
-	if err != nil {
-		return nil, err
-	}
+func newInt(a *arguments) any {
+	args := a.bind(0, "x", "base")
 	if args[1] != absent {
 		text, ok := args[0].(string)
 		if !ok {
-			return nil, raise("TypeError", "int() can't convert non-string with explicit base")
+			panic(raise("TypeError", "int() can't convert non-string with explicit base"))
 		}
-		base, err := machineInt(args[1], true)
-		if err != nil {
-			return nil, err
-		}
+		base := machineInt(args[1], true)
 		if base != 0 && (base < 2 || base > 36) {
-			return nil, raise("ValueError", "int() base must be >= 2 and <= 36, or 0")
+			panic(raise("ValueError", "int() base must be >= 2 and <= 36, or 0"))
 		}
 		return a.parseInt(text, base)
 	}
 	switch v := args[0].(type) {
 	case absentType:
-		return 0, nil
+		return 0
 	case string:
 		return a.parseInt(v, 10)
 	case float64:
 		return truncate(v)
 	}
 	if i, ok := whole(args[0]); ok {
-		return normal(i), nil
+		return normal(i)
 	}
-	return nil, raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0]))
+	panic(raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0])))
 }
 
 // digits returns the digits of a number in text as ASCII, and whether underscores stand only
@@ -89,21 +81,16 @@ func asciiDigits(text string) (string, bool) {
 	return strings.ReplaceAll(text, "_", ""), true
 }
 
-func (m *machine) parseInt(text string, base int) (any, error) {
+func (m *machine) parseInt(text string, base int) any {
 	wrong := func() error {
-		shown, err := m.repr(text)
-		if err != nil {
-			return err
-		}
+		shown := m.repr(text)
 		shown = shown[:offset(shown, 200)]
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
 	}
-	if err := m.spend(len(text) / 8); err != nil {
-		return nil, err
-	}
+	m.spend(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	if !ok {
-		return nil, wrong()
+		panic(wrong())
 	}
 	sign := ""
 	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
@@ -115,362 +102,280 @@ func (m *machine) parseInt(text string, base int) (any, error) {
 		case prefixed != 0 && (base == 0 || base == prefixed):
 			base, digits = prefixed, digits[2:]
 		case base == 0 && strings.Trim(digits, "0") != "":
-			return nil, wrong()
+			panic(wrong())
 		}
 	}
 	if base == 0 {
 		base = 10
 	}
 	if len(digits) > limit.Digits && base&(base-1) != 0 {
-		return nil, raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.Digits, len(digits))
+		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.Digits, len(digits)))
 	}
 	if digits == "" || strings.ContainsAny(digits, "+-") {
-		return nil, wrong()
+		panic(wrong())
 	}
-	if err := m.alloc(len(digits)); err != nil {
-		return nil, err
-	}
+	m.alloc(len(digits))
 	if len(digits) > limit.Bits {
-		return nil, tooLarge()
+		panic(tooLarge())
 	}
 	i, ok := new(big.Int).SetString(sign+digits, base)
 	if !ok {
-		return nil, wrong()
+		panic(wrong())
 	}
 	return fits(i)
 }
 
-func newFloat(a *arguments) (any, error) {
-	args, err := a.positionalOnly(0, 1)
+func newFloat(a *arguments) any {
+	args := a.positionalOnly(0, 1)
 	switch {
-	case err != nil:
-		return nil, err
 	case args[0] == absent:
-		return 0.0, nil
+		return 0.0
 	case isNumber(args[0]):
 		return float(args[0])
 	}
 	text, ok := args[0].(string)
 	if !ok {
-		return nil, raise("TypeError", "float() argument must be a string or a number, not '%s'", typeName(args[0]))
+		panic(raise("TypeError", "float() argument must be a string or a number, not '%s'", typeName(args[0])))
 	}
-	if err := a.spend(len(text) / 8); err != nil {
-		return nil, err
-	}
+	a.spend(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
 	named := bare == "inf" || bare == "infinity" || bare == "nan"
 	if ok && (named || bare != "" && strings.Trim(bare, "0123456789.e+-") == "") {
 		if f, err := strconv.ParseFloat(digits, 64); err == nil || math.IsInf(f, 0) {
-			return f, nil
+			return f
 		}
 		if bare == "nan" && len(digits) == len(bare)+1 {
-			return math.NaN(), nil
+			return math.NaN()
 		}
 	}
 	if strings.TrimFunc(text, isSpace) == "" {
 		text = ""
 	}
-	shown, err := a.repr(text)
-	if err != nil {
-		return nil, err
-	}
-	return nil, raise("ValueError", "could not convert string to float: %s", shown)
+	shown := a.repr(text)
+	panic(raise("ValueError", "could not convert string to float: %s", shown))
 }
 
 // optional returns the items of the one argument that may be given.
-func (a *arguments) optional() ([]any, error) {
-	args, err := a.positionalOnly(0, 1)
-	if err != nil || args[0] == absent {
-		return nil, err
+func (a *arguments) optional() []any {
+	args := a.positionalOnly(0, 1)
+	if args[0] == absent {
+		return nil
 	}
 	return a.collect(nil, args[0])
 }
 
-func newList(a *arguments) (any, error) {
-	items, err := a.optional()
-	return &list{items}, err
+func newList(a *arguments) any {
+	items := a.optional()
+	return &list{items}
 }
 
-func newTuple(a *arguments) (any, error) {
+func newTuple(a *arguments) any {
 	if len(a.positional) == 1 {
 		if t, ok := a.positional[0].(*tuple); ok {
-			return t, nil
+			return t
 		}
 	}
-	items, err := a.optional()
-	return &tuple{items}, err
+	items := a.optional()
+	return &tuple{items}
 }
 
-func newSet(a *arguments) (any, error) {
-	items, err := a.optional()
-	if err != nil {
-		return nil, err
-	}
-	return a.setOf(items, false)
+func newSet(a *arguments) any {
+	return a.setOf(a.optional(), false)
 }
 
-func newFrozenSet(a *arguments) (any, error) {
-	items, err := a.optional()
-	if err != nil {
-		return nil, err
-	}
-	return a.setOf(items, true)
+func newFrozenSet(a *arguments) any {
+	return a.setOf(a.optional(), true)
 }
 
-func newDict(a *arguments) (any, error) {
+func newDict(a *arguments) any {
 	if len(a.positional) > 1 {
-		return nil, raise("TypeError", "dict expected at most 1 argument, got %d", len(a.positional))
+		panic(raise("TypeError", "dict expected at most 1 argument, got %d", len(a.positional)))
 	}
 	d := &dict{}
 	if len(a.positional) == 1 {
-		if err := a.update(d, a.positional[0]); err != nil {
-			return nil, err
-		}
+		a.update(d, a.positional[0])
 	}
 	for _, k := range a.named {
-		if err := a.put(&d.table, k.name, k.value); err != nil {
-			return nil, err
-		}
+		a.put(&d.table, k.name, k.value)
 	}
-	return d, nil
+	return d
 }
 
-func fromKeys(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 2)
-	if err != nil {
-		return nil, err
-	}
+func fromKeys(a *arguments) any {
+	args := a.positionalOnly(1, 2)
 	if args[1] == absent {
 		args[1] = nil
 	}
-	keys, err := a.collect(nil, args[0])
-	if err != nil {
-		return nil, err
-	}
+	keys := a.collect(nil, args[0])
 	d := &dict{}
 	for _, key := range keys {
-		if err := a.put(&d.table, key, args[1]); err != nil {
-			return nil, err
-		}
+		a.put(&d.table, key, args[1])
 	}
-	return d, nil
+	return d
 }
 
 // update puts the items of a dict, or of pairs, into a dict.
-func (m *machine) update(d *dict, v any) error {
+func (m *machine) update(d *dict, v any) {
 	if other, ok := v.(*dict); ok {
-		if err := m.allocItems(2 * other.live); err != nil {
-			return err
-		}
+		m.allocItems(2 * other.live)
 		for _, e := range other.all() {
 			d.put(e.hash, e.key, e.value)
 		}
-		return nil
+		return
 	}
-	pairs, err := m.collect(nil, v)
-	if err != nil {
-		return err
-	}
+	pairs := m.collect(nil, v)
 	for i, pair := range pairs {
-		it, err := m.iter(pair)
-		if err != nil {
-			return raise("TypeError", "cannot convert dictionary update sequence element #%d to a sequence", i)
+		if !iterable(pair) {
+			panic(raise("TypeError", "cannot convert dictionary update sequence element #%d to a sequence", i))
 		}
-		items, err := m.collect(nil, it)
-		if err != nil {
-			return err
-		}
+		items := m.collect(nil, pair)
 		if len(items) != 2 {
-			return raise("ValueError", "dictionary update sequence element #%d has length %d; 2 is required", i, len(items))
+			panic(raise("ValueError", "dictionary update sequence element #%d has length %d; 2 is required", i, len(items)))
 		}
-		if err := m.put(&d.table, items[0], items[1]); err != nil {
-			return err
-		}
+		m.put(&d.table, items[0], items[1])
 	}
-	return nil
 }
 
-func newRange(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 3)
-	if err != nil {
-		return nil, err
-	}
+func newRange(a *arguments) any {
+	args := a.positionalOnly(1, 3)
 	bounds := []int{0, 0, 1}
 	for i, arg := range args {
 		if arg == absent {
 			continue
 		}
-		if bounds[i], err = machineInt(arg, false); err != nil {
-			return nil, err
-		}
+		bounds[i] = machineInt(arg, false)
 		if m := magnitude(bounds[i]); m > 1<<61 {
-			return nil, exhausted("MemoryError", "the range is too large")
+			panic(exhausted("MemoryError", "the range is too large"))
 		}
 	}
 	if args[1] == absent {
 		bounds[0], bounds[1] = 0, bounds[0]
 	}
 	if bounds[2] == 0 {
-		return nil, raise("ValueError", "range() arg 3 must not be zero")
+		panic(raise("ValueError", "range() arg 3 must not be zero"))
 	}
-	return &span{bounds[0], bounds[1], bounds[2]}, nil
+	return &span{bounds[0], bounds[1], bounds[2]}
 }
 
 // iterators returns the iterators of all arguments.
-func (a *arguments) iterators(from int) ([]iterator, error) {
+func (a *arguments) iterators(from int) []iterator {
 	all := make([]iterator, 0, len(a.positional))
 	for _, arg := range a.positional[from:] {
-		it, err := a.iter(arg)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, it)
+		all = append(all, a.iter(arg))
 	}
-	return all, a.allocItems(1 + len(all))
+	a.allocItems(1 + len(all))
+	return all
 }
 
 // row returns the next items of iterators; ok is false as soon as one is at its end.
-func (m *machine) row(its []iterator) (items []any, ok bool, err error) {
-	if err := m.allocItems(len(its)); err != nil {
-		return nil, false, err
-	}
+func (m *machine) row(its []iterator) (items []any, ok bool) {
+	m.allocItems(len(its))
 	items = make([]any, len(its))
 	for i, it := range its {
-		if items[i], ok, err = m.advance(it); err != nil || !ok {
-			return nil, false, err
+		if items[i], ok = m.advance(it); !ok {
+			return nil, false
 		}
 	}
-	return items, len(its) > 0, nil
+	return items, len(its) > 0
 }
 
-func newZip(a *arguments) (any, error) {
+func newZip(a *arguments) any {
 	strict := false
 	for _, k := range a.named {
 		if k.name != "strict" {
-			return nil, raise("TypeError", "zip() got an unexpected keyword argument '%s'", k.name)
+			panic(raise("TypeError", "zip() got an unexpected keyword argument '%s'", k.name))
 		}
 		strict = truth(k.value)
 	}
-	its, err := a.iterators(0)
-	if err != nil {
-		return nil, err
-	}
-	return &lazy{kind: "zip", step: func(m *machine) (any, bool, error) {
-		items, ok, err := m.row(its)
-		if err == nil && !ok && strict {
-			err = m.longer(its)
+	its := a.iterators(0)
+	return &lazy{kind: "zip", step: func(m *machine) (any, bool) {
+		items, ok := m.row(its)
+		if !ok && strict {
+			m.longer(its)
 		}
-		return &tuple{items}, ok, err
-	}}, nil
+		return &tuple{items}, ok
+	}}
 }
 
 // longer returns the error of zip(strict=True) where one argument goes on.
-func (m *machine) longer(its []iterator) error {
+func (m *machine) longer(its []iterator) {
 	for i, it := range its {
-		if _, more, err := m.advance(it); err != nil || more && i > 0 {
-			if err == nil {
-				err = raise("ValueError", "zip() argument %d is longer than argument 1", i+1)
-			}
-			return err
+		if _, more := m.advance(it); more && i > 0 {
+			panic(raise("ValueError", "zip() argument %d is longer than argument 1", i+1))
 		}
 	}
-	return nil
 }
 
-func newMap(a *arguments) (any, error) {
+func newMap(a *arguments) any {
 	if len(a.positional) < 2 {
-		return nil, raise("TypeError", "map() must have at least two arguments.")
+		panic(raise("TypeError", "map() must have at least two arguments."))
 	}
-	its, err := a.iterators(1)
-	if err != nil {
-		return nil, err
-	}
+	its := a.iterators(1)
 	f := a.positional[0]
-	return &lazy{kind: "map", step: func(m *machine) (any, bool, error) {
-		items, ok, err := m.row(its)
-		if err != nil || !ok {
-			return nil, false, err
+	return &lazy{kind: "map", step: func(m *machine) (any, bool) {
+		items, ok := m.row(its)
+		if !ok {
+			return nil, false
 		}
-		v, err := m.call(f, items, nil)
-		return v, err == nil, err
-	}}, nil
+		return m.call(f, items, nil), true
+	}}
 }
 
-func newFilter(a *arguments) (any, error) {
+func newFilter(a *arguments) any {
 	if len(a.positional) != 2 {
-		return nil, raise("TypeError", "filter expected 2 arguments, got %d", len(a.positional))
+		panic(raise("TypeError", "filter expected 2 arguments, got %d", len(a.positional)))
 	}
-	its, err := a.iterators(1)
-	if err != nil {
-		return nil, err
-	}
+	its := a.iterators(1)
 	f := a.positional[0]
-	return &lazy{kind: "filter", step: func(m *machine) (any, bool, error) {
+	return &lazy{kind: "filter", step: func(m *machine) (any, bool) {
 		for {
-			items, ok, err := m.row(its)
-			if err != nil || !ok {
-				return nil, false, err
+			items, ok := m.row(its)
+			if !ok {
+				return nil, false
 			}
 			v := items[0]
 			if f != nil {
-				if v, err = m.call(f, items, nil); err != nil {
-					return nil, false, err
-				}
+				v = m.call(f, items, nil)
 			}
 			if truth(v) {
-				return items[0], true, nil
+				return items[0], true
 			}
-			if err := m.step(); err != nil {
-				return nil, false, err
-			}
+			m.step()
 		}
-	}}, nil
+	}}
 }
 
-func newEnumerate(a *arguments) (any, error) {
-	args, err := a.bind(1, "iterable", "start")
-	if err != nil {
-		return nil, err
-	}
+func newEnumerate(a *arguments) any {
+	args := a.bind(1, "iterable", "start")
 	start := 0
 	if args[1] != absent {
-		if start, err = machineInt(args[1], false); err != nil {
-			return nil, err
-		}
+		start = machineInt(args[1], false)
 	}
-	it, err := a.iter(args[0])
-	if err != nil {
-		return nil, err
-	}
-	return &lazy{kind: "enumerate", step: func(m *machine) (any, bool, error) {
-		v, ok, err := m.advance(it)
-		if err != nil || !ok {
-			return nil, false, err
+	it := a.iter(args[0])
+	return &lazy{kind: "enumerate", step: func(m *machine) (any, bool) {
+		v, ok := m.advance(it)
+		if !ok {
+			return nil, false
 		}
 		start++
-		return &tuple{[]any{start - 1, v}}, true, m.allocItems(2)
-	}}, nil
+		m.allocItems(2)
+		return &tuple{[]any{start - 1, v}}, true
+	}}
 }
 
-func newReversed(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	switch args[0].(type) {
+func newReversed(a *arguments) any {
+	v := a.one()
+	switch v.(type) {
 	case *list, *tuple, *span, string, *dict, *view:
 	default:
-		return nil, raise("TypeError", "'%s' object is not reversible", typeName(args[0]))
+		panic(raise("TypeError", "'%s' object is not reversible", typeName(v)))
 	}
-	items, err := a.collect(nil, args[0])
-	if err != nil {
-		return nil, err
-	}
+	items := a.collect(nil, v)
 	slices.Reverse(items)
 	kind := "reversed"
-	if _, ok := args[0].(*list); ok {
+	if _, ok := v.(*list); ok {
 		kind = "list_reverseiterator"
 	}
-	return &sequenceIterator{items: &items, kind: kind}, nil
+	return &sequenceIterator{items: &items, kind: kind}
 }

@@ -38,30 +38,28 @@ func newExceptionTree() map[string]*class {
 func exceptionClass(name string) *class { return exceptionTree[name] }
 
 // newException makes an exception.
-func newException(a *arguments) (any, error) {
+func newException(a *arguments) any {
 	c, ok := a.self.(*class)
 	if !ok {
-		return nil, raise("TypeError", "no exception")
+		panic(raise("TypeError", "no exception"))
 	}
 	if len(a.named) > 0 {
-		return nil, raise("TypeError", "%s() takes no keyword arguments", c.short())
+		panic(raise("TypeError", "%s() takes no keyword arguments", c.short()))
 	}
-	if err := a.allocItems(1 + len(a.positional)); err != nil {
-		return nil, err
-	}
-	return &exception{class: c, args: slices.Clone(a.positional)}, nil
+	a.allocItems(1 + len(a.positional))
+	return &exception{class: c, args: slices.Clone(a.positional)}
 }
 
 // exceptionText returns str(e).
-func (m *machine) exceptionText(e *exception) (string, error) {
+func (m *machine) exceptionText(e *exception) string {
 	if m.stack++; m.stack > limit.Stack {
 		m.stack--
-		return "", tooDeep()
+		panic(tooDeep())
 	}
 	defer func() { m.stack-- }()
 	switch {
 	case len(e.args) == 0:
-		return "", nil
+		return ""
 	case len(e.args) == 1 && e.cause == nil && e.class.within(exceptionClass("KeyError")):
 		return m.repr(e.args[0])
 	case len(e.args) == 1:
@@ -73,13 +71,10 @@ func (m *machine) exceptionText(e *exception) (string, error) {
 	}
 }
 
-func (m *machine) osErrorText(e *exception) (string, error) {
-	number, err := m.str(e.args[0])
-	if err != nil {
-		return "", err
-	}
-	text, err := m.str(e.args[1])
-	return "[Errno " + number + "] " + text, err
+func (m *machine) osErrorText(e *exception) string {
+	number := m.str(e.args[0])
+	text := m.str(e.args[1])
+	return "[Errno " + number + "] " + text
 }
 
 // exceptionAttribute returns e.name, nil if there is none.

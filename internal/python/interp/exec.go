@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
@@ -18,33 +17,30 @@ const (
 )
 
 // block executes statements.
-func (m *machine) block(f *frame, body []syntax.Stmt) (signal, error) {
+func (m *machine) block(f *frame, body []syntax.Stmt) signal {
 	for _, s := range body {
-		if sig, err := m.exec(f, s); err != nil || sig != signalNext {
-			return sig, err
+		if sig := m.exec(f, s); sig != signalNext {
+			return sig
 		}
 	}
-	return signalNext, nil
+	return signalNext
 }
 
-func (m *machine) exec(f *frame, s syntax.Stmt) (signal, error) {
-	if err := m.step(); err != nil {
-		return signalNext, err
-	}
+func (m *machine) exec(f *frame, s syntax.Stmt) signal {
+	m.step()
 	switch s := s.(type) {
 	case *syntax.Do:
-		_, err := m.eval(f, s.X)
-		return signalNext, err
+		m.eval(f, s.X)
+		return signalNext
 	case *syntax.Assign:
-		v, err := m.eval(f, s.X)
+		v := m.eval(f, s.X)
 		for _, target := range s.Targets {
-			if err == nil {
-				err = m.assign(f, target, v)
-			}
+			m.assign(f, target, v)
 		}
-		return signalNext, err
+		return signalNext
 	case *syntax.Augment:
-		return signalNext, m.augment(f, s)
+		m.augment(f, s)
+		return signalNext
 	case *syntax.If:
 		return m.choose(f, s)
 	case *syntax.While:
@@ -54,75 +50,56 @@ func (m *machine) exec(f *frame, s syntax.Stmt) (signal, error) {
 	case *syntax.Return:
 		f.result = nil
 		if s.X == nil {
-			return signalReturn, nil
+			return signalReturn
 		}
-		var err error
-		f.result, err = m.eval(f, s.X)
-		return signalReturn, err
+		f.result = m.eval(f, s.X)
+		return signalReturn
 	case *syntax.Branch:
-		return map[string]signal{"break": signalBreak, "continue": signalContinue}[s.Word], nil
+		return map[string]signal{"break": signalBreak, "continue": signalContinue}[s.Word]
 	case *syntax.Try:
 		return m.try(f, s)
 	default:
-		return signalNext, m.declare(f, s)
+		m.declare(f, s)
+		return signalNext
 	}
 }
 
 // declare executes the statements that neither branch nor compute much.
-func (m *machine) declare(f *frame, s syntax.Stmt) error {
+func (m *machine) declare(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
-		v, err := m.define(f, s.Function)
-		if err != nil {
-			return err
-		}
-		m.store(f, s.Name, v)
+		m.store(f, s.Name, m.define(f, s.Function))
 	case *syntax.Annotate:
 		if s.X == nil {
-			return nil
+			return
 		}
-		v, err := m.eval(f, s.X)
-		if err != nil {
-			return err
-		}
-		return m.assign(f, s.Target, v)
+		m.assign(f, s.Target, m.eval(f, s.X))
 	case *syntax.Delete:
 		for _, target := range s.Targets {
-			if err := m.remove(f, target); err != nil {
-				return err
-			}
+			m.remove(f, target)
 		}
 	case *syntax.Assert:
-		v, err := m.eval(f, s.Test)
-		if err != nil || truth(v) {
-			return err
+		if truth(m.eval(f, s.Test)) {
+			return
 		}
 		if s.Message == nil {
-			return raiseValue("AssertionError")
+			panic(raiseValue("AssertionError"))
 		}
-		message, err := m.eval(f, s.Message)
-		if err != nil {
-			return err
-		}
-		return raiseValue("AssertionError", message)
+		message := m.eval(f, s.Message)
+		panic(raiseValue("AssertionError", message))
 	case *syntax.Raise:
-		return m.raise(f, s)
+		m.raise(f, s)
 	case *syntax.Import:
-		return m.imports(f, s)
+		m.imports(f, s)
 	case *syntax.ImportFrom:
-		return m.importsFrom(f, s)
+		m.importsFrom(f, s)
 	}
-	return nil
 }
 
 // choose executes an if with its elifs.
-func (m *machine) choose(f *frame, s *syntax.If) (signal, error) {
+func (m *machine) choose(f *frame, s *syntax.If) signal {
 	for {
-		v, err := m.eval(f, s.Test)
-		if err != nil {
-			return signalNext, err
-		}
-		if truth(v) {
+		if truth(m.eval(f, s.Test)) {
 			return m.block(f, s.Then)
 		}
 		if len(s.Else) == 1 {
@@ -135,115 +112,117 @@ func (m *machine) choose(f *frame, s *syntax.If) (signal, error) {
 	}
 }
 
-func (m *machine) while(f *frame, s *syntax.While) (signal, error) {
+func (m *machine) while(f *frame, s *syntax.While) signal {
 	for {
-		if err := m.step(); err != nil {
-			return signalNext, err
-		}
-		v, err := m.eval(f, s.Test)
-		if err != nil {
-			return signalNext, err
-		}
-		if !truth(v) {
+		m.step()
+		if !truth(m.eval(f, s.Test)) {
 			return m.block(f, s.Else)
 		}
-		if sig, err := m.block(f, s.Body); err != nil || sig == signalReturn {
-			return sig, err
+		if sig := m.block(f, s.Body); sig == signalReturn {
+			return sig
 		} else if sig == signalBreak {
-			return signalNext, nil
+			return signalNext
 		}
 	}
 }
 
-func (m *machine) loop(f *frame, s *syntax.For) (signal, error) {
-	v, err := m.eval(f, s.Iterable)
-	if err != nil {
-		return signalNext, err
-	}
-	items, err := m.iter(v)
-	if err != nil {
-		return signalNext, err
-	}
+func (m *machine) loop(f *frame, s *syntax.For) signal {
+	items := m.iter(m.eval(f, s.Iterable))
 	for {
-		if err := m.step(); err != nil {
-			return signalNext, err
-		}
-		item, ok, err := m.advance(items)
-		if err != nil {
-			return signalNext, err
-		}
+		m.step()
+		item, ok := m.advance(items)
 		if !ok {
 			return m.block(f, s.Else)
 		}
-		if err := m.assign(f, s.Target, item); err != nil {
-			return signalNext, err
-		}
-		if sig, err := m.block(f, s.Body); err != nil || sig == signalReturn {
-			return sig, err
+		m.assign(f, s.Target, item)
+		if sig := m.block(f, s.Body); sig == signalReturn {
+			return sig
 		} else if sig == signalBreak {
-			return signalNext, nil
+			return signalNext
 		}
 	}
+}
+
+// protect runs f and returns what it panics with.
+func protect(f func()) (failure any) {
+	defer func() { failure = recover() }()
+	f()
+	return nil
+}
+
+// catch runs f and returns the exception that it raises, nil if none. What no program can catch
+// goes on.
+func (m *machine) catch(f func()) *raised {
+	calls, stack, handling := m.calls, m.stack, len(m.handling)
+	failure := protect(f)
+	if failure == nil {
+		return nil
+	}
+	r, ok := failure.(*raised)
+	if !ok {
+		panic(failure)
+	}
+	m.calls, m.stack, m.handling = calls, stack, m.handling[:handling]
+	return r
 }
 
 // try executes a try statement. Only what the program can catch runs handlers and finally.
-func (m *machine) try(f *frame, s *syntax.Try) (signal, error) {
-	sig, err := m.block(f, s.Body)
-	var r *raised
-	switch {
-	case err != nil && !errors.As(err, &r):
-		return sig, err
-	case err != nil:
-		sig, err = m.handle(f, s.Handlers, r)
-	case sig == signalNext:
-		sig, err = m.block(f, s.Else)
+func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
+	if s.Finally == nil {
+		return m.handled(f, s)
 	}
-	if s.Finally == nil || err != nil && !errors.As(err, &r) {
-		return sig, err
-	}
+	r := m.catch(func() { sig = m.handled(f, s) })
 	result := f.result
-	if last, failure := m.block(f, s.Finally); failure != nil || last != signalNext {
-		return last, failure
+	if last := m.block(f, s.Finally); last != signalNext {
+		return last
+	}
+	if r != nil {
+		panic(r)
 	}
 	f.result = result
-	return sig, err
+	return sig
+}
+
+// handled executes a try statement without its finally.
+func (m *machine) handled(f *frame, s *syntax.Try) (sig signal) {
+	r := m.catch(func() { sig = m.block(f, s.Body) })
+	switch {
+	case r != nil:
+		return m.handle(f, s.Handlers, r)
+	case sig == signalNext:
+		return m.block(f, s.Else)
+	}
+	return sig
 }
 
 // handle runs the first handler that catches an exception.
-func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) (signal, error) {
+func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) signal {
 	for i := range handlers {
 		h := &handlers[i]
 		caught := h.Type == nil
 		if !caught {
 			m.handling = append(m.handling, r.exception)
-			kind, err := m.eval(f, h.Type)
+			kind := m.eval(f, h.Type)
 			m.handling = m.handling[:len(m.handling)-1]
-			if err == nil {
-				caught, err = catches(kind, r.exception)
-			}
-			if err != nil {
-				return signalNext, err
-			}
+			caught = catches(kind, r.exception)
 		}
 		if !caught {
 			continue
 		}
 		if h.Name != nil {
 			m.store(f, h.Name, r.exception)
+			defer m.store(f, h.Name, absent)
 		}
 		m.handling = append(m.handling, r.exception)
-		sig, err := m.block(f, h.Body)
+		sig := m.block(f, h.Body)
 		m.handling = m.handling[:len(m.handling)-1]
-		if h.Name != nil {
-			m.store(f, h.Name, absent)
-		}
-		return sig, err
+		return sig
 	}
-	return signalNext, r
+	panic(r)
 }
 
 // catches says whether a class, or one of a tuple of classes, catches an exception.
-func catches(kind any, e *exception) (bool, error) {
+func catches(kind any, e *exception) bool {
 	kinds := []any{kind}
 	if several, ok := kind.(*tuple); ok {
 		kinds = several.items
@@ -251,46 +230,40 @@ func catches(kind any, e *exception) (bool, error) {
 	for _, kind := range kinds {
 		c, ok := kind.(*class)
 		if !ok || !c.within(exceptionClass("BaseException")) {
-			return false, raise("TypeError", "catching classes that do not inherit from BaseException is not allowed")
+			panic(raise("TypeError", "catching classes that do not inherit from BaseException is not allowed"))
 		}
 		if e.class.within(c) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // raise returns the exception that a raise statement raises.
-func (m *machine) raise(f *frame, s *syntax.Raise) error {
+func (m *machine) raise(f *frame, s *syntax.Raise) {
 	if s.X == nil {
 		if n := len(m.handling); n > 0 {
-			return &raised{m.handling[n-1]}
+			panic(&raised{m.handling[n-1]})
 		}
-		return raise("RuntimeError", "No active exception to reraise")
+		panic(raise("RuntimeError", "No active exception to reraise"))
 	}
-	v, err := m.eval(f, s.X)
-	if err != nil {
-		return err
-	}
+	v := m.eval(f, s.X)
 	if c, ok := v.(*class); ok && c.within(exceptionClass("BaseException")) {
 		v = &exception{class: c}
 	}
 	e, ok := v.(*exception)
 	if !ok {
-		return raise("TypeError", "exceptions must derive from BaseException")
+		panic(raise("TypeError", "exceptions must derive from BaseException"))
 	}
 	if s.Cause != nil {
-		cause, err := m.eval(f, s.Cause)
-		if err != nil {
-			return err
-		}
+		cause := m.eval(f, s.Cause)
 		kind, isClass := cause.(*class)
 		_, isException := cause.(*exception)
 		if cause != nil && !isException && !(isClass && kind.within(exceptionClass("BaseException"))) {
-			return raise("TypeError", "exception causes must derive from BaseException")
+			panic(raise("TypeError", "exception causes must derive from BaseException"))
 		}
 	}
-	return &raised{e}
+	panic(&raised{e})
 }
 
 const jsonModule = "json"
@@ -306,53 +279,46 @@ func missingModule(name string) error {
 	return raise("ModuleNotFoundError", "No module named '%s'", first)
 }
 
-func (m *machine) imports(f *frame, s *syntax.Import) error {
+func (m *machine) imports(f *frame, s *syntax.Import) {
 	switch {
 	case s.Module == jsonModule:
 		m.store(f, s.Name, newJSON())
 	case known(s.Module):
 		m.store(f, s.Name, &module{name: s.Module})
 	default:
-		return missingModule(s.Module)
+		panic(missingModule(s.Module))
 	}
-	return nil
 }
 
 // importsFrom binds a member of a module. What comes from the original's own modules is there
 // anyway.
-func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) error {
+func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 	switch {
 	case s.Name == nil && (s.Module == jsonModule || known(s.Module)):
-		return nil
+		return
 	case s.Module == jsonModule:
 		member, ok := newJSON().members[s.Member]
 		if !ok {
-			return raise("ImportError", "cannot import name '%s' from 'json'", s.Member)
+			panic(raise("ImportError", "cannot import name '%s' from 'json'", s.Member))
 		}
 		m.store(f, s.Name, member)
 	case known(s.Module) && m.host.Callable(s.Member):
 		m.store(f, s.Name, &tool{s.Member})
 	case !known(s.Module):
-		return missingModule(s.Module)
+		panic(missingModule(s.Module))
 	}
-	return nil
 }
 
 // define makes a function.
-func (m *machine) define(f *frame, code *syntax.Function) (any, error) {
-	if err := m.alloc(64 + 16*len(code.Params)); err != nil {
-		return nil, err
-	}
+func (m *machine) define(f *frame, code *syntax.Function) any {
+	m.alloc(64 + 16*len(code.Params))
 	fn := &function{code: code, around: f, defaults: blank(len(code.Params))}
 	for i := range code.Params {
 		if code.Params[i].Default == nil {
 			continue
 		}
-		v, err := m.eval(f, code.Params[i].Default)
-		if err != nil {
-			return nil, err
-		}
+		v := m.eval(f, code.Params[i].Default)
 		fn.defaults[i] = v
 	}
-	return fn, nil
+	return fn
 }

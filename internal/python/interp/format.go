@@ -21,7 +21,7 @@ type spec struct {
 }
 
 // parseSpec reads a format specification.
-func parseSpec(text string) (spec, error) {
+func parseSpec(text string) spec {
 	s, rest := spec{fill: " ", precision: -1}, text
 	if rest != "" {
 		if n := width(rest); n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {
@@ -51,26 +51,26 @@ func parseSpec(text string) (spec, error) {
 		s.fill, s.align, s.zero = "0", '=', true
 	}
 	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !digits(&s.width) {
-		return s, raise("ValueError", "Too many decimal digits in format string")
+		panic(raise("ValueError", "Too many decimal digits in format string"))
 	}
 	if c := take(",_"); c != 0 {
 		s.grouping = string(c)
 		if other := take(",_"); other == c {
-			return s, raise("ValueError", "Cannot specify '%c' with '%c'.", c, c)
+			panic(raise("ValueError", "Cannot specify '%c' with '%c'.", c, c))
 		} else if other != 0 {
-			return s, raise("ValueError", "Cannot specify both ',' and '_'.")
+			panic(raise("ValueError", "Cannot specify both ',' and '_'."))
 		}
 	}
 	if take(".") != 0 && !digits(&s.precision) {
-		return s, raise("ValueError", "Format specifier missing precision")
+		panic(raise("ValueError", "Format specifier missing precision"))
 	}
 	if rest != "" && len(rest) == width(rest) {
 		s.verb, rest = rest[0], ""
 	}
 	if rest != "" {
-		return s, raise("ValueError", "Invalid format specifier")
+		panic(raise("ValueError", "Invalid format specifier"))
 	}
-	return s, nil
+	return s
 }
 
 func unknownCode(verb byte, v any) error {
@@ -78,51 +78,44 @@ func unknownCode(verb byte, v any) error {
 }
 
 // format returns format(v, text).
-func (m *machine) format(v any, text string) (string, error) {
+func (m *machine) format(v any, text string) string {
 	if text == "" {
 		return m.str(v)
 	}
 	if !isNumber(v) {
 		return m.formatText(v, text)
 	}
-	s, err := parseSpec(text)
-	if err != nil {
-		return "", err
-	}
+	s := parseSpec(text)
 	f, isFloat := v.(float64)
 	switch {
 	case !isFloat && strings.IndexByte("\x00dxXbocn", s.verb) >= 0:
 		return m.formatInt(s, v)
 	case strings.IndexByte("\x00fFeEgG%n", s.verb) < 0:
-		return "", unknownCode(s.verb, v)
+		panic(unknownCode(s.verb, v))
 	case !isFloat:
-		if f, err = float(v); err != nil {
-			return "", err
-		}
+		f = float(v)
 	}
 	return m.formatFloat(s, f)
 }
 
 // formatText formats a text, and what has no format of its own.
-func (m *machine) formatText(v any, format string) (string, error) {
+func (m *machine) formatText(v any, format string) string {
 	text, ok := v.(string)
 	if !ok {
-		return "", raise("TypeError", "unsupported format string passed to %s.__format__", typeName(v))
+		panic(raise("TypeError", "unsupported format string passed to %s.__format__", typeName(v)))
 	}
-	s, err := parseSpec(format)
+	s := parseSpec(format)
 	switch {
-	case err != nil:
-		return "", err
 	case s.grouping != "" && (s.verb == 0 || s.verb == 's'):
-		return "", raise("ValueError", "Cannot specify '%s' with 's'.", s.grouping)
+		panic(raise("ValueError", "Cannot specify '%s' with 's'.", s.grouping))
 	case s.verb != 0 && s.verb != 's':
-		return "", unknownCode(s.verb, v)
+		panic(unknownCode(s.verb, v))
 	case s.sign != 0:
-		return "", raise("ValueError", "Sign not allowed in string format specifier")
+		panic(raise("ValueError", "Sign not allowed in string format specifier"))
 	case s.alternate:
-		return "", raise("ValueError", "Alternate form (#) not allowed in string format specifier")
+		panic(raise("ValueError", "Alternate form (#) not allowed in string format specifier"))
 	case s.align == '=' && !s.zero: // as in Python 3.10 and later, "05" pads a text behind it
-		return "", raise("ValueError", "'=' alignment not allowed in string format specifier")
+		panic(raise("ValueError", "'=' alignment not allowed in string format specifier"))
 	}
 	if s.precision >= 0 && s.precision < len(text) {
 		text = text[:offset(text, s.precision)]
@@ -133,17 +126,13 @@ func (m *machine) formatText(v any, format string) (string, error) {
 	return m.padded(text, s.fill, s.align, s.width)
 }
 
-func (m *machine) formatInt(s spec, v any) (string, error) {
+func (m *machine) formatInt(s spec, v any) string {
 	if s.precision >= 0 {
-		return "", raise("ValueError", "Precision not allowed in integer format specifier")
+		panic(raise("ValueError", "Precision not allowed in integer format specifier"))
 	}
 	i, _ := whole(v)
-	if err := m.spend(i.BitLen() / 16); err != nil {
-		return "", err
-	}
-	if err := m.alloc(i.BitLen()); err != nil {
-		return "", err
-	}
+	m.spend(i.BitLen() / 16)
+	m.alloc(i.BitLen())
 	base, prefix := 10, ""
 	switch s.verb {
 	case 'x', 'X':
@@ -153,9 +142,9 @@ func (m *machine) formatInt(s spec, v any) (string, error) {
 	case 'o':
 		base, prefix = 8, "0o"
 	case 'c':
-		c, err := characterOf(i)
-		if err != nil {
-			return "", raise("OverflowError", "%s", "%c arg not in range(0x110000)")
+		c, ok := characterOf(i)
+		if !ok {
+			panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 		}
 		if s.align == 0 {
 			s.align = '<'
@@ -164,12 +153,9 @@ func (m *machine) formatInt(s spec, v any) (string, error) {
 	}
 	text := i.Text(base)
 	if base == 10 {
-		var err error
-		if text, err = decimal(i); err != nil {
-			return "", err
-		}
+		text = decimal(i)
 	} else if s.grouping == "," {
-		return "", raise("ValueError", "Cannot specify ',' with '%c'.", s.verb)
+		panic(raise("ValueError", "Cannot specify ',' with '%c'.", s.verb))
 	}
 	sign := ""
 	if text[0] == '-' {
@@ -188,7 +174,7 @@ func (m *machine) formatInt(s spec, v any) (string, error) {
 	return m.signed(s, sign, text, group)
 }
 
-func (m *machine) formatFloat(s spec, f float64) (string, error) {
+func (m *machine) formatFloat(s spec, f float64) string {
 	precision, percent := s.precision, ""
 	if s.verb == '%' {
 		f, percent, s.verb = f*100, "%", 'f'
@@ -196,12 +182,8 @@ func (m *machine) formatFloat(s spec, f float64) (string, error) {
 	if precision < 0 && s.verb != 0 {
 		precision = 6
 	}
-	if err := m.alloc(precision + 400); err != nil {
-		return "", err
-	}
-	if err := m.spend(precision / 16); err != nil {
-		return "", err
-	}
+	m.alloc(precision + 400)
+	m.spend(precision / 16)
 	text := floatText(s, f, precision)
 	text = strings.NewReplacer("+Inf", "inf", "-Inf", "-inf", "NaN", "nan").Replace(text)
 	if s.verb == 'E' || s.verb == 'G' || s.verb == 'F' {
@@ -268,7 +250,7 @@ func general(f float64, precision int, keep bool) string {
 }
 
 // signed puts a number together: sign, groups of digits, padding.
-func (m *machine) signed(s spec, sign, text string, group int) (string, error) {
+func (m *machine) signed(s spec, sign, text string, group int) string {
 	if !strings.HasPrefix(sign, "-") && (s.sign == '+' || s.sign == ' ') {
 		sign = string(s.sign) + sign
 	}
@@ -277,14 +259,12 @@ func (m *machine) signed(s spec, sign, text string, group int) (string, error) {
 		if s.zero {
 			zeros = s.width - len(sign)
 		}
-		if err := m.alloc(max(0, zeros) + 2*len(text)); err != nil {
-			return "", err
-		}
+		m.alloc(max(0, zeros) + 2*len(text))
 		text = grouped(text, s.grouping, group, zeros)
 	}
 	if s.align == '=' {
-		padded, err := m.padded(text, s.fill, '>', s.width-length(sign))
-		return sign + padded, err
+		padded := m.padded(text, s.fill, '>', s.width-length(sign))
+		return sign + padded
 	}
 	if s.align == 0 {
 		s.align = '>'
@@ -318,35 +298,31 @@ func grouped(text, separator string, group, width int) string {
 }
 
 // padded fills a text up to a width.
-func (m *machine) padded(text, fill string, align byte, width int) (string, error) {
+func (m *machine) padded(text, fill string, align byte, width int) string {
 	n := width - length(text)
 	if n <= 0 {
-		return text, nil
+		return text
 	}
-	if err := m.allocTimes(n, len(fill)); err != nil {
-		return "", err
-	}
-	if err := m.alloc(len(text)); err != nil {
-		return "", err
-	}
+	m.allocTimes(n, len(fill))
+	m.alloc(len(text))
 	switch align {
 	case '<':
-		return text + strings.Repeat(fill, n), nil
+		return text + strings.Repeat(fill, n)
 	case '^':
-		return strings.Repeat(fill, n/2) + text + strings.Repeat(fill, n-n/2), nil
+		return strings.Repeat(fill, n/2) + text + strings.Repeat(fill, n-n/2)
 	default:
-		return strings.Repeat(fill, n) + text, nil
+		return strings.Repeat(fill, n) + text
 	}
 }
 
 // characterOf returns chr(i).
-func characterOf(i *big.Int) (string, error) {
+func characterOf(i *big.Int) (string, bool) {
 	if !i.IsInt64() || i.Int64() < 0 || i.Int64() > 0x10FFFF {
-		return "", raise("ValueError", "chr() arg not in range(0x110000)")
+		return "", false
 	}
 	r := rune(i.Int64())
 	if r >= 0xD800 && r <= 0xDFFF {
-		return string([]byte{0xED, 0x80 | byte(r>>6&0x3F), 0x80 | byte(r&0x3F)}), nil
+		return string([]byte{0xED, 0x80 | byte(r>>6&0x3F), 0x80 | byte(r&0x3F)}), true
 	}
-	return string(r), nil
+	return string(r), true
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-func printOf(a *arguments) (any, error) {
+func printOf(a *arguments) any {
 	separator, end := " ", "\n"
 	for _, k := range a.named {
 		switch k.name {
 		case "sep", "end":
 			text, ok := k.value.(string)
 			if !ok && k.value != nil {
-				return nil, raise("TypeError", "%s must be None or a string, not %s", k.name, typeName(k.value))
+				panic(raise("TypeError", "%s must be None or a string, not %s", k.name, typeName(k.value)))
 			}
 			if ok && k.name == "sep" {
 				separator = text
@@ -24,69 +24,47 @@ func printOf(a *arguments) (any, error) {
 			}
 		case "file", "flush":
 		default:
-			return nil, raise("TypeError", "'%s' is an invalid keyword argument for print()", k.name)
+			panic(raise("TypeError", "'%s' is an invalid keyword argument for print()", k.name))
 		}
 	}
 	for i, arg := range a.positional {
 		if i > 0 {
-			if err := a.write(separator); err != nil {
-				return nil, err
-			}
+			a.write(separator)
 		}
-		text, err := a.str(arg)
-		if err != nil {
-			return nil, err
-		}
-		if err := a.write(text); err != nil {
-			return nil, err
-		}
+		a.write(a.str(arg))
 	}
-	return nil, a.write(end)
+	a.write(end)
+	return nil
 }
 
-func reprOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return a.repr(args[0])
+func reprOf(a *arguments) any {
+	return a.repr(a.one())
 }
 
-func asciiOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return a.convert(args[0], 'a')
+func asciiOf(a *arguments) any {
+	return a.convert(a.one(), 'a')
 }
 
-func lenOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
+func lenOf(a *arguments) any {
+	v := a.one()
+	if text, ok := v.(string); ok {
+		a.spend(len(text) / 64)
 	}
-	if text, ok := args[0].(string); ok {
-		if err := a.spend(len(text) / 64); err != nil {
-			return nil, err
-		}
-	}
-	return size(args[0])
+	return size(v)
 }
 
-func sortedOf(a *arguments) (any, error) {
+func sortedOf(a *arguments) any {
 	if len(a.positional) != 1 {
-		return nil, raise("TypeError", "sorted expected 1 argument, got %d", len(a.positional))
+		panic(raise("TypeError", "sorted expected 1 argument, got %d", len(a.positional)))
 	}
-	items, err := a.collect(nil, a.positional[0])
-	if err != nil {
-		return nil, err
-	}
+	items := a.collect(nil, a.positional[0])
 	a.name = "sort"
-	return &list{items}, a.sort(items)
+	a.sort(items)
+	return &list{items}
 }
 
 // sort sorts items by the arguments key and reverse.
-func (a *arguments) sort(items []any) error {
+func (a *arguments) sort(items []any) {
 	var key any
 	reverse := false
 	for _, k := range a.named {
@@ -96,66 +74,40 @@ func (a *arguments) sort(items []any) error {
 		case "reverse":
 			if _, _, ok := integer(k.value); !ok {
 				if _, isFloat := k.value.(float64); isFloat {
-					return raise("TypeError", "integer argument expected, got float")
+					panic(raise("TypeError", "integer argument expected, got float"))
 				}
-				return raise("TypeError", "an integer is required (got type %s)", typeName(k.value))
+				panic(raise("TypeError", "an integer is required (got type %s)", typeName(k.value)))
 			}
 			reverse = truth(k.value)
 		default:
-			return raise("TypeError", "'%s' is an invalid keyword argument for sort()", k.name)
+			panic(raise("TypeError", "'%s' is an invalid keyword argument for sort()", k.name))
 		}
 	}
-	if err := a.allocItems(2 * len(items)); err != nil {
-		return err
-	}
-	s := sorter{machine: a.machine, reverse: reverse}
-	for _, item := range items {
-		k := item
+	a.allocItems(2 * len(items))
+	pairs := make([][2]any, len(items)) // of keys and items
+	for i, item := range items {
+		pairs[i] = [2]any{item, item}
 		if key != nil {
-			var err error
-			if k, err = a.call(key, []any{item}, nil); err != nil {
-				return err
-			}
+			pairs[i][0] = a.call(key, []any{item}, nil)
 		}
-		s.pairs = append(s.pairs, [2]any{k, item})
 	}
-	sort.Stable(&s)
-	for i := range s.pairs {
-		items[i] = s.pairs[i][1]
+	sort.SliceStable(pairs, func(i, j int) bool {
+		if reverse {
+			i, j = j, i
+		}
+		return a.less("<", pairs[i][0], pairs[j][0], 0)
+	})
+	for i := range pairs {
+		items[i] = pairs[i][1]
 	}
-	return s.err
 }
 
-// sorter sorts by keys. It stops comparing at the first error.
-type sorter struct {
-	*machine
-	pairs   [][2]any
-	reverse bool
-	err     error
-}
+func minOf(a *arguments) any { return a.extreme("<") }
 
-func (s *sorter) Len() int { return len(s.pairs) }
-
-func (s *sorter) Less(i, j int) bool {
-	if s.err != nil {
-		return false
-	}
-	if s.reverse {
-		i, j = j, i
-	}
-	var less bool
-	less, s.err = s.less("<", s.pairs[i][0], s.pairs[j][0], 0)
-	return less
-}
-
-func (s *sorter) Swap(i, j int) { s.pairs[i], s.pairs[j] = s.pairs[j], s.pairs[i] }
-
-func minOf(a *arguments) (any, error) { return a.extreme("<") }
-
-func maxOf(a *arguments) (any, error) { return a.extreme(">") }
+func maxOf(a *arguments) any { return a.extreme(">") }
 
 // extreme is min and max.
-func (a *arguments) extreme(op string) (any, error) {
+func (a *arguments) extreme(op string) any {
 	var key any
 	otherwise := absent
 	for _, k := range a.named {
@@ -165,163 +117,135 @@ func (a *arguments) extreme(op string) (any, error) {
 		case "default":
 			otherwise = k.value
 		default:
-			return nil, raise("TypeError", "'%s' is an invalid keyword argument for %s()", k.name, a.name)
+			panic(raise("TypeError", "'%s' is an invalid keyword argument for %s()", k.name, a.name))
 		}
 	}
 	items := a.positional
 	switch len(a.positional) {
 	case 0:
-		return nil, raise("TypeError", "%s expected 1 argument, got 0", a.name)
+		panic(raise("TypeError", "%s expected 1 argument, got 0", a.name))
 	case 1:
-		var err error
-		if items, err = a.collect(nil, a.positional[0]); err != nil {
-			return nil, err
-		}
+		items = a.collect(nil, a.positional[0])
 	default:
 		if otherwise != absent {
-			return nil, raise("TypeError", "Cannot specify a default for %s() with multiple positional arguments", a.name)
+			panic(raise("TypeError", "Cannot specify a default for %s() with multiple positional arguments", a.name))
 		}
 	}
 	var best, bestKey any
 	for i, item := range items {
 		k := item
 		if key != nil {
-			var err error
-			if k, err = a.call(key, []any{item}, nil); err != nil {
-				return nil, err
-			}
+			k = a.call(key, []any{item}, nil)
 		}
 		better := i == 0
 		if !better {
-			var err error
-			if better, err = a.less(op, k, bestKey, 0); err != nil {
-				return nil, err
-			}
+			better = a.less(op, k, bestKey, 0)
 		}
 		if better {
 			best, bestKey = item, k
 		}
 	}
 	if len(items) > 0 {
-		return best, nil
+		return best
 	}
 	if otherwise != absent {
-		return otherwise, nil
+		return otherwise
 	}
-	return nil, raise("ValueError", "%s() arg is an empty sequence", a.name)
+	panic(raise("ValueError", "%s() arg is an empty sequence", a.name))
 }
 
-func sumOf(a *arguments) (any, error) {
-	args, err := a.bind(1, "iterable", "start")
-	if err != nil {
-		return nil, err
-	}
+func sumOf(a *arguments) any {
+	args := a.bind(1, "iterable", "start")
 	total := args[1]
 	if total == absent {
 		total = 0
 	}
 	if _, ok := total.(string); ok {
-		return nil, raise("TypeError", "sum() can't sum strings [use ''.join(seq) instead]")
+		panic(raise("TypeError", "sum() can't sum strings [use ''.join(seq) instead]"))
 	}
-	it, err := a.iter(args[0])
-	if err != nil {
-		return nil, err
-	}
+	it := a.iter(args[0])
 	for {
-		if err := a.step(); err != nil {
-			return nil, err
+		a.step()
+		item, ok := a.advance(it)
+		if !ok {
+			return total
 		}
-		item, ok, err := a.advance(it)
-		if err != nil || !ok {
-			return total, err
-		}
-		if total, err = a.binary("+", total, item); err != nil {
-			return nil, err
-		}
+		total = a.binary("+", total, item)
 	}
 }
 
-func absOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
+func absOf(a *arguments) any {
+	v := a.one()
+	if f, ok := v.(float64); ok {
+		return math.Abs(f)
 	}
-	if f, ok := args[0].(float64); ok {
-		return math.Abs(f), nil
-	}
-	i, ok := whole(args[0])
+	i, ok := whole(v)
 	if !ok {
-		return nil, raise("TypeError", "bad operand type for abs(): '%s'", typeName(args[0]))
+		panic(raise("TypeError", "bad operand type for abs(): '%s'", typeName(v)))
 	}
-	return normal(new(big.Int).Abs(i)), a.alloc(i.BitLen() / 8)
+	a.alloc(i.BitLen() / 8)
+	return normal(new(big.Int).Abs(i))
 }
 
-func roundOf(a *arguments) (any, error) {
-	args, err := a.bind(1, "number", "ndigits")
-	if err != nil {
-		return nil, err
-	}
+func roundOf(a *arguments) any {
+	args := a.bind(1, "number", "ndigits")
 	f, isFloat := args[0].(float64)
 	if !isNumber(args[0]) {
-		return nil, raise("TypeError", "type %s doesn't define __round__ method", typeName(args[0]))
+		panic(raise("TypeError", "type %s doesn't define __round__ method", typeName(args[0])))
 	}
 	i, _ := whole(args[0])
 	if args[1] == absent || args[1] == nil {
 		if !isFloat {
-			return normal(i), nil
+			return normal(i)
 		}
 		return truncate(math.RoundToEven(f))
 	}
-	digits, err := machineInt(args[1], true)
+	digits := machineInt(args[1], true)
 	switch {
-	case err != nil:
-		return nil, err
 	case !isFloat && digits >= 0:
-		return normal(i), nil
+		return normal(i)
 	case !isFloat:
 		return a.roundInt(i, digits)
 	case digits > 400 || math.IsNaN(f) || math.IsInf(f, 0):
-		return f, nil
+		return f
 	case digits < -400:
-		return math.Copysign(0, f), nil
+		return math.Copysign(0, f)
 	case digits >= 0:
 		rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', digits, 64), 64)
 		if err != nil {
-			return nil, raise("OverflowError", "rounded value too large to represent")
+			panic(raise("OverflowError", "rounded value too large to represent"))
 		}
-		return rounded, nil
+		return rounded
 	}
 	return roundTens(f, -digits)
 }
 
 // roundTens rounds a float to tens, hundreds and so on: exactly, halves to even.
-func roundTens(f float64, zeros int) (any, error) {
+func roundTens(f float64, zeros int) any {
 	text := strconv.FormatFloat(f, 'e', -1, 64)
 	exponent, err := strconv.Atoi(text[strings.IndexByte(text, 'e')+1:])
 	if err != nil {
-		return nil, raise("ValueError", "cannot round")
+		panic(raise("ValueError", "cannot round"))
 	}
 	if exponent < zeros {
 		if exponent == zeros-1 && math.Abs(f) > 5*math.Pow10(exponent) {
-			return math.Copysign(math.Pow10(zeros), f), nil
+			return math.Copysign(math.Pow10(zeros), f)
 		}
-		return math.Copysign(0, f), nil
+		return math.Copysign(0, f)
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'e', exponent-zeros, 64), 64)
 	if err != nil {
-		return nil, raise("OverflowError", "rounded value too large to represent")
+		panic(raise("OverflowError", "rounded value too large to represent"))
 	}
-	return rounded, nil
+	return rounded
 }
 
 // roundInt rounds an int to tens, hundreds and so on, halves to even.
-func (a *arguments) roundInt(i *big.Int, digits int) (any, error) {
+func (a *arguments) roundInt(i *big.Int, digits int) any {
 	if digits < -i.BitLen() {
-		return 0, nil
+		return 0
 	}
-	if err := a.alloc(-digits); err != nil {
-		return nil, err
-	}
+	a.alloc(-digits)
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-digits)), nil)
 	quotient, remainder := floorDivide(i, unit)
 	twice := new(big.Int).Lsh(remainder, 1)
@@ -331,48 +255,33 @@ func (a *arguments) roundInt(i *big.Int, digits int) (any, error) {
 	return fits(quotient.Mul(quotient, unit))
 }
 
-func anyOf(a *arguments) (any, error) { return a.decide(true) }
+func anyOf(a *arguments) any { return a.decide(true) }
 
-func allOf(a *arguments) (any, error) { return a.decide(false) }
+func allOf(a *arguments) any { return a.decide(false) }
 
 // decide is any and all: it stops at the first item that decides.
-func (a *arguments) decide(wanted bool) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	it, err := a.iter(args[0])
-	if err != nil {
-		return nil, err
-	}
+func (a *arguments) decide(wanted bool) any {
+	it := a.iter(a.one())
 	for {
-		if err := a.step(); err != nil {
-			return nil, err
-		}
-		item, ok, err := a.advance(it)
-		if err != nil {
-			return nil, err
-		}
+		a.step()
+		item, ok := a.advance(it)
 		if !ok {
-			return !wanted, nil
+			return !wanted
 		}
 		if truth(item) == wanted {
-			return wanted, nil
+			return wanted
 		}
 	}
 }
 
-func formatOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 2)
-	if err != nil {
-		return nil, err
-	}
+func formatOf(a *arguments) any {
+	args := a.positionalOnly(1, 2)
 	if args[1] == absent {
 		args[1] = ""
 	}
 	format, ok := args[1].(string)
 	if !ok {
-		return nil, raise("TypeError", "format() argument 2 must be str, not %s", givenName(args[1]))
+		panic(raise("TypeError", "format() argument 2 must be str, not %s", givenName(args[1])))
 	}
 	return a.format(args[0], format)
 }
@@ -385,31 +294,22 @@ func givenName(v any) string {
 	return typeName(v)
 }
 
-func nextOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 2)
-	if err != nil {
-		return nil, err
-	}
+func nextOf(a *arguments) any {
+	args := a.positionalOnly(1, 2)
 	it, ok := args[0].(iterator)
 	if !ok {
-		return nil, raise("TypeError", "'%s' object is not an iterator", typeName(args[0]))
+		panic(raise("TypeError", "'%s' object is not an iterator", typeName(args[0])))
 	}
-	item, ok, err := a.advance(it)
+	item, ok := a.advance(it)
 	switch {
-	case err != nil:
-		return nil, err
 	case ok:
-		return item, nil
+		return item
 	case args[1] != absent:
-		return args[1], nil
+		return args[1]
 	}
-	return nil, raiseValue("StopIteration")
+	panic(raiseValue("StopIteration"))
 }
 
-func iterOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return a.iter(args[0])
+func iterOf(a *arguments) any {
+	return a.iter(a.one())
 }

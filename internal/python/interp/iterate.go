@@ -7,13 +7,13 @@ import (
 // iterator goes over items.
 type iterator interface {
 	// next returns the next item; ok is false at the end.
-	next(m *machine) (item any, ok bool, err error)
+	next(m *machine) (item any, ok bool)
 	// name is the name of its type.
 	name() string
 }
 
 // advance returns the next item. It bounds how deep iterators go over each other.
-func (m *machine) advance(it iterator) (item any, ok bool, err error) {
+func (m *machine) advance(it iterator) (item any, ok bool) {
 	switch it := it.(type) { // these call nothing
 	case *sequenceIterator:
 		return it.next(m)
@@ -22,37 +22,47 @@ func (m *machine) advance(it iterator) (item any, ok bool, err error) {
 	}
 	if m.stack++; m.stack > limit.Stack {
 		m.stack--
-		return nil, false, tooDeep()
+		panic(tooDeep())
 	}
-	item, ok, err = it.next(m)
+	item, ok = it.next(m)
 	m.stack--
-	return item, ok, err
+	return item, ok
 }
 
 // iter returns iter(v).
-func (m *machine) iter(v any) (iterator, error) {
+func (m *machine) iter(v any) iterator {
 	switch v := v.(type) {
 	case *list:
-		return &sequenceIterator{items: &v.items, kind: "list_iterator"}, nil
+		return &sequenceIterator{items: &v.items, kind: "list_iterator"}
 	case *tuple:
-		return &sequenceIterator{items: &v.items, kind: "tuple_iterator"}, nil
+		return &sequenceIterator{items: &v.items, kind: "tuple_iterator"}
 	case *span:
-		return &spanIterator{of: *v, left: v.length()}, nil
+		return &spanIterator{of: *v, left: v.length()}
 	case string:
-		return &textIterator{rest: v}, nil
+		return &textIterator{rest: v}
 	case *dict:
-		return &tableIterator{of: &v.table, live: v.live, what: "dictionary", kind: viewKeys}, nil
+		return &tableIterator{of: &v.table, live: v.live, what: "dictionary", kind: viewKeys}
 	case *set:
 		if m.host == nil && v.live > 1 {
-			return nil, exhausted("TypeError", "the order of a set is unknown here")
+			panic(exhausted("TypeError", "the order of a set is unknown here"))
 		}
-		return &tableIterator{of: &v.table, live: v.live, what: "Set", kind: viewKeys}, nil
+		return &tableIterator{of: &v.table, live: v.live, what: "Set", kind: viewKeys}
 	case *view:
-		return &tableIterator{of: &v.of.table, live: v.of.live, what: "dictionary", kind: v.kind}, nil
+		return &tableIterator{of: &v.of.table, live: v.of.live, what: "dictionary", kind: v.kind}
 	case iterator:
-		return v, nil
+		return v
 	default:
-		return nil, raise("TypeError", "'%s' object is not iterable", typeName(v))
+		panic(raise("TypeError", "'%s' object is not iterable", typeName(v)))
+	}
+}
+
+// iterable says whether iter takes a value.
+func iterable(v any) bool {
+	switch v.(type) {
+	case *list, *tuple, *span, string, *dict, *set, *view, iterator:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -64,13 +74,13 @@ type sequenceIterator struct {
 
 func (it *sequenceIterator) name() string { return it.kind }
 
-func (it *sequenceIterator) next(*machine) (any, bool, error) {
+func (it *sequenceIterator) next(*machine) (any, bool) {
 	if it.at >= len(*it.items) {
 		it.at = int(^uint(0) >> 1)
-		return nil, false, nil
+		return nil, false
 	}
 	it.at++
-	return (*it.items)[it.at-1], true, nil
+	return (*it.items)[it.at-1], true
 }
 
 type spanIterator struct {
@@ -80,28 +90,28 @@ type spanIterator struct {
 
 func (it *spanIterator) name() string { return "range_iterator" }
 
-func (it *spanIterator) next(*machine) (any, bool, error) {
+func (it *spanIterator) next(*machine) (any, bool) {
 	if it.left == 0 {
-		return nil, false, nil
+		return nil, false
 	}
 	v := it.of.start
 	it.of.start += it.of.step
 	it.left--
-	return v, true, nil
+	return v, true
 }
 
 type textIterator struct{ rest string }
 
 func (it *textIterator) name() string { return "str_iterator" }
 
-func (it *textIterator) next(*machine) (any, bool, error) {
+func (it *textIterator) next(*machine) (any, bool) {
 	if it.rest == "" {
-		return nil, false, nil
+		return nil, false
 	}
 	n := width(it.rest)
 	c := it.rest[:n]
 	it.rest = it.rest[n:]
-	return c, true, nil
+	return c, true
 }
 
 type tableIterator struct {
@@ -119,97 +129,84 @@ func (it *tableIterator) name() string {
 	return [...]string{"dict_keyiterator", "dict_valueiterator", "dict_itemiterator"}[it.kind]
 }
 
-func (it *tableIterator) next(m *machine) (any, bool, error) {
+func (it *tableIterator) next(m *machine) (any, bool) {
 	if it.ended {
-		return nil, false, nil
+		return nil, false
 	}
 	if it.of.live != it.live {
 		it.ended = true
-		return nil, false, raise("RuntimeError", "%s changed size during iteration", it.what)
+		panic(raise("RuntimeError", "%s changed size during iteration", it.what))
 	}
 	start := it.at
 	for it.at < len(it.of.entries) && it.of.entries[it.at].hash == nil {
 		it.at++
 	}
-	if err := m.spend((it.at - start) / 16); err != nil {
-		return nil, false, err
-	}
+	m.spend((it.at - start) / 16)
 	if it.at >= len(it.of.entries) {
 		it.ended = true
-		return nil, false, nil
+		return nil, false
 	}
 	e := &it.of.entries[it.at]
 	it.at++
 	switch it.kind {
 	case viewKeys:
-		return e.key, true, nil
+		return e.key, true
 	case viewValues:
-		return e.value, true, nil
+		return e.value, true
 	default:
-		return &tuple{[]any{e.key, e.value}}, true, m.alloc(limit.ItemSize)
+		m.alloc(limit.ItemSize)
+		return &tuple{[]any{e.key, e.value}}, true
 	}
 }
 
 // lazy is the iterator of a builtin.
 type lazy struct {
 	kind string
-	step func(m *machine) (any, bool, error)
+	step func(m *machine) (any, bool)
 	done bool
 }
 
 func (it *lazy) name() string { return it.kind }
 
-func (it *lazy) next(m *machine) (any, bool, error) {
+func (it *lazy) next(m *machine) (any, bool) {
 	if it.done {
-		return nil, false, nil
+		return nil, false
 	}
-	if err := m.step(); err != nil {
-		return nil, false, err
-	}
-	v, ok, err := it.step(m)
-	it.done = !ok && err == nil
-	return v, ok, err
+	m.step()
+	v, ok := it.step(m)
+	it.done = !ok
+	return v, ok
 }
 
 // collect appends the items of a value.
-func (m *machine) collect(items []any, v any) ([]any, error) {
+func (m *machine) collect(items []any, v any) []any {
 	switch v := v.(type) {
 	case *list:
-		return append(items, v.items...), m.allocItems(len(v.items))
+		m.allocItems(len(v.items))
+		return append(items, v.items...)
 	case *tuple:
-		return append(items, v.items...), m.allocItems(len(v.items))
+		m.allocItems(len(v.items))
+		return append(items, v.items...)
 	}
-	it, err := m.iter(v)
-	if err != nil {
-		return nil, err
-	}
+	it := m.iter(v)
 	for {
-		item, ok, err := m.advance(it)
-		if err != nil || !ok {
-			return items, err
+		item, ok := m.advance(it)
+		if !ok {
+			return items
 		}
-		if err := m.allocItems(1); err != nil {
-			return nil, err
-		}
-		if err := m.spend(1); err != nil {
-			return nil, err
-		}
+		m.allocItems(1)
+		m.spend(1)
 		items = append(items, item)
 	}
 }
 
 // extend appends the items of a value to a list.
-func (m *machine) extend(l *list, v any) error {
+func (m *machine) extend(l *list, v any) {
 	if n, ok := v.(*list); ok {
-		if err := m.allocItems(len(n.items)); err != nil {
-			return err
-		}
+		m.allocItems(len(n.items))
 		l.items = append(l.items, n.items...)
-		return nil
+		return
 	}
-	items, err := m.collect(nil, v)
-	if err == nil {
-		l.items = append(l.items, items...)
-	}
-	return err
+	items := m.collect(nil, v)
+	l.items = append(l.items, items...)
 }

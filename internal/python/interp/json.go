@@ -19,37 +19,36 @@ func newJSON() *module {
 }
 
 // toPython copies a value for the host; tuples and sets become lists.
-func (m *machine) toPython(v any, depth int) (python.Value, error) {
+func (m *machine) toPython(v any, depth int) python.Value {
 	if depth > limit.Depth {
-		return python.Value{}, tooDeep()
+		panic(tooDeep())
 	}
-	if err := m.allocItems(1); err != nil {
-		return python.Value{}, err
-	}
+	m.allocItems(1)
 	switch v := v.(type) {
 	case nil:
-		return python.None(), nil
+		return python.None()
 	case bool:
-		return python.Bool(v), nil
+		return python.Bool(v)
 	case int:
-		return python.Int(int64(v)), nil
+		return python.Int(int64(v))
 	case *big.Int:
-		return python.BigInt(v), nil
+		return python.BigInt(v)
 	case float64:
-		return python.Float(v), nil
+		return python.Float(v)
 	case string:
-		return python.Str(v), m.alloc(len(v))
+		m.alloc(len(v))
+		return python.Str(v)
 	case *dict:
 		return m.dictToPython(v, depth)
 	case *span:
 		if m.host == nil {
-			return python.Value{}, unserializable(v)
+			panic(unserializable(v))
 		}
 		return m.listToPython(v, depth)
 	case *list, *tuple:
 		return m.listToPython(v, depth)
 	default:
-		return python.Value{}, unserializable(v)
+		panic(unserializable(v))
 	}
 }
 
@@ -57,89 +56,65 @@ func unserializable(v any) error {
 	return raise("TypeError", "Object of type %s is not JSON serializable", typeName(v))
 }
 
-func (m *machine) listToPython(v any, depth int) (python.Value, error) {
-	items, err := m.collect(nil, v)
-	if err != nil {
-		return python.Value{}, err
-	}
+func (m *machine) listToPython(v any, depth int) python.Value {
+	items := m.collect(nil, v)
 	values := make([]python.Value, len(items))
 	for i, item := range items {
-		if values[i], err = m.toPython(item, depth+1); err != nil {
-			return python.Value{}, err
-		}
+		values[i] = m.toPython(item, depth+1)
 	}
-	return python.List(values...), nil
+	return python.List(values...)
 }
 
-func (m *machine) dictToPython(d *dict, depth int) (python.Value, error) {
+func (m *machine) dictToPython(d *dict, depth int) python.Value {
 	result := &python.Dict{}
 	for _, e := range d.all() {
-		value, err := m.toPython(e.value, depth+1)
-		if err != nil {
-			return python.Value{}, err
-		}
+		value := m.toPython(e.value, depth+1)
 		key, isText := e.key.(string)
 		if !isText {
 			if e.key != nil && !isNumber(e.key) {
-				return python.Value{}, raise("TypeError", "keys must be str, int, float, bool or None, not %s", typeName(e.key))
+				panic(raise("TypeError", "keys must be str, int, float, bool or None, not %s", typeName(e.key)))
 			}
-			number, err := m.toPython(e.key, 0)
-			if err != nil {
-				return python.Value{}, err
-			}
-			key = python.JSON(number)
+			key = python.JSON(m.toPython(e.key, 0))
 		}
-		if err := m.alloc(len(key)); err != nil {
-			return python.Value{}, err
-		}
+		m.alloc(len(key))
 		result.Set(key, value)
 	}
-	return result.Value(), nil
+	return result.Value()
 }
 
 // fromPython copies a value of the host.
-func (m *machine) fromPython(v python.Value) (any, error) {
-	if err := m.allocItems(1); err != nil {
-		return nil, err
-	}
+func (m *machine) fromPython(v python.Value) any {
+	m.allocItems(1)
 	switch v.Kind() {
 	case python.KindBool:
 		b, _ := v.AsBool()
-		return b, nil
+		return b
 	case python.KindInt:
 		i, _ := v.AsBigInt()
 		return fits(i)
 	case python.KindFloat:
 		f, _ := v.AsFloat()
-		return f, nil
+		return f
 	case python.KindStr:
 		s, _ := v.AsStr()
-		return s, m.alloc(len(s))
+		m.alloc(len(s))
+		return s
 	case python.KindList:
 		items, _ := v.AsList()
 		l := &list{make([]any, len(items))}
 		for i, item := range items {
-			var err error
-			if l.items[i], err = m.fromPython(item); err != nil {
-				return nil, err
-			}
+			l.items[i] = m.fromPython(item)
 		}
-		return l, nil
+		return l
 	case python.KindDict:
 		items, _ := v.AsDict()
 		d := &dict{}
 		for _, item := range items.Items() {
-			value, err := m.fromPython(item.Value)
-			if err != nil {
-				return nil, err
-			}
-			if err := m.put(&d.table, item.Key, value); err != nil {
-				return nil, err
-			}
+			m.put(&d.table, item.Key, m.fromPython(item.Value))
 		}
-		return d, nil
+		return d
 	default:
-		return nil, nil
+		return nil
 	}
 }
 
@@ -148,19 +123,11 @@ const maxIndent = 16
 
 // dumps is json.dumps, of whose options it knows indent, ensure_ascii, sort_keys and default, which
 // it does not call.
-func dumps(a *arguments) (any, error) {
-	args, err := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
-	if err != nil {
-		return nil, err
-	}
-	value, err := a.toPython(args[0], 0)
-	if err != nil {
-		return nil, err
-	}
+func dumps(a *arguments) any {
+	args := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
+	value := a.toPython(args[0], 0)
 	if args[4] != absent && truth(args[4]) {
-		if value, err = a.sortKeys(value); err != nil {
-			return nil, err
-		}
+		value = a.sortKeys(value)
 	}
 	encode := python.ASCIIJSON
 	if args[2] != absent && !truth(args[2]) {
@@ -168,60 +135,49 @@ func dumps(a *arguments) (any, error) {
 	}
 	if args[1] == absent || args[1] == nil {
 		text := encode(value)
-		return text, a.alloc(len(text))
+		a.alloc(len(text))
+		return text
 	}
 	unit, ok := args[1].(string)
 	if !ok {
-		width, err := machineInt(args[1], true)
-		if err != nil {
-			return nil, err
-		}
+		width := machineInt(args[1], true)
 		unit = strings.Repeat(" ", min(max(0, width), maxIndent+1))
 	}
 	if len(unit) > maxIndent {
-		return nil, raise("ValueError", "indent must be at most %d here", maxIndent)
+		panic(raise("ValueError", "indent must be at most %d here", maxIndent))
 	}
 	w := indented{machine: a.machine, encode: encode, unit: unit}
-	if err := w.value(value, 0); err != nil {
-		return nil, err
-	}
-	return w.out.String(), a.alloc(w.out.Len())
+	w.value(value, 0)
+	a.alloc(w.out.Len())
+	return w.out.String()
 }
 
 // sortKeys sorts the keys of all dicts in a value.
-func (m *machine) sortKeys(v python.Value) (python.Value, error) {
+func (m *machine) sortKeys(v python.Value) python.Value {
 	if items, ok := v.AsList(); ok {
 		sorted := make([]python.Value, len(items))
 		for i, item := range items {
-			var err error
-			if sorted[i], err = m.sortKeys(item); err != nil {
-				return v, err
-			}
+			sorted[i] = m.sortKeys(item)
 		}
-		return python.List(sorted...), m.allocItems(len(items))
+		m.allocItems(len(items))
+		return python.List(sorted...)
 	}
 	d, ok := v.AsDict()
 	if !ok {
-		return v, nil
+		return v
 	}
 	keys := make([]any, d.Len())
 	for i, item := range d.Items() {
 		keys[i] = item.Key
 	}
-	if err := (&arguments{machine: m}).sort(keys); err != nil {
-		return v, err
-	}
+	(&arguments{machine: m}).sort(keys)
 	result := &python.Dict{}
 	for _, key := range keys {
 		name, _ := key.(string)
 		value, _ := d.Get(name)
-		sorted, err := m.sortKeys(value)
-		if err != nil {
-			return v, err
-		}
-		result.Set(name, sorted)
+		result.Set(name, m.sortKeys(value))
 	}
-	return result.Value(), nil
+	return result.Value()
 }
 
 // indented writes JSON text with line breaks.
@@ -232,20 +188,17 @@ type indented struct {
 	unit   string
 }
 
-func (w *indented) newline(depth int) error {
-	if err := w.alloc(1 + depth*len(w.unit)); err != nil {
-		return err
-	}
+func (w *indented) newline(depth int) {
+	w.alloc(1 + depth*len(w.unit))
 	w.out.WriteString("\n" + strings.Repeat(w.unit, depth))
-	return nil
 }
 
-func (w *indented) value(v python.Value, depth int) error {
+func (w *indented) value(v python.Value, depth int) {
 	dict, isDict := v.AsDict()
 	list, _ := v.AsList()
 	if dict.Len()+len(list) == 0 {
 		w.out.WriteString(w.encode(v))
-		return nil
+		return
 	}
 	open, closing := "[", "]"
 	if isDict {
@@ -256,9 +209,7 @@ func (w *indented) value(v python.Value, depth int) error {
 		if i > 0 {
 			w.out.WriteString(",")
 		}
-		if err := w.newline(depth + 1); err != nil {
-			return err
-		}
+		w.newline(depth + 1)
 		item := python.Item{}
 		if isDict {
 			item = dict.Items()[i]
@@ -266,37 +217,27 @@ func (w *indented) value(v python.Value, depth int) error {
 		} else {
 			item.Value = list[i]
 		}
-		if err := w.value(item.Value, depth+1); err != nil {
-			return err
-		}
+		w.value(item.Value, depth+1)
 	}
-	if err := w.newline(depth); err != nil {
-		return err
-	}
+	w.newline(depth)
 	w.out.WriteString(closing)
-	return nil
 }
 
 // loads is json.loads.
-func loads(a *arguments) (any, error) {
-	args, err := a.bind(1, "s")
-	if err != nil {
-		return nil, err
-	}
+func loads(a *arguments) any {
+	args := a.bind(1, "s")
 	text, ok := args[0].(string)
 	if !ok {
-		return nil, raise("TypeError", "the JSON object must be str, bytes or bytearray, not %s", typeName(args[0]))
+		panic(raise("TypeError", "the JSON object must be str, bytes or bytearray, not %s", typeName(args[0])))
 	}
-	if err := a.allocItems(len(text)); err != nil { // each byte may begin an item
-		return nil, err
-	}
-	value, err := python.ParseJSON(text)
-	var failure *python.Exception
-	if errors.As(err, &failure) {
-		return nil, raise(failure.Type, "%s", failure.Text)
-	}
-	if err != nil {
-		return nil, raise("json.decoder.JSONDecodeError", "%s", err.Error())
+	a.allocItems(len(text))
+	value, failure := python.ParseJSON(text)
+	var exception *python.Exception
+	switch {
+	case errors.As(failure, &exception):
+		panic(raise(exception.Type, "%s", exception.Text))
+	case failure != nil:
+		panic(raise("json.decoder.JSONDecodeError", "%s", failure.Error()))
 	}
 	return a.fromPython(value)
 }

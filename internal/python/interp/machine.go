@@ -2,12 +2,15 @@
 // network, clock or chance. What a run may use is bounded by the table of package limit; everything
 // that grows is charged before it is made. A run depends on the program and on what the host
 // answers, nothing else.
+//
+// Within the package exceptions are panics: with a *raised, which a try statement can catch, or
+// with another error, which ends the run. Run and Eval recover them.
 package interp
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
@@ -35,16 +38,11 @@ type Outcome struct {
 }
 
 // Run executes a program once. It is safe for concurrent use: runs share nothing.
-func Run(ctx context.Context, program *syntax.Module, host Host) (outcome Outcome) {
+func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 	m := &machine{ctx: ctx, host: host}
 	m.module = frame{vars: blank(len(program.Scope.Names))}
-	defer func() {
-		if failure := recover(); failure != nil { // a defect in the interpreter must not end the other sessions
-			outcome = Outcome{Output: string(m.out), Err: &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}, Steps: limit.Steps}
-		}
-	}()
-	_, err := m.block(&m.module, program.Body)
-	return Outcome{Output: string(m.out), Err: m.final(err), Steps: m.steps}
+	failure := protect(func() { m.block(&m.module, program.Body) })
+	return Outcome{Output: string(m.out), Err: m.final(failure), Steps: m.steps}
 }
 
 // machine is the state of one run.
@@ -107,75 +105,77 @@ func exhausted(kind, format string, args ...any) error {
 }
 
 // final turns what ended a run into what the caller sees.
-func (m *machine) final(err error) error {
-	var r *raised
-	if !errors.As(err, &r) {
-		return err
+func (m *machine) final(failure any) error {
+	switch failure := failure.(type) {
+	case nil:
+		return nil
+	case *raised:
+		if failure.cause != nil {
+			return failure.cause
+		}
+		text := "<exception str() failed>"
+		protect(func() { text = m.exceptionText(failure.exception) })
+		return &python.Exception{Type: failure.class.name, Text: text}
+	case runtime.Error: // a defect in the interpreter must not end the other sessions
+		return &python.Exception{Type: "SystemError", Text: failure.Error()}
+	case error:
+		return failure
+	default:
+		return &python.Exception{Type: "SystemError", Text: fmt.Sprint(failure)}
 	}
-	if r.cause != nil {
-		return r.cause
-	}
-	text, failure := m.exceptionText(r.exception)
-	if failure != nil {
-		text = "<exception str() failed>"
-	}
-	return &python.Exception{Type: r.class.name, Text: text}
 }
 
 // step counts one statement or expression.
-func (m *machine) step() error {
+func (m *machine) step() {
 	if m.steps++; m.steps&1023 == 0 && m.ctx.Err() != nil {
-		return context.Cause(m.ctx)
+		panic(context.Cause(m.ctx))
 	}
 	if m.steps >= limit.Steps {
-		return exhausted("TimeoutError", "more than %d steps are needed", limit.Steps)
+		panic(exhausted("TimeoutError", "more than %d steps are needed", limit.Steps))
 	}
-	return nil
 }
 
 // spend counts the work of a builtin.
-func (m *machine) spend(steps int) error {
+func (m *machine) spend(steps int) {
 	if steps >= limit.Steps-m.steps {
 		m.steps = limit.Steps
-		return exhausted("TimeoutError", "more than %d steps are needed", limit.Steps)
+		panic(exhausted("TimeoutError", "more than %d steps are needed", limit.Steps))
 	}
 	m.steps += steps
-	return nil
 }
 
 // alloc counts the memory of a text or container before it is made.
-func (m *machine) alloc(bytes int) error {
+func (m *machine) alloc(bytes int) {
 	if bytes > limit.Memory-m.memory {
-		return exhausted("MemoryError", "more than %d bytes are needed", limit.Memory)
+		panic(exhausted("MemoryError", "more than %d bytes are needed", limit.Memory))
 	}
 	m.memory += bytes
-	return nil
 }
 
 // allocItems counts the items of a container: the room for them, and the steps of going over them.
-func (m *machine) allocItems(n int) error {
+func (m *machine) allocItems(n int) {
 	if n > limit.Memory/limit.ItemSize {
-		return m.alloc(limit.Memory + 1)
+		m.alloc(limit.Memory + 1)
+		return
 	}
-	if err := m.alloc(n * limit.ItemSize); err != nil {
-		return err
-	}
-	return m.spend(n / 4)
+	m.alloc(n * limit.ItemSize)
+	m.spend(n / 4)
 }
 
 // allocTimes counts n pieces of so many bytes each.
-func (m *machine) allocTimes(n, bytes int) error {
+func (m *machine) allocTimes(n, bytes int) {
 	if n > 0 && bytes > 0 && n > limit.Memory/bytes {
-		return m.alloc(limit.Memory + 1)
+		m.alloc(limit.Memory + 1)
+		return
 	}
-	return m.alloc(max(0, n) * bytes)
+	m.alloc(max(0, n) * bytes)
 }
 
 // write prints.
-func (m *machine) write(text string) error {
+func (m *machine) write(text string) {
 	if len(text) > limit.Output-len(m.out) {
-		return exhausted("MemoryError", "more than %d bytes were printed", limit.Output)
+		panic(exhausted("MemoryError", "more than %d bytes were printed", limit.Output))
 	}
 	m.out = append(m.out, text...)
-	return m.spend(len(text) / 64)
+	m.spend(len(text) / 64)
 }

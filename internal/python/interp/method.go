@@ -53,29 +53,26 @@ func (a *arguments) sequenceOf() []any {
 }
 
 // listOf returns the list whose method was called, and its arguments.
-func (a *arguments) listOf(least, most int) (*list, []any, error) {
-	args, err := a.positionalOnly(least, most)
+func (a *arguments) listOf(least, most int) (*list, []any) {
+	args := a.positionalOnly(least, most)
 	l, ok := a.self.(*list)
-	if !ok && err == nil {
-		err = raise("TypeError", "a list is needed")
+	if !ok {
+		panic(raise("TypeError", "a list is needed"))
 	}
-	return l, args, err
+	return l, args
 }
 
-func (a *arguments) find(items []any, v any) (int, error) {
+func (a *arguments) find(items []any, v any) int {
 	for i, item := range items {
-		if equal, err := a.identical(item, v, 0); err != nil || equal {
-			return i, err
+		if a.identical(item, v, 0) {
+			return i
 		}
 	}
-	return -1, nil
+	return -1
 }
 
-func indexOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 3)
-	if err != nil {
-		return nil, err
-	}
+func indexOf(a *arguments) any {
+	args := a.positionalOnly(1, 3)
 	items := a.sequenceOf()
 	s := slice{}
 	for i, bound := range []*any{&s.low, &s.high} {
@@ -83,164 +80,111 @@ func indexOf(a *arguments) (any, error) {
 			*bound = args[i+1]
 		}
 	}
-	first, last, _, err := s.bounds(len(items))
-	if err != nil {
-		return nil, err
-	}
-	i, err := a.find(items[min(first, last):last], args[0])
-	if err != nil {
-		return nil, err
-	}
+	first, last, _ := s.bounds(len(items))
+	i := a.find(items[min(first, last):last], args[0])
 	if i < 0 {
 		if _, ok := a.self.(*tuple); ok {
-			return nil, raise("ValueError", "tuple.index(x): x not in tuple")
+			panic(raise("ValueError", "tuple.index(x): x not in tuple"))
 		}
-		shown, err := a.repr(args[0])
-		if err != nil {
-			return nil, err
-		}
-		return nil, raise("ValueError", "%s is not in list", shown)
+		shown := a.repr(args[0])
+		panic(raise("ValueError", "%s is not in list", shown))
 	}
-	return first + i, nil
+	return first + i
 }
 
-func countOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
+func countOf(a *arguments) any {
+	v := a.one()
 	n := 0
 	for _, item := range a.sequenceOf() {
-		equal, err := a.identical(item, args[0], 0)
-		if err != nil {
-			return nil, err
-		}
-		if equal {
+		if a.identical(item, v, 0) {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
-func listAppend(a *arguments) (any, error) {
-	l, args, err := a.listOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.allocItems(1); err != nil {
-		return nil, err
-	}
+func listAppend(a *arguments) any {
+	l, args := a.listOf(1, 1)
+	a.allocItems(1)
 	l.items = append(l.items, args[0])
-	return nil, nil
+	return nil
 }
 
-func listExtend(a *arguments) (any, error) {
-	l, args, err := a.listOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.extend(l, args[0])
+func listExtend(a *arguments) any {
+	l, args := a.listOf(1, 1)
+	a.extend(l, args[0])
+	return nil
 }
 
-func listInsert(a *arguments) (any, error) {
-	l, args, err := a.listOf(2, 2)
-	if err != nil {
-		return nil, err
-	}
-	i, err := machineInt(args[0], true)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.allocItems(1); err != nil {
-		return nil, err
-	}
-	if err := a.spend(len(l.items) / 64); err != nil {
-		return nil, err
-	}
+func listInsert(a *arguments) any {
+	l, args := a.listOf(2, 2)
+	i := machineInt(args[0], true)
+	a.allocItems(1)
+	a.spend(len(l.items) / 64)
 	if i < 0 {
 		i = max(0, i+len(l.items))
 	}
 	l.items = slices.Insert(l.items, min(i, len(l.items)), args[1])
-	return nil, nil
+	return nil
 }
 
-func listPop(a *arguments) (any, error) {
-	l, args, err := a.listOf(0, 1)
-	if err != nil {
-		return nil, err
-	}
+func listPop(a *arguments) any {
+	l, args := a.listOf(0, 1)
 	if args[0] == absent {
 		args[0] = -1
 	}
-	i, err := machineInt(args[0], true)
-	if err != nil {
-		return nil, err
-	}
+	i := machineInt(args[0], true)
 	if len(l.items) == 0 {
-		return nil, raise("IndexError", "pop from empty list")
+		panic(raise("IndexError", "pop from empty list"))
 	}
-	if i, err = place(i, len(l.items), "pop"); err != nil {
-		return nil, err
-	}
-	if err := a.spend((len(l.items) - i) / 64); err != nil {
-		return nil, err
-	}
+	i = place(i, len(l.items), "pop")
+	a.spend((len(l.items) - i) / 64)
 	v := l.items[i]
 	l.items = slices.Delete(l.items, i, i+1)
-	return v, nil
+	return v
 }
 
-func listRemove(a *arguments) (any, error) {
-	l, args, err := a.listOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	i, err := a.find(l.items, args[0])
-	if err != nil {
-		return nil, err
-	}
+func listRemove(a *arguments) any {
+	l, args := a.listOf(1, 1)
+	i := a.find(l.items, args[0])
 	if i < 0 {
-		return nil, raise("ValueError", "list.remove(x): x not in list")
+		panic(raise("ValueError", "list.remove(x): x not in list"))
 	}
 	l.items = slices.Delete(l.items, i, i+1)
-	return nil, a.spend(len(l.items) / 64)
+	a.spend(len(l.items) / 64)
+	return nil
 }
 
 // listWhole is clear, reverse and copy.
-func listWhole(a *arguments) (any, error) {
-	l, _, err := a.listOf(0, 0)
-	if err != nil {
-		return nil, err
-	}
+func listWhole(a *arguments) any {
+	l, _ := a.listOf(0, 0)
 	switch a.name {
 	case "clear":
 		l.items = nil
-		return nil, nil
+		return nil
 	case "reverse":
 		slices.Reverse(l.items)
-		return nil, a.spend(len(l.items) / 16)
+		a.spend(len(l.items) / 16)
+		return nil
 	default:
-		if err := a.allocItems(len(l.items)); err != nil {
-			return nil, err
-		}
-		return &list{slices.Clone(l.items)}, nil
+		a.allocItems(len(l.items))
+		return &list{slices.Clone(l.items)}
 	}
 }
 
-func listSort(a *arguments) (any, error) {
+func listSort(a *arguments) any {
 	l, ok := a.self.(*list)
 	if !ok || len(a.positional) > 0 {
-		return nil, raise("TypeError", "sort() takes no positional arguments")
+		panic(raise("TypeError", "sort() takes no positional arguments"))
 	}
 	items := l.items
 	l.items = nil // as in Python, the list is empty while it is sorted
-	err := a.sort(items)
-	changed := len(l.items) > 0
-	l.items = items
-	if err == nil && changed {
-		err = raise("ValueError", "list modified during sort")
+	defer func() { l.items = items }()
+	a.sort(items)
+	if len(l.items) > 0 {
+		panic(raise("ValueError", "list modified during sort"))
 	}
-	return nil, err
+	return nil
 }
 
 // dictMethod returns a method of dicts.
@@ -260,79 +204,70 @@ func dictMethod(name string) native {
 }
 
 // dictOf returns the dict whose method was called, and its arguments.
-func (a *arguments) dictOf(least, most int) (*dict, []any, error) {
-	args, err := a.positionalOnly(least, most)
+func (a *arguments) dictOf(least, most int) (*dict, []any) {
+	args := a.positionalOnly(least, most)
 	d, ok := a.self.(*dict)
-	if !ok && err == nil {
-		err = raise("TypeError", "a dict is needed")
+	if !ok {
+		panic(raise("TypeError", "a dict is needed"))
 	}
-	return d, args, err
+	return d, args
 }
 
 // dictAccess is get, pop and setdefault.
-func dictAccess(a *arguments) (any, error) {
-	d, args, err := a.dictOf(1, 2)
-	if err != nil {
-		return nil, err
-	}
-	i, err := a.get(&d.table, args[0])
-	if err != nil {
-		return nil, err
-	}
+func dictAccess(a *arguments) any {
+	d, args := a.dictOf(1, 2)
+	i := a.get(&d.table, args[0])
 	switch {
 	case i >= 0 && a.name == "pop":
 		v := d.entries[i].value
 		d.remove(i)
-		return v, nil
+		return v
 	case i >= 0:
-		return d.entries[i].value, nil
+		return d.entries[i].value
 	case args[1] == absent && a.name == "pop":
-		return nil, raiseValue("KeyError", args[0])
+		panic(raiseValue("KeyError", args[0]))
 	case args[1] == absent:
 		args[1] = nil
 	}
 	if a.name == "setdefault" {
-		return args[1], a.put(&d.table, args[0], args[1])
+		a.put(&d.table, args[0], args[1])
+		return args[1]
 	}
-	return args[1], nil
+	return args[1]
 }
 
-func dictView(a *arguments) (any, error) {
-	d, _, err := a.dictOf(0, 0)
-	return &view{d, map[string]viewKind{"keys": viewKeys, "values": viewValues, "items": viewItems}[a.name]}, err
+func dictView(a *arguments) any {
+	d, _ := a.dictOf(0, 0)
+	return &view{d, map[string]viewKind{"keys": viewKeys, "values": viewValues, "items": viewItems}[a.name]}
 }
 
 // dictWhole is clear, copy and popitem.
-func dictWhole(a *arguments) (any, error) {
-	d, _, err := a.dictOf(0, 0)
-	if err != nil {
-		return nil, err
-	}
+func dictWhole(a *arguments) any {
+	d, _ := a.dictOf(0, 0)
 	switch a.name {
 	case "clear":
 		d.clear()
-		return nil, nil
+		return nil
 	case "copy":
 		c := &dict{}
-		return c, a.update(c, d)
+		a.update(c, d)
+		return c
 	}
 	if d.live == 0 {
-		return nil, raise("KeyError", "popitem(): dictionary is empty")
+		panic(raise("KeyError", "popitem(): dictionary is empty"))
 	}
 	i := len(d.entries) - 1
 	e := d.entries[i]
 	d.remove(i)
-	return &tuple{[]any{e.key, e.value}}, a.allocItems(2)
+	a.allocItems(2)
+	return &tuple{[]any{e.key, e.value}}
 }
 
-func dictUpdate(a *arguments) (any, error) {
+func dictUpdate(a *arguments) any {
 	d, ok := a.self.(*dict)
 	if !ok {
-		return nil, raise("TypeError", "a dict is needed")
+		panic(raise("TypeError", "a dict is needed"))
 	}
-	more, err := newDict(&arguments{a.machine, "update", nil, a.positional, a.named})
-	if err != nil {
-		return nil, err
-	}
-	return nil, a.update(d, more)
+	a.update(d, newDict(&arguments{a.machine, "update", nil, a.positional, a.named}))
+	return nil
 }

@@ -17,11 +17,11 @@ func normal(i *big.Int) any {
 }
 
 // fits returns an int that is not too large.
-func fits(i *big.Int) (any, error) {
+func fits(i *big.Int) any {
 	if i.BitLen() > limit.Bits {
-		return nil, tooLarge()
+		panic(tooLarge())
 	}
-	return normal(i), nil
+	return normal(i)
 }
 
 func tooLarge() error { return exhausted("MemoryError", "the number is too large") }
@@ -53,19 +53,19 @@ func whole(v any) (*big.Int, bool) {
 }
 
 // float returns a number as a float.
-func float(v any) (float64, error) {
+func float(v any) float64 {
 	if f, ok := v.(float64); ok {
-		return f, nil
+		return f
 	}
 	small, large, _ := integer(v)
 	if large == nil {
-		return float64(small), nil
+		return float64(small)
 	}
 	f, _ := new(big.Float).SetInt(large).Float64()
 	if math.IsInf(f, 0) {
-		return 0, raise("OverflowError", "int too large to convert to float")
+		panic(raise("OverflowError", "int too large to convert to float"))
 	}
-	return f, nil
+	return f
 }
 
 func isNumber(v any) bool {
@@ -78,34 +78,34 @@ func isNumber(v any) bool {
 }
 
 // machineInt returns an int as an index takes it: huge ones are clamped if they may be.
-func machineInt(v any, clamp bool) (int, error) {
+func machineInt(v any, clamp bool) int {
 	small, large, ok := integer(v)
 	switch {
 	case !ok:
-		return 0, raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v))
+		panic(raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v)))
 	case large == nil:
-		return small, nil
+		return small
 	case !clamp:
-		return 0, raise("OverflowError", "Python int too large to convert to C ssize_t")
+		panic(raise("OverflowError", "Python int too large to convert to C ssize_t"))
 	case large.Sign() < 0:
-		return math.MinInt, nil
+		return math.MinInt
 	default:
-		return math.MaxInt, nil
+		return math.MaxInt
 	}
 }
 
 // truncate converts a float to an int towards zero.
-func truncate(f float64) (any, error) {
+func truncate(f float64) any {
 	switch {
 	case math.IsNaN(f):
-		return nil, raise("ValueError", "cannot convert float NaN to integer")
+		panic(raise("ValueError", "cannot convert float NaN to integer"))
 	case math.IsInf(f, 0):
-		return nil, raise("OverflowError", "cannot convert float infinity to integer")
+		panic(raise("OverflowError", "cannot convert float infinity to integer"))
 	case math.Abs(f) < 1<<62:
-		return int(f), nil
+		return int(f)
 	}
 	i, _ := big.NewFloat(f).Int(nil)
-	return normal(i), nil
+	return normal(i)
 }
 
 func unsupported(op string, x, y any) error {
@@ -116,32 +116,34 @@ func unsupported(op string, x, y any) error {
 }
 
 // unary returns operator x.
-func (m *machine) unary(op string, x any) (any, error) {
+func (m *machine) unary(op string, x any) any {
 	if op == "not" {
-		return !truth(x), nil
+		return !truth(x)
 	}
 	if f, ok := x.(float64); ok && op != "~" {
 		if op == "-" {
 			f = -f
 		}
-		return f, nil
+		return f
 	}
 	i, ok := whole(x)
 	if !ok {
-		return nil, raise("TypeError", "bad operand type for unary %s: '%s'", op, typeName(x))
+		panic(raise("TypeError", "bad operand type for unary %s: '%s'", op, typeName(x)))
 	}
 	switch op {
 	case "-":
-		return normal(new(big.Int).Neg(i)), m.alloc(i.BitLen() / 8)
+		m.alloc(i.BitLen() / 8)
+		return normal(new(big.Int).Neg(i))
 	case "~":
-		return normal(new(big.Int).Not(i)), m.alloc(i.BitLen() / 8)
+		m.alloc(i.BitLen() / 8)
+		return normal(new(big.Int).Not(i))
 	default:
-		return normal(i), nil
+		return normal(i)
 	}
 }
 
 // arithmetic computes with numbers.
-func (m *machine) arithmetic(op, shown string, x, y any) (any, error) {
+func (m *machine) arithmetic(op, shown string, x, y any) any {
 	_, xFloat := x.(float64)
 	_, yFloat := y.(float64)
 	if !xFloat && !yFloat {
@@ -149,7 +151,7 @@ func (m *machine) arithmetic(op, shown string, x, y any) (any, error) {
 		b, bLarge, _ := integer(y)
 		if aLarge == nil && bLarge == nil {
 			if v, ok := smallInts(op, a, b); ok {
-				return logicalBool(op, x, y, v), nil
+				return logicalBool(op, x, y, v)
 			}
 		}
 		if op == "**" {
@@ -159,16 +161,10 @@ func (m *machine) arithmetic(op, shown string, x, y any) (any, error) {
 	}
 	switch op {
 	case "&", "|", "^", "<<", ">>", "@":
-		return nil, unsupported(shown, x, y)
+		panic(unsupported(shown, x, y))
 	}
-	a, err := float(x)
-	if err != nil {
-		return nil, err
-	}
-	b, err := float(y)
-	if err != nil {
-		return nil, err
-	}
+	a := float(x)
+	b := float(y)
 	if op == "**" {
 		return floatPower(a, b)
 	}
@@ -230,15 +226,11 @@ func magnitude(a int) uint64 {
 	return uint64(a)
 }
 
-func (m *machine) largeInts(op, shown string, x, y any) (any, error) {
+func (m *machine) largeInts(op, shown string, x, y any) any {
 	a, _ := whole(x)
 	b, _ := whole(y)
-	if err := m.spend((a.BitLen() + b.BitLen()) / 512); err != nil {
-		return nil, err
-	}
-	if err := m.alloc((a.BitLen() + b.BitLen()) / 8); err != nil {
-		return nil, err
-	}
+	m.spend((a.BitLen() + b.BitLen()) / 512)
+	m.alloc((a.BitLen() + b.BitLen()) / 8)
 	switch op {
 	case "+":
 		return fits(new(big.Int).Add(a, b))
@@ -246,30 +238,30 @@ func (m *machine) largeInts(op, shown string, x, y any) (any, error) {
 		return fits(new(big.Int).Sub(a, b))
 	case "*":
 		if a.BitLen()+b.BitLen() > limit.Bits+1 {
-			return nil, tooLarge()
+			panic(tooLarge())
 		}
 		return fits(new(big.Int).Mul(a, b))
 	case "/":
 		return quotient(a, b)
 	case "//", "%":
 		if b.Sign() == 0 {
-			return nil, raise("ZeroDivisionError", "integer division or modulo by zero")
+			panic(raise("ZeroDivisionError", "integer division or modulo by zero"))
 		}
 		q, r := floorDivide(a, b)
 		if op == "%" {
-			return normal(r), nil
+			return normal(r)
 		}
-		return normal(q), nil
+		return normal(q)
 	case "&":
-		return normal(new(big.Int).And(a, b)), nil
+		return normal(new(big.Int).And(a, b))
 	case "|":
-		return normal(new(big.Int).Or(a, b)), nil
+		return normal(new(big.Int).Or(a, b))
 	case "^":
-		return normal(new(big.Int).Xor(a, b)), nil
+		return normal(new(big.Int).Xor(a, b))
 	case "<<", ">>":
 		return shift(op, a, b)
 	default:
-		return nil, unsupported(shown, x, y)
+		panic(unsupported(shown, x, y))
 	}
 }
 
@@ -284,64 +276,64 @@ func floorDivide(a, b *big.Int) (quotient, remainder *big.Int) {
 }
 
 // quotient divides as Python does, rightly rounded.
-func quotient(a, b *big.Int) (any, error) {
+func quotient(a, b *big.Int) any {
 	if b.Sign() == 0 {
-		return nil, raise("ZeroDivisionError", "division by zero")
+		panic(raise("ZeroDivisionError", "division by zero"))
 	}
 	f, _ := new(big.Rat).SetFrac(a, b).Float64()
 	if math.IsInf(f, 0) {
-		return nil, raise("OverflowError", "integer division result too large for a float")
+		panic(raise("OverflowError", "integer division result too large for a float"))
 	}
 	if a.Sign() == 0 && b.Sign() < 0 {
 		f = math.Copysign(0, -1)
 	}
-	return f, nil
+	return f
 }
 
-func shift(op string, x, y *big.Int) (any, error) {
+func shift(op string, x, y *big.Int) any {
 	if y.Sign() < 0 {
-		return nil, raise("ValueError", "negative shift count")
+		panic(raise("ValueError", "negative shift count"))
 	}
 	large := !y.IsInt64() || y.Int64() > limit.Bits
 	switch {
 	case op == ">>" && large:
-		return min(0, x.Sign()), nil
+		return min(0, x.Sign())
 	case op == ">>":
-		return normal(new(big.Int).Rsh(x, uint(y.Int64()))), nil
+		return normal(new(big.Int).Rsh(x, uint(y.Int64())))
 	case x.Sign() == 0:
-		return 0, nil
+		return 0
 	case large || x.BitLen()+int(y.Int64()) > limit.Bits:
-		return nil, tooLarge()
+		panic(tooLarge())
 	default:
-		return normal(new(big.Int).Lsh(x, uint(y.Int64()))), nil
+		return normal(new(big.Int).Lsh(x, uint(y.Int64())))
 	}
 }
 
-func floats(op string, x, y float64) (any, error) {
+func floats(op string, x, y float64) any {
 	switch op {
 	case "+":
-		return x + y, nil
+		return x + y
 	case "-":
-		return x - y, nil
+		return x - y
 	case "*":
-		return x * y, nil
+		return x * y
 	case "/":
 		if y == 0 {
-			return nil, raise("ZeroDivisionError", "float division by zero")
+			panic(raise("ZeroDivisionError", "float division by zero"))
 		}
-		return x / y, nil
+		return x / y
 	case "//":
 		if y == 0 {
-			return nil, raise("ZeroDivisionError", "float floor division by zero")
+			panic(raise("ZeroDivisionError", "float floor division by zero"))
 		}
 		quotient, _ := divide(x, y)
-		return quotient, nil
+		return quotient
 	default:
 		if y == 0 {
-			return nil, raise("ZeroDivisionError", "float modulo")
+			panic(raise("ZeroDivisionError", "float modulo"))
 		}
 		_, remainder := divide(x, y)
-		return remainder, nil
+		return remainder
 	}
 }
 
@@ -367,55 +359,43 @@ func divide(x, y float64) (quotient, remainder float64) {
 }
 
 // power returns x ** y of two ints.
-func (m *machine) power(x, y any) (any, error) {
+func (m *machine) power(x, y any) any {
 	a, _ := whole(x)
 	b, _ := whole(y)
 	if b.Sign() < 0 {
 		if a.Sign() == 0 {
-			return nil, raise("ZeroDivisionError", "0.0 cannot be raised to a negative power")
+			panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
 		}
-		f, err := float(x)
-		if err != nil {
-			return nil, err
-		}
-		g, err := float(y)
-		if err != nil {
-			return nil, err
-		}
-		return floatPower(f, g)
+		return floatPower(float(x), float(y))
 	}
 	size := a.BitLen()
 	if size <= 1 { // -1, 0 or 1
 		if b.Sign() > 0 {
 			b = big.NewInt(2 - int64(b.Bit(0)))
 		}
-		return normal(new(big.Int).Exp(a, b, nil)), nil
+		return normal(new(big.Int).Exp(a, b, nil))
 	}
 	if !b.IsInt64() || b.Int64() > limit.Bits || (size-1)*int(b.Int64()) > limit.Bits {
-		return nil, tooLarge()
+		panic(tooLarge())
 	}
 	n := int(b.Int64())
-	if err := m.spend(size * n / 64); err != nil {
-		return nil, err
-	}
-	if err := m.alloc(size * n / 8); err != nil {
-		return nil, err
-	}
+	m.spend(size * n / 64)
+	m.alloc(size * n / 8)
 	return fits(new(big.Int).Exp(a, b, nil))
 }
 
-func floatPower(x, y float64) (any, error) {
+func floatPower(x, y float64) any {
 	if x == 0 && y < 0 {
-		return nil, raise("ZeroDivisionError", "0.0 cannot be raised to a negative power")
+		panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
 	}
 	result := rounded(x, y)
 	switch {
 	case math.IsNaN(result) && !math.IsNaN(x) && !math.IsNaN(y):
-		return nil, raise("ValueError", "complex numbers cannot be computed here")
+		panic(raise("ValueError", "complex numbers cannot be computed here"))
 	case math.IsInf(result, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
-		return nil, raiseValue("OverflowError", 34, "Numerical result out of range")
+		panic(raiseValue("OverflowError", 34, "Numerical result out of range"))
 	}
-	return result, nil
+	return result
 }
 
 // rounded returns x to the power of y, rightly rounded for whole y that are not large, which

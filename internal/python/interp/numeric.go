@@ -1,35 +1,27 @@
 package interp
 
 import (
-	"errors"
 	"math/big"
 )
 
-func divmodOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(2, 2)
-	if err != nil {
-		return nil, err
-	}
+func divmodOf(a *arguments) any {
+	args := a.positionalOnly(2, 2)
 	if !isNumber(args[0]) || !isNumber(args[1]) {
-		return nil, unsupported("divmod()", args[0], args[1])
+		panic(unsupported("divmod()", args[0], args[1]))
 	}
-	q, err := a.binary("//", args[0], args[1])
-	if err != nil {
-		var r *raised
-		if errors.As(err, &r) && len(r.args) == 1 && r.args[0] == "float floor division by zero" {
-			return nil, raise("ZeroDivisionError", "float divmod()")
-		}
-		return nil, err
+	_, xFloat := args[0].(float64)
+	_, yFloat := args[1].(float64)
+	if (xFloat || yFloat) && !truth(args[1]) {
+		float(args[0])
+		panic(raise("ZeroDivisionError", "float divmod()"))
 	}
-	r, err := a.binary("%", args[0], args[1])
-	return &tuple{[]any{q, r}}, err
+	q := a.binary("//", args[0], args[1])
+	r := a.binary("%", args[0], args[1])
+	return &tuple{[]any{q, r}}
 }
 
-func powOf(a *arguments) (any, error) {
-	args, err := a.bind(2, "base", "exp", "mod")
-	if err != nil {
-		return nil, err
-	}
+func powOf(a *arguments) any {
+	args := a.bind(2, "base", "exp", "mod")
 	if args[2] == absent || args[2] == nil {
 		return a.binary("**", args[0], args[1])
 	}
@@ -38,65 +30,56 @@ func powOf(a *arguments) (any, error) {
 	z, zOK := whole(args[2])
 	switch {
 	case !isNumber(args[0]) || !isNumber(args[1]) || !isNumber(args[2]):
-		return nil, raise("TypeError", "unsupported operand type(s) for pow(): '%s', '%s', '%s'", typeName(args[0]), typeName(args[1]), typeName(args[2]))
+		panic(raise("TypeError", "unsupported operand type(s) for pow(): '%s', '%s', '%s'", typeName(args[0]), typeName(args[1]), typeName(args[2])))
 	case !xOK || !yOK || !zOK:
-		return nil, raise("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
+		panic(raise("TypeError", "pow() 3rd argument not allowed unless all arguments are integers"))
 	case z.Sign() == 0:
-		return nil, raise("ValueError", "pow() 3rd argument cannot be 0")
+		panic(raise("ValueError", "pow() 3rd argument cannot be 0"))
 	}
-	if err := a.spend(y.BitLen() * (1 + z.BitLen()/64)); err != nil {
-		return nil, err
-	}
-	if err := a.alloc(z.BitLen() / 4); err != nil {
-		return nil, err
-	}
+	a.spend(y.BitLen() * (1 + z.BitLen()/64))
+	a.alloc(z.BitLen() / 4)
 	result := new(big.Int).Exp(x, y, new(big.Int).Abs(z))
 	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(x, z) == nil {
-		return nil, raise("ValueError", "base is not invertible for the given modulus")
+		panic(raise("ValueError", "base is not invertible for the given modulus"))
 	}
 	_, remainder := floorDivide(result, z)
-	return normal(remainder), nil
+	return normal(remainder)
 }
 
-func chrOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	i, ok := whole(args[0])
+func chrOf(a *arguments) any {
+	v := a.one()
+	i, ok := whole(v)
 	if !ok {
-		if _, isFloat := args[0].(float64); isFloat {
-			return nil, raise("TypeError", "integer argument expected, got float")
+		if _, isFloat := v.(float64); isFloat {
+			panic(raise("TypeError", "integer argument expected, got float"))
 		}
-		return nil, raise("TypeError", "an integer is required (got type %s)", typeName(args[0]))
+		panic(raise("TypeError", "an integer is required (got type %s)", typeName(v)))
 	}
-	return characterOf(i)
+	c, ok := characterOf(i)
+	if !ok {
+		panic(raise("ValueError", "chr() arg not in range(0x110000)"))
+	}
+	return c
 }
 
-func ordOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	text, ok := args[0].(string)
+func ordOf(a *arguments) any {
+	v := a.one()
+	text, ok := v.(string)
 	if !ok {
-		return nil, raise("TypeError", "ord() expected string of length 1, but %s found", typeName(args[0]))
+		panic(raise("TypeError", "ord() expected string of length 1, but %s found", typeName(v)))
 	}
 	if n := length(text); n != 1 {
-		return nil, raise("TypeError", "ord() expected a character, but string of length %d found", n)
+		panic(raise("TypeError", "ord() expected a character, but string of length %d found", n))
 	}
-	return int(character(text)), nil
+	return int(character(text))
 }
 
 // basedOf is hex, oct and bin.
-func basedOf(a *arguments) (any, error) {
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := whole(args[0]); !ok {
-		return nil, raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(args[0]))
+func basedOf(a *arguments) any {
+	v := a.one()
+	if _, ok := whole(v); !ok {
+		panic(raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v)))
 	}
 	verb := map[string]byte{"hex": 'x', "oct": 'o', "bin": 'b'}[a.name]
-	return a.formatInt(spec{fill: " ", alternate: true, verb: verb, precision: -1}, args[0])
+	return a.formatInt(spec{fill: " ", alternate: true, verb: verb, precision: -1}, v)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // binary returns x op y. An op with an equals sign is one in place, which only messages tell apart.
-func (m *machine) binary(op string, x, y any) (any, error) {
+func (m *machine) binary(op string, x, y any) any {
 	shown := op
 	op = strings.TrimSuffix(op, "=")
 	if isNumber(x) && isNumber(y) {
@@ -19,19 +19,25 @@ func (m *machine) binary(op string, x, y any) (any, error) {
 	case "+":
 		return m.concatenate(shown, x, y)
 	case "*":
-		if n, large, ok := integer(y); ok {
-			return m.repeat(x, n, large, unsupported(shown, x, y))
+		n, large, ok := integer(y)
+		sequence := x
+		if !ok {
+			n, large, ok = integer(x)
+			sequence = y
 		}
-		if n, large, ok := integer(x); ok {
-			return m.repeat(y, n, large, unsupported(shown, x, y))
+		if ok {
+			if v, ok := m.repeat(sequence, n, large); ok {
+				return v
+			}
+			break
 		}
 		switch x.(type) {
 		case string, *list, *tuple:
-			return nil, raise("TypeError", "can't multiply sequence by non-int of type '%s'", typeName(y))
+			panic(raise("TypeError", "can't multiply sequence by non-int of type '%s'", typeName(y)))
 		}
 		switch y.(type) {
 		case string, *list, *tuple:
-			return nil, raise("TypeError", "can't multiply sequence by non-int of type '%s'", typeName(x))
+			panic(raise("TypeError", "can't multiply sequence by non-int of type '%s'", typeName(x)))
 		}
 	case "%":
 		if text, ok := x.(string); ok {
@@ -42,53 +48,49 @@ func (m *machine) binary(op string, x, y any) (any, error) {
 		right, rightOK := y.(*dict)
 		if leftOK && rightOK && op == "|" {
 			merged := &dict{}
-			if err := m.update(merged, left); err != nil {
-				return nil, err
-			}
-			return merged, m.update(merged, right)
+			m.update(merged, left)
+			m.update(merged, right)
+			return merged
 		}
-		if result, ok, err := m.setOperation(op, x, y); ok || err != nil {
-			return result, err
+		if result, ok := m.setOperation(op, x, y); ok {
+			return result
 		}
 	}
-	return nil, unsupported(shown, x, y)
+	panic(unsupported(shown, x, y))
 }
 
-func (m *machine) concatenate(shown string, x, y any) (any, error) {
+func (m *machine) concatenate(shown string, x, y any) any {
 	switch x := x.(type) {
 	case string:
 		if y, ok := y.(string); ok {
-			if err := m.alloc(len(x) + len(y)); err != nil {
-				return nil, err
-			}
-			return x + y, m.spend((len(x) + len(y)) / 64)
+			m.alloc(len(x) + len(y))
+			m.spend((len(x) + len(y)) / 64)
+			return x + y
 		}
-		return nil, raise("TypeError", "can only concatenate str (not \"%s\") to str", typeName(y))
+		panic(raise("TypeError", "can only concatenate str (not \"%s\") to str", typeName(y)))
 	case *list:
 		if y, ok := y.(*list); ok {
-			items, err := m.concatenated(x.items, y.items)
-			return &list{items}, err
+			items := m.concatenated(x.items, y.items)
+			return &list{items}
 		}
-		return nil, raise("TypeError", "can only concatenate list (not \"%s\") to list", typeName(y))
+		panic(raise("TypeError", "can only concatenate list (not \"%s\") to list", typeName(y)))
 	case *tuple:
 		if y, ok := y.(*tuple); ok {
-			items, err := m.concatenated(x.items, y.items)
-			return &tuple{items}, err
+			items := m.concatenated(x.items, y.items)
+			return &tuple{items}
 		}
-		return nil, raise("TypeError", "can only concatenate tuple (not \"%s\") to tuple", typeName(y))
+		panic(raise("TypeError", "can only concatenate tuple (not \"%s\") to tuple", typeName(y)))
 	}
-	return nil, unsupported(shown, x, y)
+	panic(unsupported(shown, x, y))
 }
 
-func (m *machine) concatenated(x, y []any) ([]any, error) {
-	if err := m.allocItems(len(x) + len(y)); err != nil {
-		return nil, err
-	}
-	return append(append(make([]any, 0, len(x)+len(y)), x...), y...), nil
+func (m *machine) concatenated(x, y []any) []any {
+	m.allocItems(len(x) + len(y))
+	return append(append(make([]any, 0, len(x)+len(y)), x...), y...)
 }
 
-// repeat returns x * n, or an error if x is no sequence.
-func (m *machine) repeat(x any, n int, large *big.Int, otherwise error) (any, error) {
+// repeat returns x * n; ok is false if x is no sequence.
+func (m *machine) repeat(x any, n int, large *big.Int) (v any, ok bool) {
 	if large != nil {
 		n = math.MaxInt
 		if large.Sign() < 0 {
@@ -99,85 +101,78 @@ func (m *machine) repeat(x any, n int, large *big.Int, otherwise error) (any, er
 	switch x := x.(type) {
 	case string:
 		if x == "" || n == 0 {
-			return "", nil
+			return "", true
 		}
-		if err := m.allocTimes(n, len(x)); err != nil {
-			return nil, err
-		}
-		return strings.Repeat(x, n), m.spend(n * len(x) / 64)
+		m.allocTimes(n, len(x))
+		m.spend(n * len(x) / 64)
+		return strings.Repeat(x, n), true
 	case *list:
-		items, err := m.repeated(x.items, n)
-		return &list{items}, err
+		items := m.repeated(x.items, n)
+		return &list{items}, true
 	case *tuple:
-		items, err := m.repeated(x.items, n)
-		return &tuple{items}, err
+		items := m.repeated(x.items, n)
+		return &tuple{items}, true
 	}
-	return nil, otherwise
+	return nil, false
 }
 
-func (m *machine) repeated(items []any, n int) ([]any, error) {
+func (m *machine) repeated(items []any, n int) []any {
 	if len(items) == 0 || n == 0 {
-		return nil, nil
+		return nil
 	}
 	if n > limit.Memory/len(items) {
-		return nil, m.alloc(limit.Memory + 1)
+		m.alloc(limit.Memory + 1)
+		return nil
 	}
-	if err := m.allocItems(n * len(items)); err != nil {
-		return nil, err
-	}
+	m.allocItems(n * len(items))
 	result := make([]any, 0, n*len(items))
 	for range n {
 		result = append(result, items...)
 	}
-	return result, nil
+	return result
 }
 
 // setItems returns the table of a set, or of a view of keys or items. With a view any other operand
 // that has items counts as a set too.
-func (m *machine) setItems(v any, beside any) (*table, bool, error) {
+func (m *machine) setItems(v any, beside any) (*table, bool) {
 	switch v := v.(type) {
 	case *set:
-		return &v.table, true, nil
+		return &v.table, true
 	case *view:
 		if v.kind == viewKeys {
-			return &v.of.table, true, nil
+			return &v.of.table, true
 		}
 	}
 	itself, isView := v.(*view)
 	other, besideView := beside.(*view)
 	if !(isView && itself.kind == viewItems) && !(besideView && other.kind != viewValues) {
-		return nil, false, nil
+		return nil, false
 	}
-	s, err := m.asSet(v)
-	if err != nil {
-		return nil, false, err
-	}
-	return &s.table, true, nil
+	return &m.asSet(v).table, true
 }
 
 // setOperation computes with sets.
-func (m *machine) setOperation(op string, x, y any) (any, bool, error) {
-	a, aOK, err := m.setItems(x, y)
-	if err != nil || !aOK {
-		return nil, false, err
+func (m *machine) setOperation(op string, x, y any) (any, bool) {
+	a, aOK := m.setItems(x, y)
+	if !aOK {
+		return nil, false
 	}
-	b, bOK, err := m.setItems(y, x)
-	if err != nil || !bOK {
-		return nil, false, err
+	b, bOK := m.setItems(y, x)
+	if !bOK {
+		return nil, false
 	}
 	result := &set{}
 	if s, ok := x.(*set); ok {
 		result.frozen = s.frozen
 	}
-	return result, true, m.combine(&result.table, op, a, b)
+	m.combine(&result.table, op, a, b)
+	return result, true
 }
 
 // combine puts the union, intersection, difference or symmetric difference of two sets into a
 // table.
-func (m *machine) combine(into *table, op string, a, b *table) error {
-	if err := m.allocItems(2 * (a.live + b.live)); err != nil {
-		return err
-	}
+func (m *machine) combine(into *table, op string, a, b *table) {
+	m.allocItems(2 * (a.live + b.live))
 	if op == "&" && a.live >= b.live { // the keys of the smaller one stay
 		a, b = b, a
 	}
@@ -193,5 +188,4 @@ func (m *machine) combine(into *table, op string, a, b *table) error {
 			}
 		}
 	}
-	return nil
 }

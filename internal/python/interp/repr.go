@@ -20,19 +20,18 @@ type printer struct {
 }
 
 // repr returns repr(v).
-func (m *machine) repr(v any) (string, error) {
+func (m *machine) repr(v any) string {
 	p := printer{machine: m}
-	if err := p.value(v); err != nil {
-		return "", err
-	}
-	return string(p.out), m.alloc(len(p.out))
+	p.value(v)
+	m.alloc(len(p.out))
+	return string(p.out)
 }
 
 // str returns str(v).
-func (m *machine) str(v any) (string, error) {
+func (m *machine) str(v any) string {
 	switch v := v.(type) {
 	case string:
-		return v, nil
+		return v
 	case *exception:
 		return m.exceptionText(v)
 	default:
@@ -41,23 +40,22 @@ func (m *machine) str(v any) (string, error) {
 }
 
 // decimal returns the digits of an int.
-func decimal(i *big.Int) (string, error) {
+func decimal(i *big.Int) string {
 	if i.BitLen() > limit.Bits+64 {
-		return "", tooLarge()
+		panic(tooLarge())
 	}
 	text := i.String()
 	if len(strings.TrimPrefix(text, "-")) > limit.Digits {
-		return "", raise("ValueError", "Exceeds the limit (%d) for integer string conversion", limit.Digits)
+		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion", limit.Digits))
 	}
-	return text, nil
+	return text
 }
 
-func (p *printer) value(v any) error {
-	if err := p.spend(1); err != nil {
-		return err
-	}
+func (p *printer) value(v any) {
+	p.spend(1)
 	if len(p.out) > limit.Memory-p.memory {
-		return p.alloc(len(p.out))
+		p.alloc(len(p.out))
+		return
 	}
 	switch v := v.(type) {
 	case nil:
@@ -67,42 +65,37 @@ func (p *printer) value(v any) error {
 	case int:
 		p.out = strconv.AppendInt(p.out, int64(v), 10)
 	case *big.Int:
-		if err := p.spend(v.BitLen() / 64); err != nil {
-			return err
-		}
-		text, err := decimal(v)
+		p.spend(v.BitLen() / 64)
+		text := decimal(v)
 		p.out = append(p.out, text...)
-		return err
 	case float64:
 		p.out = python.AppendRepr(p.out, python.Float(v))
 	case string:
 		if len(v) > limit.Memory-p.memory-len(p.out) {
-			return p.alloc(limit.Memory + 1)
+			p.alloc(limit.Memory + 1)
+			return
 		}
 		p.out = python.AppendRepr(p.out, python.Str(v))
 	case *list:
-		return p.sequence(v, "[", v.items, "]")
+		p.sequence(v, "[", v.items, "]")
 	case *tuple:
 		if len(v.items) == 1 {
-			return p.sequence(v, "(", v.items, ",)")
+			p.sequence(v, "(", v.items, ",)")
+			return
 		}
-		return p.sequence(v, "(", v.items, ")")
+		p.sequence(v, "(", v.items, ")")
 	case *dict:
-		return p.dict(v)
+		p.dict(v)
 	case *set:
-		return p.set(v)
+		p.set(v)
 	case *exception:
-		return p.sequence(v, v.class.short()+"(", v.args, ")")
+		p.sequence(v, v.class.short()+"(", v.args, ")")
 	case *view:
-		items, err := p.collect(nil, v)
-		if err != nil {
-			return err
-		}
-		return p.sequence(v, typeName(v)+"([", items, "])")
+		items := p.collect(nil, v)
+		p.sequence(v, typeName(v)+"([", items, "])")
 	default:
 		p.out = append(p.out, opaque(v)...)
 	}
-	return nil
 }
 
 // opaque returns the text of a value that holds no others.
@@ -135,15 +128,15 @@ func opaque(v any) string {
 }
 
 // enter says whether a container is already being printed, and goes into it otherwise.
-func (p *printer) enter(v any) (inside bool, err error) {
+func (p *printer) enter(v any) (inside bool) {
 	if slices.Contains(p.path, v) {
-		return true, nil
+		return true
 	}
 	p.path = append(p.path, v)
 	if p.depth++; p.depth > limit.Depth {
-		return false, raise("RecursionError", "maximum recursion depth exceeded while getting the repr of an object")
+		panic(raise("RecursionError", "maximum recursion depth exceeded while getting the repr of an object"))
 	}
-	return false, nil
+	return false
 }
 
 func (p *printer) leave() {
@@ -151,57 +144,41 @@ func (p *printer) leave() {
 	p.depth--
 }
 
-func (p *printer) sequence(v any, open string, items []any, closing string) error {
-	inside, err := p.enter(v)
-	if err != nil {
-		return err
-	}
-	if inside {
+func (p *printer) sequence(v any, open string, items []any, closing string) {
+	if p.enter(v) {
 		p.out = append(append(append(p.out, open...), "..."...), strings.TrimPrefix(closing, ",")...)
-		return nil
+		return
 	}
 	p.out = append(p.out, open...)
 	for i, item := range items {
 		if i > 0 {
 			p.out = append(p.out, ", "...)
 		}
-		if err := p.value(item); err != nil {
-			return err
-		}
+		p.value(item)
 	}
 	p.out = append(p.out, closing...)
 	p.leave()
-	return nil
 }
 
-func (p *printer) dict(v *dict) error {
-	inside, err := p.enter(v)
-	if err != nil {
-		return err
-	}
-	if inside {
+func (p *printer) dict(v *dict) {
+	if p.enter(v) {
 		p.out = append(p.out, "{...}"...)
-		return nil
+		return
 	}
 	p.out = append(p.out, '{')
 	for i, e := range v.all() {
 		if i > 0 {
 			p.out = append(p.out, ", "...)
 		}
-		if err := p.value(e.key); err != nil {
-			return err
-		}
+		p.value(e.key)
 		p.out = append(p.out, ": "...)
-		if err := p.value(e.value); err != nil {
-			return err
-		}
+		p.value(e.value)
 	}
 	p.out = append(p.out, '}')
 	p.leave()
-	return nil
 }
 
-func (p *printer) set(v *set) error {
+func (p *printer) set(v *set) {
 	open, closing := "{", "}"
 	switch {
 	case v.frozen && v.live == 0:
@@ -211,32 +188,26 @@ func (p *printer) set(v *set) error {
 	case v.live == 0:
 		open, closing = "set(", ")"
 	}
-	return p.sequence(v, open, v.keys(), closing)
+	p.sequence(v, open, v.keys(), closing)
 }
 
 // convert is the conversion of a field: !r, !s or !a.
-func (m *machine) convert(v any, conversion byte) (any, error) {
+func (m *machine) convert(v any, conversion byte) any {
 	switch conversion {
 	case 'r':
 		return m.repr(v)
 	case 'a':
-		text, err := m.repr(v)
-		if err != nil {
-			return nil, err
-		}
-		return m.ascii(text)
+		return m.ascii(m.repr(v))
 	case 's':
 		return m.str(v)
 	default:
-		return v, nil
+		return v
 	}
 }
 
 // ascii escapes what is not ASCII in a repr text.
-func (m *machine) ascii(text string) (any, error) {
-	if err := m.alloc(4 * len(text)); err != nil {
-		return nil, err
-	}
+func (m *machine) ascii(text string) any {
+	m.alloc(4 * len(text))
 	var out strings.Builder
 	for text != "" {
 		n := width(text)
@@ -255,7 +226,7 @@ func (m *machine) ascii(text string) (any, error) {
 		}
 		text = text[n:]
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // character returns the code point of a character.

@@ -56,126 +56,100 @@ func offset(s string, i int) int {
 }
 
 // place resolves an index, negative ones from the end.
-func place(index any, length int, what string) (int, error) {
+func place(index any, length int, what string) int {
 	i, large, _ := integer(index)
 	if large != nil {
-		return 0, raise("IndexError", "cannot fit 'int' into an index-sized integer")
+		panic(raise("IndexError", "cannot fit 'int' into an index-sized integer"))
 	}
 	if i < 0 {
 		i += length
 	}
 	if i < 0 || i >= length {
-		return 0, raise("IndexError", "%s index out of range", what)
+		panic(raise("IndexError", "%s index out of range", what))
 	}
-	return i, nil
+	return i
 }
 
 // item returns x[index].
-func (m *machine) item(x, index any) (any, error) {
+func (m *machine) item(x, index any) any {
 	_, _, isInt := integer(index)
 	s, isSlice := index.(*slice)
 	switch x := x.(type) {
 	case *dict:
-		i, err := m.get(&x.table, index)
-		if err != nil {
-			return nil, err
-		}
+		i := m.get(&x.table, index)
 		if i < 0 {
-			return nil, raiseValue("KeyError", index)
+			panic(raiseValue("KeyError", index))
 		}
-		return x.entries[i].value, nil
+		return x.entries[i].value
 	case *list:
 		switch {
 		case isInt:
-			i, err := place(index, len(x.items), "list")
-			if err != nil {
-				return nil, err
-			}
-			return x.items[i], nil
+			return x.items[place(index, len(x.items), "list")]
 		case isSlice:
-			items, err := m.sliced(x.items, s)
-			return &list{items}, err
+			items := m.sliced(x.items, s)
+			return &list{items}
 		}
-		return nil, raise("TypeError", "list indices must be integers or slices, not %s", typeName(index))
+		panic(raise("TypeError", "list indices must be integers or slices, not %s", typeName(index)))
 	case *tuple:
 		switch {
 		case isInt:
-			i, err := place(index, len(x.items), "tuple")
-			if err != nil {
-				return nil, err
-			}
-			return x.items[i], nil
+			return x.items[place(index, len(x.items), "tuple")]
 		case isSlice:
-			items, err := m.sliced(x.items, s)
-			return &tuple{items}, err
+			items := m.sliced(x.items, s)
+			return &tuple{items}
 		}
-		return nil, raise("TypeError", "tuple indices must be integers or slices, not %s", typeName(index))
+		panic(raise("TypeError", "tuple indices must be integers or slices, not %s", typeName(index)))
 	case string:
 		return m.textItem(x, index)
 	case *span:
 		return spanItem(x, index)
 	case *class:
 		if x.constructor() != nil { // list[int] and its like: a type hint
-			return x, nil
+			return x
 		}
-		return nil, raise("TypeError", "'type' object is not subscriptable")
+		panic(raise("TypeError", "'type' object is not subscriptable"))
 	default:
-		return nil, raise("TypeError", "'%s' object is not subscriptable", typeName(x))
+		panic(raise("TypeError", "'%s' object is not subscriptable", typeName(x)))
 	}
 }
 
-func (m *machine) textItem(x string, index any) (any, error) {
-	if err := m.spend(len(x) / 64); err != nil {
-		return nil, err
-	}
+func (m *machine) textItem(x string, index any) any {
+	m.spend(len(x) / 64)
 	if s, ok := index.(*slice); ok {
 		return m.slicedText(x, s)
 	}
 	if _, _, ok := integer(index); !ok {
-		return nil, raise("TypeError", "string indices must be integers")
+		panic(raise("TypeError", "string indices must be integers"))
 	}
-	i, err := place(index, length(x), "string")
-	if err != nil {
-		return nil, err
-	}
-	rest := x[offset(x, i):]
-	return rest[:width(rest)], nil
+	rest := x[offset(x, place(index, length(x), "string")):]
+	return rest[:width(rest)]
 }
 
-func spanItem(x *span, index any) (any, error) {
+func spanItem(x *span, index any) any {
 	if s, ok := index.(*slice); ok {
-		first, last, step, err := s.bounds(x.length())
-		if err != nil {
-			return nil, err
-		}
-		return &span{x.start + first*x.step, x.start + last*x.step, x.step * step}, nil
+		first, last, step := s.bounds(x.length())
+		return &span{x.start + first*x.step, x.start + last*x.step, x.step * step}
 	}
 	if _, _, ok := integer(index); !ok {
-		return nil, raise("TypeError", "range indices must be integers or slices, not %s", typeName(index))
+		panic(raise("TypeError", "range indices must be integers or slices, not %s", typeName(index)))
 	}
-	i, err := place(index, x.length(), "range object")
-	if err != nil {
-		return nil, err
-	}
-	return x.at(i), nil
+	return x.at(place(index, x.length(), "range object"))
 }
 
 // bounds resolves a slice of so many items: first, first+step, … before last.
-func (s *slice) bounds(length int) (first, last, step int, err error) {
-	part := func(v any, missing int) (int, error) {
+func (s *slice) bounds(length int) (first, last, step int) {
+	part := func(v any, missing int) int {
 		if v == nil {
-			return missing, nil
+			return missing
 		}
 		if _, _, ok := integer(v); !ok {
-			return 0, raise("TypeError", "slice indices must be integers or None or have an __index__ method")
+			panic(raise("TypeError", "slice indices must be integers or None or have an __index__ method"))
 		}
 		return machineInt(v, true)
 	}
-	if step, err = part(s.step, 1); err != nil {
-		return 0, 0, 0, err
-	}
+	step = part(s.step, 1)
 	if step == 0 {
-		return 0, 0, 0, raise("ValueError", "slice step cannot be zero")
+		panic(raise("ValueError", "slice step cannot be zero"))
 	}
 	step = max(step, -math.MaxInt)
 	low, high := 0, length
@@ -188,12 +162,8 @@ func (s *slice) bounds(length int) (first, last, step int, err error) {
 		}
 		return max(low, min(i, high))
 	}
-	if first, err = part(s.low, 0); err != nil {
-		return 0, 0, 0, err
-	}
-	if last, err = part(s.high, 0); err != nil {
-		return 0, 0, 0, err
-	}
+	first = part(s.low, 0)
+	last = part(s.high, 0)
 	first, last = clamp(first), clamp(last)
 	if s.low == nil {
 		first = low
@@ -207,50 +177,39 @@ func (s *slice) bounds(length int) (first, last, step int, err error) {
 			last = low
 		}
 	}
-	return first, last, step, nil
+	return first, last, step
 }
 
 // places returns the places of a slice.
-func (s *slice) places(length int) (span, error) {
-	first, last, step, err := s.bounds(length)
-	return span{first, last, step}, err
+func (s *slice) places(length int) span {
+	first, last, step := s.bounds(length)
+	return span{first, last, step}
 }
 
-func (m *machine) sliced(items []any, s *slice) ([]any, error) {
-	places, err := s.places(len(items))
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) sliced(items []any, s *slice) []any {
+	places := s.places(len(items))
 	n := places.length()
-	if err := m.allocItems(n); err != nil {
-		return nil, err
-	}
+	m.allocItems(n)
 	result := make([]any, n)
 	for i := range result {
 		result[i] = items[places.at(i)]
 	}
-	return result, nil
+	return result
 }
 
-func (m *machine) slicedText(x string, s *slice) (any, error) {
+func (m *machine) slicedText(x string, s *slice) any {
 	n := length(x)
-	places, err := s.places(n)
-	if err != nil {
-		return nil, err
-	}
+	places := s.places(n)
 	count := places.length()
 	if places.step == 1 {
 		low := offset(x, places.start)
 		high := low + offset(x[low:], count)
-		return x[low:high], m.alloc(high - low)
+		m.alloc(high - low)
+		return x[low:high]
 	}
-	if err := m.alloc(len(x)); err != nil {
-		return nil, err
-	}
+	m.alloc(len(x))
 	starts := make([]int, 0, n+1)
-	if err := m.alloc(8 * n); err != nil {
-		return nil, err
-	}
+	m.alloc(8 * n)
 	for at := 0; at < len(x); at += width(x[at:]) {
 		starts = append(starts, at)
 	}
@@ -260,91 +219,67 @@ func (m *machine) slicedText(x string, s *slice) (any, error) {
 		at := places.at(i)
 		out.WriteString(x[starts[at]:starts[at+1]])
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // setItem executes x[index] = v.
-func (m *machine) setItem(x, index, v any) error {
+func (m *machine) setItem(x, index, v any) {
 	switch x := x.(type) {
 	case *dict:
-		return m.put(&x.table, index, v)
+		m.put(&x.table, index, v)
 	case *list:
 		if s, ok := index.(*slice); ok {
-			return m.setSlice(x, s, v)
+			m.setSlice(x, s, v)
+			return
 		}
 		if _, _, ok := integer(index); !ok {
-			return raise("TypeError", "list indices must be integers or slices, not %s", typeName(index))
+			panic(raise("TypeError", "list indices must be integers or slices, not %s", typeName(index)))
 		}
-		i, err := place(index, len(x.items), "list assignment")
-		if err == nil {
-			x.items[i] = v
-		}
-		return err
+		i := place(index, len(x.items), "list assignment")
+		x.items[i] = v
 	default:
-		return raise("TypeError", "'%s' object does not support item assignment", typeName(x))
+		panic(raise("TypeError", "'%s' object does not support item assignment", typeName(x)))
 	}
 }
 
-func (m *machine) setSlice(x *list, s *slice, v any) error {
-	places, err := s.places(len(x.items))
-	if err != nil {
-		return err
-	}
-	if _, failure := m.iter(v); failure != nil {
+func (m *machine) setSlice(x *list, s *slice, v any) {
+	places := s.places(len(x.items))
+	if !iterable(v) {
 		if places.step != 1 {
-			return raise("TypeError", "must assign iterable to extended slice")
+			panic(raise("TypeError", "must assign iterable to extended slice"))
 		}
-		return raise("TypeError", "can only assign an iterable")
+		panic(raise("TypeError", "can only assign an iterable"))
 	}
-	items, err := m.collect(nil, v)
-	if err != nil {
-		return err
-	}
-	if places, err = s.places(len(x.items)); err != nil {
-		return err
-	}
-	if err := m.allocItems(len(x.items) + len(items)); err != nil {
-		return err
-	}
+	items := m.collect(nil, v)
+	places = s.places(len(x.items))
+	m.allocItems(len(x.items) + len(items))
 	if places.step == 1 {
 		x.items = slices.Replace(slices.Clone(x.items), places.start, max(places.start, places.stop), items...)
-		return nil
+		return
 	}
 	if n := places.length(); n != len(items) {
-		return raise("ValueError", "attempt to assign sequence of size %d to extended slice of size %d", len(items), n)
+		panic(raise("ValueError", "attempt to assign sequence of size %d to extended slice of size %d", len(items), n))
 	}
 	for i := range items {
 		x.items[places.at(i)] = items[i]
 	}
-	return nil
 }
 
 // removeItem executes del x[index].
-func (m *machine) removeItem(x, index any) error {
+func (m *machine) removeItem(x, index any) {
 	switch x := x.(type) {
 	case *dict:
-		i, err := m.get(&x.table, index)
-		if err != nil {
-			return err
-		}
+		i := m.get(&x.table, index)
 		if i < 0 {
-			return raiseValue("KeyError", index)
+			panic(raiseValue("KeyError", index))
 		}
 		x.remove(i)
-		return nil
 	case *list:
-		if err := m.spend(len(x.items) / 64); err != nil {
-			return err
-		}
+		m.spend(len(x.items) / 64)
 		if s, ok := index.(*slice); ok {
-			places, err := s.places(len(x.items))
-			if err != nil {
-				return err
-			}
+			places := s.places(len(x.items))
 			gone := make(map[int]bool)
-			if err := m.allocItems(places.length()); err != nil {
-				return err
-			}
+			m.allocItems(places.length())
 			for i := range places.length() {
 				gone[places.at(i)] = true
 			}
@@ -355,41 +290,38 @@ func (m *machine) removeItem(x, index any) error {
 				}
 			}
 			x.items = kept
-			return nil
+			return
 		}
 		if _, _, ok := integer(index); !ok {
-			return raise("TypeError", "list indices must be integers or slices, not %s", typeName(index))
+			panic(raise("TypeError", "list indices must be integers or slices, not %s", typeName(index)))
 		}
-		i, err := place(index, len(x.items), "list assignment")
-		if err == nil {
-			x.items = slices.Delete(x.items, i, i+1)
-		}
-		return err
+		i := place(index, len(x.items), "list assignment")
+		x.items = slices.Delete(x.items, i, i+1)
 	case *tuple, string, *span:
-		return raise("TypeError", "'%s' object doesn't support item deletion", typeName(x))
+		panic(raise("TypeError", "'%s' object doesn't support item deletion", typeName(x)))
 	default:
-		return raise("TypeError", "'%s' object does not support item deletion", typeName(x))
+		panic(raise("TypeError", "'%s' object does not support item deletion", typeName(x)))
 	}
 }
 
 // size returns len(v).
-func size(v any) (any, error) {
+func size(v any) any {
 	switch v := v.(type) {
 	case string:
-		return length(v), nil
+		return length(v)
 	case *list:
-		return len(v.items), nil
+		return len(v.items)
 	case *tuple:
-		return len(v.items), nil
+		return len(v.items)
 	case *dict:
-		return v.live, nil
+		return v.live
 	case *set:
-		return v.live, nil
+		return v.live
 	case *view:
-		return v.of.live, nil
+		return v.of.live
 	case *span:
-		return normal(big.NewInt(int64(v.length()))), nil
+		return normal(big.NewInt(int64(v.length())))
 	default:
-		return nil, raise("TypeError", "object of type '%s' has no len()", typeName(v))
+		panic(raise("TypeError", "object of type '%s' has no len()", typeName(v)))
 	}
 }

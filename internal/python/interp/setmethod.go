@@ -29,44 +29,37 @@ func setMethod(name string, frozen bool) native {
 	}
 }
 
-func (a *arguments) setSelf() (*set, error) {
+func (a *arguments) setSelf() *set {
 	s, ok := a.self.(*set)
 	switch {
 	case !ok:
-		return nil, raise("TypeError", "a set is needed")
+		panic(raise("TypeError", "a set is needed"))
 	case len(a.named) > 0:
-		return nil, raise("TypeError", "%s() takes no keyword arguments", a.name)
+		panic(raise("TypeError", "%s() takes no keyword arguments", a.name))
 	}
-	return s, nil
+	return s
 }
 
 // setItem is add, discard and remove.
-func setItem(a *arguments) (any, error) {
-	s, err := a.setSelf()
-	if err != nil {
-		return nil, err
-	}
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
+func setItem(a *arguments) any {
+	s := a.setSelf()
+	v := a.one()
 	if a.name == "add" {
-		i, err := a.get(&s.table, args[0])
-		if err != nil || i >= 0 {
-			return nil, err
+		i := a.get(&s.table, v)
+		if i >= 0 {
+			return nil
 		}
-		return nil, a.put(&s.table, args[0], nil)
+		a.put(&s.table, v, nil)
+		return nil
 	}
-	i, err := a.get(&s.table, frozen(args[0]))
+	i := a.get(&s.table, frozen(v))
 	switch {
-	case err != nil:
-		return nil, err
 	case i >= 0:
 		s.remove(i)
 	case a.name == "remove":
-		return nil, raiseValue("KeyError", args[0])
+		panic(raiseValue("KeyError", v))
 	}
-	return nil, nil
+	return nil
 }
 
 // frozen returns what a set looks for: a frozen set in place of a set.
@@ -78,121 +71,85 @@ func frozen(v any) any {
 }
 
 // setWhole is clear and pop, which takes the first item.
-func setWhole(a *arguments) (any, error) {
-	s, err := a.setSelf()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.positionalOnly(0, 0); err != nil {
-		return nil, err
-	}
+func setWhole(a *arguments) any {
+	s := a.setSelf()
+	a.positionalOnly(0, 0)
 	if a.name == "clear" {
 		s.clear()
-		return nil, nil
+		return nil
 	}
 	for i := range s.entries {
 		if key := s.entries[i].key; s.entries[i].hash != nil {
 			s.remove(i)
-			return key, a.spend(i / 16)
+			a.spend(i / 16)
+			return key
 		}
 	}
-	return nil, raise("KeyError", "pop from an empty set")
+	panic(raise("KeyError", "pop from an empty set"))
 }
 
 // setCombine is union and its like, of any number of arguments.
-func setCombine(a *arguments) (any, error) {
-	s, err := a.setSelf()
-	if err != nil {
-		return nil, err
-	}
+func setCombine(a *arguments) any {
+	s := a.setSelf()
 	result := &set{frozen: s.frozen}
-	if err := a.combine(&result.table, "|", &s.table, &table{}); err != nil {
-		return nil, err
-	}
+	a.combine(&result.table, "|", &s.table, &table{})
 	op := map[string]string{
 		"union": "|", "intersection": "&", "difference": "-", "symmetric_difference": "^",
 		"update": "|", "intersection_update": "&", "difference_update": "-", "symmetric_difference_update": "^",
 	}[a.name]
 	if a.name == "copy" || op == "^" {
-		if _, err := a.positionalOnly(len(op), len(op)); err != nil {
-			return nil, err
-		}
+		a.positionalOnly(len(op), len(op))
 	}
 	for _, arg := range a.positional {
-		other, err := a.asSet(arg)
-		if err != nil {
-			return nil, err
-		}
+		other := a.asSet(arg)
 		next := table{}
 		left, right := &result.table, &other.table
 		if _, isSet := arg.(*set); op == "&" && !isSet { // the items of the argument stay
 			right.entries = slices.DeleteFunc(right.all(), func(e entry) bool { return left.find(e.hash) < 0 })
 			right.index, right.live = nil, len(right.entries)
 		}
-		if err := a.combine(&next, op, left, right); err != nil {
-			return nil, err
-		}
+		a.combine(&next, op, left, right)
 		result.table = next
 	}
-	return result, nil
+	return result
 }
 
 // asSet makes a set of the items of a value.
-func (m *machine) asSet(v any) (*set, error) {
+func (m *machine) asSet(v any) *set {
 	if s, ok := v.(*set); ok {
-		return s, nil
+		return s
 	}
-	items, err := m.collect(nil, v)
-	if err != nil {
-		return nil, err
-	}
+	items := m.collect(nil, v)
 	s := &set{}
 	for _, item := range items {
-		if err := m.put(&s.table, item, nil); err != nil {
-			return nil, err
-		}
+		m.put(&s.table, item, nil)
 	}
-	return s, nil
+	return s
 }
 
-func setUpdate(a *arguments) (any, error) {
-	s, err := a.setSelf()
-	if err != nil {
-		return nil, err
-	}
-	result, err := setCombine(a)
-	if combined, ok := result.(*set); ok && err == nil {
+func setUpdate(a *arguments) any {
+	s := a.setSelf()
+	result := setCombine(a)
+	if combined, ok := result.(*set); ok {
 		s.table = combined.table
 	}
-	return nil, err
+	return nil
 }
 
 // setRelation is issubset, issuperset and isdisjoint.
-func setRelation(a *arguments) (any, error) {
-	s, err := a.setSelf()
-	if err != nil {
-		return nil, err
-	}
-	args, err := a.positionalOnly(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	other, err := a.asSet(args[0])
-	if err != nil {
-		return nil, err
-	}
-	if err := a.spend(s.live + other.live); err != nil {
-		return nil, err
-	}
+func setRelation(a *arguments) any {
+	s := a.setSelf()
+	other := a.asSet(a.one())
+	a.spend(s.live + other.live)
 	switch a.name {
 	case "issubset":
-		return within(&s.table, &other.table), nil
+		return within(&s.table, &other.table)
 	case "issuperset":
-		return within(&other.table, &s.table), nil
+		return within(&other.table, &s.table)
 	}
 	common := table{}
-	err = a.combine(&common, "&", &s.table, &other.table)
-	return common.live == 0, err
+	a.combine(&common, "&", &s.table, &other.table)
+	return common.live == 0
 }
 
 // numberMethod returns a method of numbers.
@@ -200,14 +157,14 @@ func numberMethod(name string, x any) native {
 	_, isFloat := x.(float64)
 	switch {
 	case name == "is_integer" && isFloat:
-		return func(a *arguments) (any, error) {
+		return func(a *arguments) any {
 			f, _ := a.self.(float64)
-			return !math.IsInf(f, 0) && f == math.Trunc(f), nil
+			return !math.IsInf(f, 0) && f == math.Trunc(f)
 		}
 	case name == "bit_length" && !isFloat:
-		return func(a *arguments) (any, error) {
+		return func(a *arguments) any {
 			i, _ := whole(a.self)
-			return new(big.Int).Abs(i).BitLen(), nil
+			return new(big.Int).Abs(i).BitLen()
 		}
 	default:
 		return nil

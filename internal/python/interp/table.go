@@ -109,45 +109,43 @@ type (
 )
 
 // hash returns what stands for a key in a table: equal for equal keys.
-func (m *machine) hash(v any) (any, error) {
+func (m *machine) hash(v any) any {
 	switch v := v.(type) {
 	case nil:
-		return noneHash{}, nil
+		return noneHash{}
 	case bool:
 		if v {
-			return 1, nil
+			return 1
 		}
-		return 0, nil
+		return 0
 	case int, string:
-		return v, m.spend(textCost(v))
+		m.spend(textCost(v))
+		return v
 	case *big.Int:
-		return bigHash(v.Text(62)), m.alloc(v.BitLen() / 5)
+		m.alloc(v.BitLen() / 5)
+		return bigHash(v.Text(62))
 	case float64:
 		if math.IsNaN(v) {
-			return nanHash{}, nil
+			return nanHash{}
 		}
 		if v == math.Trunc(v) && !math.IsInf(v, 0) {
-			i, err := truncate(v)
-			if err != nil {
-				return nil, err
-			}
-			return m.hash(i)
+			return m.hash(truncate(v))
 		}
-		return v, nil
+		return v
 	case *tuple, *set:
 		if s, ok := v.(*set); ok && !s.frozen {
 			break
 		}
-		text, err := m.hashText(nil, v, 0)
-		return seqHash(text), err
+		text := m.hashText(nil, v, 0)
+		return seqHash(text)
 	case *list, *dict, *view, *slice:
 	case *builtin, *tool, *span:
-		text, err := m.repr(v)
-		return seqHash(typeName(v) + text), err
+		text := m.repr(v)
+		return seqHash(typeName(v) + text)
 	default:
-		return v, nil
+		return v
 	}
-	return nil, raise("TypeError", "unhashable type: '%s'", typeName(v))
+	panic(raise("TypeError", "unhashable type: '%s'", typeName(v)))
 }
 
 func textCost(v any) int {
@@ -156,16 +154,12 @@ func textCost(v any) int {
 }
 
 // hashText writes a text that is equal for equal tuples and frozen sets.
-func (m *machine) hashText(dst []byte, v any, depth int) ([]byte, error) {
+func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 	if depth > limit.Depth {
-		return nil, tooDeep()
+		panic(tooDeep())
 	}
-	if err := m.alloc(16); err != nil {
-		return nil, err
-	}
-	if err := m.spend(1); err != nil {
-		return nil, err
-	}
+	m.alloc(16)
+	m.spend(1)
 	var items []any
 	frozen := false
 	switch v := v.(type) {
@@ -173,7 +167,7 @@ func (m *machine) hashText(dst []byte, v any, depth int) ([]byte, error) {
 		items = v.items
 	case *set:
 		if frozen = v.frozen; !frozen {
-			return nil, raise("TypeError", "unhashable type: 'set'")
+			panic(raise("TypeError", "unhashable type: 'set'"))
 		}
 		items = v.keys()
 	default:
@@ -181,13 +175,8 @@ func (m *machine) hashText(dst []byte, v any, depth int) ([]byte, error) {
 	}
 	parts := make([]string, len(items))
 	for i, item := range items {
-		part, err := m.hashText(nil, item, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if err := m.alloc(len(part) + 32); err != nil {
-			return nil, err
-		}
+		part := m.hashText(nil, item, depth+1)
+		m.alloc(len(part) + 32)
 		parts[i] = string(part)
 	}
 	open := byte('(')
@@ -199,14 +188,11 @@ func (m *machine) hashText(dst []byte, v any, depth int) ([]byte, error) {
 	for _, part := range parts {
 		dst = append(dst, part...)
 	}
-	return append(dst, ')'), nil
+	return append(dst, ')')
 }
 
-func (m *machine) hashAtom(dst []byte, v any) ([]byte, error) {
-	hash, err := m.hash(v)
-	if err != nil {
-		return nil, err
-	}
+func (m *machine) hashAtom(dst []byte, v any) []byte {
+	hash := m.hash(v)
 	var text string
 	switch hash := hash.(type) {
 	case string:
@@ -225,7 +211,8 @@ func (m *machine) hashAtom(dst []byte, v any) ([]byte, error) {
 		text = "o" + strconv.Itoa(m.identity(hash))
 	}
 	dst = strconv.AppendInt(dst, int64(len(text)), 10)
-	return append(append(dst, ':'), text...), m.alloc(len(text))
+	m.alloc(len(text))
+	return append(append(dst, ':'), text...)
 }
 
 // identity returns a number of an object that has no value of its own.
@@ -250,23 +237,13 @@ func (t *table) keys() []any {
 }
 
 // put stores an item of a dict or set.
-func (m *machine) put(t *table, key, value any) error {
-	hash, err := m.hash(key)
-	if err != nil {
-		return err
-	}
-	if err := m.allocItems(2); err != nil {
-		return err
-	}
+func (m *machine) put(t *table, key, value any) {
+	hash := m.hash(key)
+	m.allocItems(2)
 	t.put(hash, key, value)
-	return nil
 }
 
 // get returns the place of a key, -1 if it is not there.
-func (m *machine) get(t *table, key any) (int, error) {
-	hash, err := m.hash(key)
-	if err != nil {
-		return -1, err
-	}
-	return t.find(hash), nil
+func (m *machine) get(t *table, key any) int {
+	return t.find(m.hash(key))
 }

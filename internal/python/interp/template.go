@@ -16,62 +16,47 @@ type template struct {
 	automatic, used bool
 }
 
-func strFormat(a *arguments) (any, error) {
+func strFormat(a *arguments) any {
 	text, _ := a.self.(string)
 	t := template{arguments: a}
-	if err := t.fill(text, 0); err != nil {
-		return nil, err
-	}
-	return t.out.String(), nil
+	t.fill(text, 0)
+	return t.out.String()
 }
 
-func (t *template) put(text string) error {
+func (t *template) put(text string) {
 	t.out.WriteString(text)
-	return t.alloc(len(text))
+	t.alloc(len(text))
 }
 
-func (t *template) fill(text string, level int) error {
+func (t *template) fill(text string, level int) {
 	for rest := text; rest != ""; {
 		n := strings.IndexAny(rest, "{}")
 		if n < 0 {
 			n = len(rest)
 		}
-		if err := t.put(rest[:n]); err != nil {
-			return err
-		}
+		t.put(rest[:n])
 		if rest = rest[n:]; rest == "" {
 			break
 		}
-		if err := t.step(); err != nil {
-			return err
-		}
+		t.step()
 		if level == 0 && (strings.HasPrefix(rest, "{{") || strings.HasPrefix(rest, "}}")) {
-			if err := t.put(rest[:1]); err != nil {
-				return err
-			}
+			t.put(rest[:1])
 			rest = rest[2:]
 			continue
 		}
 		if rest[0] == '}' {
-			return raise("ValueError", "Single '}' encountered in format string")
+			panic(raise("ValueError", "Single '}' encountered in format string"))
 		}
 		end := closingBrace(rest)
 		switch {
 		case rest == "{":
-			return raise("ValueError", "Single '{' encountered in format string")
+			panic(raise("ValueError", "Single '{' encountered in format string"))
 		case end < 0:
-			return raise("ValueError", "expected '}' before end of string")
+			panic(raise("ValueError", "expected '}' before end of string"))
 		}
-		piece, err := t.field(rest[1:end], level)
-		if err != nil {
-			return err
-		}
-		if err := t.put(piece); err != nil {
-			return err
-		}
+		t.put(t.field(rest[1:end], level))
 		rest = rest[end+1:]
 	}
-	return nil
 }
 
 // closingBrace returns where the field ends that a text begins with.
@@ -91,9 +76,9 @@ func closingBrace(text string) int {
 }
 
 // field formats one field: name, !conversion, :specification.
-func (t *template) field(field string, level int) (string, error) {
+func (t *template) field(field string, level int) string {
 	if level > 1 {
-		return "", raise("ValueError", "Max string recursion exceeded")
+		panic(raise("ValueError", "Max string recursion exceeded"))
 	}
 	at := strings.IndexAny(field, ":!")
 	if bracket := strings.IndexByte(field, '['); bracket >= 0 && at > bracket {
@@ -110,28 +95,21 @@ func (t *template) field(field string, level int) (string, error) {
 	conversion := byte(0)
 	if strings.HasPrefix(rest, "!") {
 		if len(rest) < 2 {
-			return "", raise("ValueError", "unmatched '{' in format spec")
+			panic(raise("ValueError", "unmatched '{' in format spec"))
 		}
 		if conversion = rest[1]; strings.IndexByte("rsa", conversion) < 0 {
-			return "", raise("ValueError", "Unknown conversion specifier '%c'", conversion)
+			panic(raise("ValueError", "Unknown conversion specifier '%c'", conversion))
 		}
 		if rest = rest[2:]; rest != "" && rest[0] != ':' {
-			return "", raise("ValueError", "expected ':' after conversion specifier")
+			panic(raise("ValueError", "expected ':' after conversion specifier"))
 		}
 	}
-	v, err := t.value(name)
-	if err != nil {
-		return "", err
-	}
-	if v, err = t.convert(v, conversion); err != nil {
-		return "", err
-	}
+	v := t.value(name)
+	v = t.convert(v, conversion)
 	format := strings.TrimPrefix(rest, ":")
 	if strings.ContainsAny(format, "{}") {
 		inner := template{arguments: t.arguments, next: t.next, automatic: t.automatic, used: t.used}
-		if err := inner.fill(format, level+1); err != nil {
-			return "", err
-		}
+		inner.fill(format, level+1)
 		t.next, t.automatic, t.used = inner.next, inner.automatic, inner.used
 		format = inner.out.String()
 	}
@@ -139,45 +117,48 @@ func (t *template) field(field string, level int) (string, error) {
 }
 
 // value returns what a field names: an argument, with attributes and subscripts behind it.
-func (t *template) value(name string) (any, error) {
+func (t *template) value(name string) any {
 	n := strings.IndexAny(name, ".[")
 	if n < 0 {
 		n = len(name)
 	}
-	v, err := t.argument(name[:n])
-	for rest := name[n:]; err == nil && rest != ""; {
+	v := t.argument(name[:n])
+	for rest := name[n:]; rest != ""; {
 		if rest[0] == '.' {
 			n := strings.IndexAny(rest[1:], ".[") + 1
 			if n == 0 {
 				n = len(rest)
 			}
-			v, err = t.attribute(v, rest[1:n])
+			var missing error
+			if v, missing = attribute(v, rest[1:n]); missing != nil {
+				panic(missing)
+			}
 			rest = rest[n:]
 			continue
 		}
 		end := strings.IndexByte(rest, ']')
 		if rest[0] != '[' || end < 0 {
-			return nil, raise("ValueError", "Missing ']' in format string")
+			panic(raise("ValueError", "Missing ']' in format string"))
 		}
 		var key any = rest[1:end]
 		if i, failure := strconv.Atoi(rest[1:end]); failure == nil && i >= 0 {
 			key = i
 		}
-		v, err = t.item(v, key)
+		v = t.item(v, key)
 		rest = rest[end+1:]
 	}
-	return v, err
+	return v
 }
 
-func (t *template) argument(name string) (any, error) {
+func (t *template) argument(name string) any {
 	i, err := strconv.Atoi(name)
 	numbered := err == nil && i >= 0
 	if name == "" || numbered {
 		if t.used && t.automatic != (name == "") {
 			if t.automatic {
-				return nil, raise("ValueError", "cannot switch from automatic field numbering to manual field specification")
+				panic(raise("ValueError", "cannot switch from automatic field numbering to manual field specification"))
 			}
-			return nil, raise("ValueError", "cannot switch from manual field specification to automatic field numbering")
+			panic(raise("ValueError", "cannot switch from manual field specification to automatic field numbering"))
 		}
 		t.used, t.automatic = true, name == ""
 	}
@@ -187,20 +168,20 @@ func (t *template) argument(name string) (any, error) {
 	}
 	if numbered {
 		if i >= len(t.positional) {
-			return nil, raise("IndexError", "Replacement index %d out of range for positional args tuple", i)
+			panic(raise("IndexError", "Replacement index %d out of range for positional args tuple", i))
 		}
-		return t.positional[i], nil
+		return t.positional[i]
 	}
 	for _, k := range t.named {
 		if k.name == name {
-			return k.value, nil
+			return k.value
 		}
 	}
-	return nil, raiseValue("KeyError", name)
+	panic(raiseValue("KeyError", name))
 }
 
 // percent is text % values.
-func (m *machine) percent(text string, values any) (any, error) {
+func (m *machine) percent(text string, values any) any {
 	args := []any{values}
 	if several, ok := values.(*tuple); ok {
 		args = several.items
@@ -209,12 +190,8 @@ func (m *machine) percent(text string, values any) (any, error) {
 	var out strings.Builder
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, "%")
-		if err := m.alloc(len(before)); err != nil {
-			return nil, err
-		}
-		if err := m.step(); err != nil {
-			return nil, err
-		}
+		m.alloc(len(before))
+		m.step()
 		out.WriteString(before)
 		if !found {
 			break
@@ -224,35 +201,27 @@ func (m *machine) percent(text string, values any) (any, error) {
 			switch values.(type) {
 			case *dict, *list, *span:
 			default:
-				return nil, raise("TypeError", "format requires a mapping")
+				panic(raise("TypeError", "format requires a mapping"))
 			}
 			name, behind, closed := strings.Cut(after[1:], ")")
 			if !closed {
-				return nil, raise("ValueError", "incomplete format key")
+				panic(raise("ValueError", "incomplete format key"))
 			}
-			v, err := m.item(values, name)
-			if err != nil {
-				return nil, err
-			}
+			v := m.item(values, name)
 			c.args, c.rest = []any{v}, behind
 			args = nil
 		}
-		piece, err := c.read(len(text) - len(rest) + len(before))
-		if err != nil {
-			return nil, err
-		}
-		if err := m.alloc(len(piece)); err != nil {
-			return nil, err
-		}
+		piece := c.read(len(text) - len(rest) + len(before))
+		m.alloc(len(piece))
 		out.WriteString(piece)
 		if rest = c.rest; args != nil {
 			args = c.args
 		}
 	}
 	if len(args) > 0 && mapping == nil {
-		return nil, raise("TypeError", "not all arguments converted during string formatting")
+		panic(raise("TypeError", "not all arguments converted during string formatting"))
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 // conversion is a conversion of a % format behind its percent sign.
@@ -262,43 +231,40 @@ type conversion struct {
 	rest string
 }
 
-func (c *conversion) take() (any, error) {
+func (c *conversion) take() any {
 	if len(c.args) == 0 {
-		return nil, raise("TypeError", "not enough arguments for format string")
+		panic(raise("TypeError", "not enough arguments for format string"))
 	}
 	v := c.args[0]
 	c.args = c.args[1:]
-	return v, nil
+	return v
 }
 
 // number reads a width or precision.
-func (c *conversion) number() (int, error) {
+func (c *conversion) number() int {
 	if strings.HasPrefix(c.rest, "*") {
 		c.rest = c.rest[1:]
-		v, err := c.take()
-		if err != nil {
-			return 0, err
-		}
+		v := c.take()
 		n, _, ok := integer(v)
 		if !ok {
-			return 0, raise("TypeError", "* wants int")
+			panic(raise("TypeError", "* wants int"))
 		}
-		return n, nil
+		return n
 	}
 	n := len(c.rest) - len(strings.TrimLeft(c.rest, "0123456789"))
 	if n == 0 {
-		return 0, nil
+		return 0
 	}
 	value, err := strconv.Atoi(c.rest[:n])
 	c.rest = c.rest[n:]
 	if err != nil {
-		return 0, raise("ValueError", "width too big")
+		panic(raise("ValueError", "width too big"))
 	}
-	return value, nil
+	return value
 }
 
 // read reads and executes the conversion. at is where its percent sign is.
-func (c *conversion) read(at int) (string, error) {
+func (c *conversion) read(at int) string {
 	start := len(c.rest)
 	s := spec{fill: " ", align: '>', precision: -1}
 	for c.rest != "" && strings.IndexByte("-+ #0", c.rest[0]) >= 0 {
@@ -316,45 +282,33 @@ func (c *conversion) read(at int) (string, error) {
 		}
 		c.rest = c.rest[1:]
 	}
-	var err error
-	if s.width, err = c.number(); err != nil {
-		return "", err
-	}
+	s.width = c.number()
 	if s.width < 0 {
 		s.align, s.width = '<', max(-s.width, 0)
 	}
 	if strings.HasPrefix(c.rest, ".") {
 		c.rest = c.rest[1:]
-		if s.precision, err = c.number(); err != nil {
-			return "", err
-		}
+		s.precision = c.number()
 		s.precision = max(0, s.precision)
 	}
 	if c.rest == "" {
-		return "", raise("ValueError", "incomplete format")
+		panic(raise("ValueError", "incomplete format"))
 	}
 	verb := c.rest[0]
 	c.rest = c.rest[width(c.rest):]
 	if verb == '%' {
-		return "%", nil
+		return "%"
 	}
 	if strings.IndexByte("srdiuxXofFeEgGca", verb) < 0 {
-		return "", raise("ValueError", "unsupported format character '%c' (0x%x) at index %d", verb, verb, at+start-len(c.rest))
+		panic(raise("ValueError", "unsupported format character '%c' (0x%x) at index %d", verb, verb, at+start-len(c.rest)))
 	}
-	v, err := c.take()
-	if err != nil {
-		return "", err
-	}
-	return c.apply(s, verb, v)
+	return c.apply(s, verb, c.take())
 }
 
-func (c *conversion) apply(s spec, verb byte, v any) (string, error) {
+func (c *conversion) apply(s spec, verb byte, v any) string {
 	switch verb {
 	case 's', 'r', 'a':
-		converted, err := c.convert(v, verb)
-		if err != nil {
-			return "", err
-		}
+		converted := c.convert(v, verb)
 		text, _ := converted.(string)
 		if s.precision >= 0 && s.precision < len(text) {
 			text = text[:offset(text, s.precision)]
@@ -363,12 +317,11 @@ func (c *conversion) apply(s spec, verb byte, v any) (string, error) {
 	case 'c':
 		text, ok := v.(string)
 		if i, isInt := whole(v); isInt {
-			var err error
-			if text, err = characterOf(i); err != nil {
-				return "", raise("OverflowError", "%s", "%c arg not in range(0x110000)")
+			if text, ok = characterOf(i); !ok {
+				panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 			}
 		} else if !ok || length(text) != 1 {
-			return "", raise("TypeError", "%s", "%c requires int or char")
+			panic(raise("TypeError", "%s", "%c requires int or char"))
 		}
 		return c.padded(text, " ", s.align, s.width)
 	}
@@ -382,18 +335,14 @@ func (c *conversion) apply(s spec, verb byte, v any) (string, error) {
 		return c.whole(s, verb, v)
 	default:
 		if !isNumber(v) {
-			return "", raise("TypeError", "must be real number, not %s", typeName(v))
+			panic(raise("TypeError", "must be real number, not %s", typeName(v)))
 		}
-		f, err := float(v)
-		if err != nil {
-			return "", err
-		}
-		return c.formatFloat(s, f)
+		return c.formatFloat(s, float(v))
 	}
 }
 
 // whole is a conversion of an int.
-func (c *conversion) whole(s spec, verb byte, v any) (string, error) {
+func (c *conversion) whole(s spec, verb byte, v any) string {
 	f, isFloat := v.(float64)
 	decimal := verb == 'd' || verb == 'i' || verb == 'u'
 	if !isNumber(v) || isFloat && !decimal {
@@ -401,13 +350,10 @@ func (c *conversion) whole(s spec, verb byte, v any) (string, error) {
 		if !decimal {
 			what = "an integer is required"
 		}
-		return "", raise("TypeError", "%%%c format: %s, not %s", verb, what, typeName(v))
+		panic(raise("TypeError", "%%%c format: %s, not %s", verb, what, typeName(v)))
 	}
 	if isFloat {
-		var err error
-		if v, err = truncate(f); err != nil {
-			return "", err
-		}
+		v = truncate(f)
 	}
 	if decimal {
 		s.verb = 'd'
@@ -415,9 +361,7 @@ func (c *conversion) whole(s spec, verb byte, v any) (string, error) {
 	if i, _ := whole(v); s.precision > 0 {
 		digits := new(big.Int).Abs(i).String()
 		if missing := s.precision - len(digits); missing > 0 {
-			if err := c.alloc(missing); err != nil {
-				return "", err
-			}
+			c.alloc(missing)
 			sign := ""
 			if i.Sign() < 0 {
 				sign = "-"

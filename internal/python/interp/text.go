@@ -51,89 +51,67 @@ func strMethod(name string) native {
 
 // textOf returns the text whose method was called, and its arguments. It charges going over the
 // text.
-func (a *arguments) textOf(least, most int) (string, []any, error) {
+func (a *arguments) textOf(least, most int) (string, []any) {
 	s, _ := a.self.(string)
-	args, err := a.positionalOnly(least, most)
-	if err == nil {
-		err = a.spend(len(s) / 64)
-	}
-	return s, args, err
+	args := a.positionalOnly(least, most)
+	a.spend(len(s) / 64)
+	return s, args
 }
 
 func notText(what string, v any) error {
 	return raise("TypeError", "%s must be str, not %s", what, typeName(v))
 }
 
-func strJoin(a *arguments) (any, error) {
-	s, args, err := a.textOf(1, 1)
-	if err != nil {
-		return nil, err
+func strJoin(a *arguments) any {
+	s, args := a.textOf(1, 1)
+	if !iterable(args[0]) {
+		panic(raise("TypeError", "can only join an iterable"))
 	}
-	if _, err := a.iter(args[0]); err != nil {
-		return nil, raise("TypeError", "can only join an iterable")
-	}
-	items, err := a.collect(nil, args[0])
-	if err != nil {
-		return nil, err
-	}
+	items := a.collect(nil, args[0])
 	texts := make([]string, len(items))
 	for i, item := range items {
 		text, ok := item.(string)
 		if !ok {
-			return nil, raise("TypeError", "sequence item %d: expected str instance, %s found", i, typeName(item))
+			panic(raise("TypeError", "sequence item %d: expected str instance, %s found", i, typeName(item)))
 		}
-		if err := a.alloc(len(s) + len(text)); err != nil {
-			return nil, err
-		}
+		a.alloc(len(s) + len(text))
 		texts[i] = text
 	}
-	return strings.Join(texts, s), nil
+	return strings.Join(texts, s)
 }
 
-func strFormatMap(a *arguments) (any, error) {
-	_, args, err := a.textOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
-	named, err := a.addKeywords(nil, &builtin{name: a.name}, args[0])
-	if err != nil {
-		return nil, err
-	}
+func strFormatMap(a *arguments) any {
+	_, args := a.textOf(1, 1)
+	named := a.addKeywords(nil, &builtin{name: a.name}, args[0])
 	return strFormat(&arguments{a.machine, a.name, a.self, nil, named})
 }
 
-func strReplace(a *arguments) (any, error) {
-	s, args, err := a.textOf(2, 3)
-	if err != nil {
-		return nil, err
-	}
+func strReplace(a *arguments) any {
+	s, args := a.textOf(2, 3)
 	before, ok := args[0].(string)
 	if !ok {
-		return nil, notText("replace() argument 1", args[0])
+		panic(notText("replace() argument 1", args[0]))
 	}
 	after, ok := args[1].(string)
 	if !ok {
-		return nil, notText("replace() argument 2", args[1])
+		panic(notText("replace() argument 2", args[1]))
 	}
 	most := -1
 	if args[2] != absent {
-		if most, err = machineInt(args[2], true); err != nil {
-			return nil, err
-		}
+		most = machineInt(args[2], true)
 	}
 	n := strings.Count(s, before)
 	if most >= 0 {
 		n = min(n, most)
 	}
-	if err := a.allocTimes(n, len(after)); err != nil {
-		return nil, err
-	}
-	return strings.Replace(s, before, after, most), a.alloc(len(s))
+	a.allocTimes(n, len(after))
+	a.alloc(len(s))
+	return strings.Replace(s, before, after, most)
 }
 
 // part returns the part of a text between bounds in characters, and the character at which it
 // begins; ok is false beyond its end.
-func part(s string, low, high any) (text string, start int, ok bool, err error) {
+func part(s string, low, high any) (text string, start int, ok bool) {
 	n := length(s)
 	given := slice{}
 	if low != absent {
@@ -142,39 +120,30 @@ func part(s string, low, high any) (text string, start int, ok bool, err error) 
 	if high != absent {
 		given.high = high
 	}
-	first, last, _, err := given.bounds(n)
-	if err != nil {
-		return "", 0, false, err
-	}
+	first, last, _ := given.bounds(n)
 	if i, _, isInt := integer(given.low); isInt && i > n || first > last {
-		return "", first, false, nil
+		return "", first, false
 	}
 	at := offset(s, first)
-	return s[at : at+offset(s[at:], last-first)], first, true, nil
+	return s[at : at+offset(s[at:], last-first)], first, true
 }
 
 // strFind is find, rfind, index, rindex and count.
-func strFind(a *arguments) (any, error) {
-	s, args, err := a.textOf(1, 3)
-	if err != nil {
-		return nil, err
-	}
+func strFind(a *arguments) any {
+	s, args := a.textOf(1, 3)
 	wanted, ok := args[0].(string)
 	if !ok {
-		return nil, raise("TypeError", "must be str, not %s", typeName(args[0]))
+		panic(raise("TypeError", "must be str, not %s", typeName(args[0])))
 	}
-	text, start, within, err := part(s, args[1], args[2])
-	if err != nil {
-		return nil, err
-	}
+	text, start, within := part(s, args[1], args[2])
 	if a.name == "count" {
 		if !within {
-			return 0, nil
+			return 0
 		}
 		if wanted == "" {
-			return length(text) + 1, nil
+			return length(text) + 1
 		}
-		return strings.Count(text, wanted), nil
+		return strings.Count(text, wanted)
 	}
 	at := -1
 	if within {
@@ -184,23 +153,17 @@ func strFind(a *arguments) (any, error) {
 	}
 	switch {
 	case at >= 0:
-		return start + length(text[:at]), nil
+		return start + length(text[:at])
 	case strings.HasSuffix(a.name, "index"):
-		return nil, raise("ValueError", "substring not found")
+		panic(raise("ValueError", "substring not found"))
 	}
-	return -1, nil
+	return -1
 }
 
 // strStarts is startswith and endswith.
-func strStarts(a *arguments) (any, error) {
-	s, args, err := a.textOf(1, 3)
-	if err != nil {
-		return nil, err
-	}
-	text, _, within, err := part(s, args[1], args[2])
-	if err != nil {
-		return nil, err
-	}
+func strStarts(a *arguments) any {
+	s, args := a.textOf(1, 3)
+	text, _, within := part(s, args[1], args[2])
 	has := strings.HasPrefix
 	if a.name == "endswith" {
 		has = strings.HasSuffix
@@ -213,54 +176,46 @@ func strStarts(a *arguments) (any, error) {
 		affix, ok := one.(string)
 		switch {
 		case !ok && isTuple:
-			return nil, raise("TypeError", "tuple for %s must only contain str, not %s", a.name, typeName(one))
+			panic(raise("TypeError", "tuple for %s must only contain str, not %s", a.name, typeName(one)))
 		case !ok:
-			return nil, raise("TypeError", "%s first arg must be str or a tuple of str, not %s", a.name, typeName(one))
+			panic(raise("TypeError", "%s first arg must be str or a tuple of str, not %s", a.name, typeName(one)))
 		case within && has(text, affix):
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // strPad is zfill, ljust, rjust and center.
-func strPad(a *arguments) (any, error) {
+func strPad(a *arguments) any {
 	most := 2
 	if a.name == "zfill" {
 		most = 1
 	}
-	s, args, err := a.textOf(1, most)
-	if err != nil {
-		return nil, err
-	}
-	width, err := machineInt(args[0], false)
-	if err != nil {
-		return nil, err
-	}
+	s, args := a.textOf(1, most)
+	width := machineInt(args[0], false)
 	if a.name == "zfill" {
 		sign := ""
 		if s != "" && (s[0] == '-' || s[0] == '+') {
 			sign = s[:1]
 		}
-		padded, err := a.padded(s[len(sign):], "0", '>', width-len(sign))
-		return sign + padded, err
+		padded := a.padded(s[len(sign):], "0", '>', width-len(sign))
+		return sign + padded
 	}
 	fill := " "
 	if args[1] != absent {
 		text, ok := args[1].(string)
 		if !ok {
-			return nil, raise("TypeError", "The fill character must be a unicode character, not %s", typeName(args[1]))
+			panic(raise("TypeError", "The fill character must be a unicode character, not %s", typeName(args[1])))
 		}
 		if fill = text; length(fill) != 1 {
-			return nil, raise("TypeError", "The fill character must be exactly one character long")
+			panic(raise("TypeError", "The fill character must be exactly one character long"))
 		}
 	}
 	if a.name == "center" { // an odd space stands on the left if the width is odd
 		n := width - length(s)
 		if left := n/2 + n&width&1; n > 0 {
-			if s, err = a.padded(s, fill, '>', length(s)+left); err != nil {
-				return nil, err
-			}
+			s = a.padded(s, fill, '>', length(s)+left)
 		}
 		return a.padded(s, fill, '<', width)
 	}
@@ -268,45 +223,34 @@ func strPad(a *arguments) (any, error) {
 }
 
 // texts makes a list of texts.
-func (m *machine) texts(pieces []string) (any, error) {
-	if err := m.allocItems(len(pieces)); err != nil {
-		return nil, err
-	}
+func (m *machine) texts(pieces []string) any {
+	m.allocItems(len(pieces))
 	items := make([]any, len(pieces))
 	for i, piece := range pieces {
 		items[i] = piece
 	}
-	return &list{items}, nil
+	return &list{items}
 }
 
 // strSplit is split and rsplit.
-func strSplit(a *arguments) (any, error) {
+func strSplit(a *arguments) any {
 	s, _ := a.self.(string)
-	args, err := a.bind(0, "sep", "maxsplit")
-	if err != nil {
-		return nil, err
-	}
+	args := a.bind(0, "sep", "maxsplit")
 	most := -1
 	if args[1] != absent {
-		if most, err = machineInt(args[1], true); err != nil {
-			return nil, err
-		}
+		most = machineInt(args[1], true)
 	}
-	if err := a.alloc(16 * len(s)); err != nil { // each character may become a text
-		return nil, err
-	}
-	if err := a.spend(len(s) / 16); err != nil {
-		return nil, err
-	}
+	a.alloc(16 * len(s))
+	a.spend(len(s) / 16)
 	if args[0] == absent || args[0] == nil {
 		return a.texts(splitSpace(s, most, a.name == "rsplit"))
 	}
 	separator, ok := args[0].(string)
 	switch {
 	case !ok:
-		return nil, raise("TypeError", "must be str or None, not %s", typeName(args[0]))
+		panic(raise("TypeError", "must be str or None, not %s", typeName(args[0])))
 	case separator == "":
-		return nil, raise("ValueError", "empty separator")
+		panic(raise("ValueError", "empty separator"))
 	}
 	pieces := strings.Split(s, separator)
 	if most >= 0 && len(pieces) > most+1 {
@@ -364,18 +308,11 @@ func splitSpace(s string, most int, right bool) []string {
 	return pieces
 }
 
-func strSplitLines(a *arguments) (any, error) {
+func strSplitLines(a *arguments) any {
 	s, _ := a.self.(string)
-	args, err := a.bind(0, "keepends")
-	if err != nil {
-		return nil, err
-	}
-	if err := a.alloc(16 * len(s)); err != nil {
-		return nil, err
-	}
-	if err := a.spend(len(s) / 16); err != nil {
-		return nil, err
-	}
+	args := a.bind(0, "keepends")
+	a.alloc(16 * len(s))
+	a.spend(len(s) / 16)
 	keep := args[0] != absent && truth(args[0])
 	var lines []string
 	for s != "" {
@@ -397,17 +334,14 @@ func strSplitLines(a *arguments) (any, error) {
 }
 
 // strPartition is partition and rpartition.
-func strPartition(a *arguments) (any, error) {
-	s, args, err := a.textOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
+func strPartition(a *arguments) any {
+	s, args := a.textOf(1, 1)
 	separator, ok := args[0].(string)
 	switch {
 	case !ok:
-		return nil, raise("TypeError", "must be str, not %s", typeName(args[0]))
+		panic(raise("TypeError", "must be str, not %s", typeName(args[0])))
 	case separator == "":
-		return nil, raise("ValueError", "empty separator")
+		panic(raise("ValueError", "empty separator"))
 	}
 	at := strings.Index(s, separator)
 	if a.name == "rpartition" {
@@ -419,24 +353,20 @@ func strPartition(a *arguments) (any, error) {
 	} else if a.name == "rpartition" {
 		parts = []any{"", "", s}
 	}
-	return &tuple{parts}, a.alloc(limit.ItemSize + 3*16)
+	a.alloc(limit.ItemSize + 3*16)
+	return &tuple{parts}
 }
 
 // strStrip is strip, lstrip and rstrip.
-func strStrip(a *arguments) (any, error) {
-	s, args, err := a.textOf(0, 1)
-	if err != nil {
-		return nil, err
-	}
+func strStrip(a *arguments) any {
+	s, args := a.textOf(0, 1)
 	strips := isSpace
 	if args[0] != absent && args[0] != nil {
 		set, ok := args[0].(string)
 		if !ok {
-			return nil, raise("TypeError", "%s arg must be None or str", a.name)
+			panic(raise("TypeError", "%s arg must be None or str", a.name))
 		}
-		if err := a.spend(len(s) / 64 * (1 + len(set))); err != nil {
-			return nil, err
-		}
+		a.spend(len(s) / 64 * (1 + len(set)))
 		strips = func(r rune) bool { return strings.ContainsRune(set, r) }
 	}
 	if a.name != "rstrip" {
@@ -445,21 +375,18 @@ func strStrip(a *arguments) (any, error) {
 	if a.name != "lstrip" {
 		s = strings.TrimRightFunc(s, strips)
 	}
-	return s, nil
+	return s
 }
 
 // strRemove is removeprefix and removesuffix.
-func strRemove(a *arguments) (any, error) {
-	s, args, err := a.textOf(1, 1)
-	if err != nil {
-		return nil, err
-	}
+func strRemove(a *arguments) any {
+	s, args := a.textOf(1, 1)
 	affix, ok := args[0].(string)
 	if !ok {
-		return nil, notText(a.name+"() argument", args[0])
+		panic(notText(a.name+"() argument", args[0]))
 	}
 	if a.name == "removeprefix" {
-		return strings.TrimPrefix(s, affix), nil
+		return strings.TrimPrefix(s, affix)
 	}
-	return strings.TrimSuffix(s, affix), nil
+	return strings.TrimSuffix(s, affix)
 }

@@ -8,21 +8,16 @@ import (
 )
 
 // strCase is upper, lower, casefold, swapcase, capitalize and title.
-func strCase(a *arguments) (any, error) {
-	s, _, err := a.textOf(0, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.alloc(3 * len(s)); err != nil {
-		return nil, err
-	}
+func strCase(a *arguments) any {
+	s, _ := a.textOf(0, 0)
+	a.alloc(3 * len(s))
 	switch a.name {
 	case "upper":
-		return upper(s), nil
+		return upper(s)
 	case "lower":
-		return strings.ToLower(s), nil
+		return strings.ToLower(s)
 	case "casefold":
-		return strings.ReplaceAll(strings.ToLower(s), "ß", "ss"), nil
+		return strings.ReplaceAll(strings.ToLower(s), "ß", "ss")
 	}
 	var out strings.Builder
 	within := false
@@ -41,51 +36,47 @@ func strCase(a *arguments) (any, error) {
 		}
 		within = cased || a.name == "capitalize"
 	}
-	return out.String(), nil
+	return out.String()
 }
 
 func upper(s string) string { return strings.ReplaceAll(strings.ToUpper(s), "ß", "SS") }
 
 // strIs is isdigit and its like.
-func strIs(a *arguments) (any, error) {
-	s, _, err := a.textOf(0, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.spend(len(s) / 16); err != nil {
-		return nil, err
-	}
+func strIs(a *arguments) any {
+	s, _ := a.textOf(0, 0)
+	a.spend(len(s) / 16)
 	every := func(is func(rune) bool) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !is(r) })
 	}
 	switch a.name {
 	case "isdecimal":
-		return every(unicode.IsDigit), nil
+		return every(unicode.IsDigit)
 	case "isdigit":
 		return every(func(r rune) bool {
 			return unicode.IsDigit(r) || strings.ContainsRune("²³¹⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", r)
-		}), nil
+		})
 	case "isnumeric":
-		return every(unicode.IsNumber), nil
+		return every(unicode.IsNumber)
 	case "isalpha":
-		return every(unicode.IsLetter), nil
+		return every(unicode.IsLetter)
 	case "isalnum":
-		return every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }), nil
+		return every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 	case "isspace":
-		return every(isSpace), nil
+		return every(isSpace)
 	case "islower":
-		return s == strings.ToLower(s) && strings.ToUpper(s) != s, nil
+		return s == strings.ToLower(s) && strings.ToUpper(s) != s
 	case "isupper":
-		return s == strings.ToUpper(s) && strings.ToLower(s) != s, nil
+		return s == strings.ToUpper(s) && strings.ToLower(s) != s
 	case "isascii":
-		return isASCII(s), nil
+		return isASCII(s)
 	case "isidentifier":
-		return every(func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }) && (s[0] < '0' || s[0] > '9'), nil
+		return every(func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }) && (s[0] < '0' || s[0] > '9')
 	case "isprintable":
 		shown := python.Repr(python.Str(strings.NewReplacer(`\`, "", "'", "").Replace(s)))
-		return !strings.Contains(shown, `\`), a.alloc(4 * len(s))
+		a.alloc(4 * len(s))
+		return !strings.Contains(shown, `\`)
 	default:
-		return isTitle(s), nil
+		return isTitle(s)
 	}
 }
 
@@ -102,17 +93,12 @@ func isTitle(s string) bool {
 	return found
 }
 
-func strExpandTabs(a *arguments) (any, error) {
+func strExpandTabs(a *arguments) any {
 	s, _ := a.self.(string)
-	args, err := a.bind(0, "tabsize")
-	if err != nil {
-		return nil, err
-	}
+	args := a.bind(0, "tabsize")
 	size := 8
 	if args[0] != absent {
-		if size, err = machineInt(args[0], false); err != nil {
-			return nil, err
-		}
+		size = machineInt(args[0], false)
 	}
 	var out strings.Builder
 	column := 0
@@ -131,13 +117,9 @@ func strExpandTabs(a *arguments) (any, error) {
 		if column += fill; c == "\n" || c == "\r" {
 			column = 0
 		}
-		if err := a.allocTimes(fill, len(c)); err != nil {
-			return nil, err
-		}
-		if err := a.spend(1 + fill/64); err != nil {
-			return nil, err
-		}
+		a.allocTimes(fill, len(c))
+		a.spend(1 + fill/64)
 		out.WriteString(strings.Repeat(c, fill))
 	}
-	return out.String(), nil
+	return out.String()
 }

@@ -64,7 +64,7 @@ type (
 )
 
 // native is the Go function of a builtin.
-type native func(*arguments) (any, error)
+type native func(*arguments) any
 
 type viewKind uint8
 
