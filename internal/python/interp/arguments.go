@@ -18,7 +18,7 @@ var ErrNoJSON = errors.New("a value that JSON cannot write")
 // otherwise that of the first that has none. It is safe for concurrent use.
 func Eval(programs []*syntax.Module, names map[string]string) (values []python.Value, err error) {
 	m := &machine{
-		ctx: context.Background(), steps: limit.Steps - limit.ArgumentSteps, memory: limit.Memory - limit.ArgumentMemory,
+		ctx: context.Background(), names: builtins, types: types, steps: limit.Steps - limit.ArgumentSteps, memory: limit.Memory - limit.ArgumentMemory,
 		given: map[string]any{jsonModule: newJSON()},
 	}
 	for name, text := range names {

@@ -9,22 +9,8 @@ import (
 
 // builtin returns what a name means in every program.
 func (m *machine) builtin(name string) (any, bool) {
-	if c := classOf(name); c != nil {
-		return c, true
-	}
-	if f := builtinFunction(name); f != nil {
-		return &builtin{name: name, call: f}, true
-	}
-	if c := exceptionClass(name); c != nil && !strings.Contains(name, ".") {
-		return c, true
-	}
-	switch name {
-	case "__name__":
-		return "__console__", true
-	case "Ellipsis":
-		return syntax.Ellipsis, true
-	case "__debug__":
-		return true, true
+	if v, ok := m.names[name]; ok {
+		return v, true
 	}
 	if v, ok := m.given[name]; ok {
 		return v, true
@@ -35,20 +21,88 @@ func (m *machine) builtin(name string) (any, bool) {
 	return nil, false
 }
 
-// types is the types that have a name.
+// named is functions by their names, of which a key may hold several.
+func named(functions map[string]native) map[string]native {
+	all := make(map[string]native)
+	for names, f := range functions {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = f
+		}
+	}
+	return all
+}
+
+// builtins is what names mean, besides the functions of the host.
+var builtins = newBuiltins()
+
+func newBuiltins() map[string]any {
+	all := map[string]any{"__name__": "__console__", "__debug__": true, "Ellipsis": syntax.Ellipsis, "object": types["object"]}
+	for name, c := range exceptionTree {
+		if !strings.Contains(name, ".") {
+			all[name] = c
+		}
+	}
+	for name, c := range types {
+		if c.construct != nil {
+			all[name] = c
+		}
+	}
+	for name, f := range named(map[string]native{
+		"print": printOf, "repr": reprOf, "ascii": asciiOf, "len": lenOf, "sorted": sortedOf, "min": minOf, "max": maxOf, "sum": sumOf,
+		"abs": absOf, "round": roundOf, "any": anyOf, "all": allOf, "isinstance": isInstance, "issubclass": isSubclass, "format": formatOf,
+		"next": nextOf, "iter": iterOf, "divmod": divmodOf, "pow": powOf, "chr": chrOf, "ord": ordOf, "hex oct bin": basedOf,
+		"callable": callableOf, "getattr": getattrOf, "hasattr": hasattrOf,
+	}) {
+		all[name] = &builtin{name: name, call: f}
+	}
+	return all
+}
+
+// types is the types by name. A program can name those that it can make objects of, and object.
 var types = newTypes()
 
 func newTypes() map[string]*class {
 	all := make(map[string]*class)
 	for _, name := range []string{
-		"str", "int", "float", "bool", "list", "dict", "tuple", "set", "frozenset", "range", "type", "object", "zip", "map", "filter", "enumerate",
-		"reversed", "NoneType", "function", "module", "builtin_function_or_method", "generator", "ellipsis", "slice", "dict_keys", "dict_values",
+		"object", "NoneType", "function", "module", "builtin_function_or_method", "generator", "ellipsis", "slice", "dict_keys", "dict_values",
 		"dict_items", "list_iterator", "tuple_iterator", "range_iterator", "str_iterator", "set_iterator", "dict_keyiterator", "dict_valueiterator",
 		"dict_itemiterator", "list_reverseiterator",
 	} {
 		all[name] = &class{name: name}
 	}
+	for name, construct := range map[string]native{
+		"str": newStr, "int": newInt, "float": newFloat, "bool": newBool, "list": newList, "dict": newDict, "tuple": newTuple, "set": newSet,
+		"frozenset": newFrozenSet, "range": newRange, "type": typeOf, "zip": newZip, "map": newMap, "filter": newFilter,
+		"enumerate": newEnumerate, "reversed": newReversed,
+	} {
+		all[name] = &class{name: name, construct: construct}
+	}
 	all["bool"].base = all["int"]
+	for name, methods := range map[string]map[string]native{
+		"str": {
+			"join": strJoin, "format": strFormat, "format_map": strFormatMap, "replace": strReplace, "find rfind index rindex count": strFind,
+			"startswith endswith": strStarts, "zfill ljust rjust center": strPad, "split rsplit": strSplit, "splitlines": strSplitLines,
+			"partition rpartition": strPartition, "strip lstrip rstrip": strStrip, "removeprefix removesuffix": strRemove,
+			"upper lower casefold swapcase capitalize title": strCase, "expandtabs": strExpandTabs,
+			"isnumeric isdecimal isdigit isalpha isalnum isspace islower isupper istitle isascii isidentifier isprintable": strIs,
+		},
+		"tuple": {"index": indexOf, "count": countOf},
+		"list": {
+			"index": indexOf, "count": countOf, "append": listAppend, "extend": listExtend, "insert": listInsert, "pop": listPop,
+			"remove": listRemove, "clear reverse copy": listWhole, "sort": listSort,
+		},
+		"dict": {"get pop setdefault": dictAccess, "keys values items": dictView, "clear copy popitem": dictWhole, "update": dictUpdate},
+		"set": {
+			"union intersection difference symmetric_difference copy": setCombine, "issubset issuperset isdisjoint": setRelation,
+			"add discard remove": setItem, "clear pop": setWhole,
+			"update intersection_update difference_update symmetric_difference_update": setUpdate,
+		},
+		"frozenset": {"union intersection difference symmetric_difference copy": setCombine, "issubset issuperset isdisjoint": setRelation},
+		"float":     {"is_integer": isInteger},
+		"int":       {"bit_length": bitLength},
+	} {
+		all[name].methods = named(methods)
+	}
 	return all
 }
 
@@ -57,143 +111,39 @@ func (c *class) constructor() native {
 	if c.within(exceptionClass("BaseException")) {
 		return newException
 	}
-	switch c.name {
-	case "str":
-		return newStr
-	case "int":
-		return newInt
-	case "float":
-		return newFloat
-	case "bool":
-		return newBool
-	case "list":
-		return newList
-	case "dict":
-		return newDict
-	case "tuple":
-		return newTuple
-	case "set":
-		return newSet
-	case "frozenset":
-		return newFrozenSet
-	case "range":
-		return newRange
-	case "type":
-		return typeOf
-	case "zip":
-		return newZip
-	case "map":
-		return newMap
-	case "filter":
-		return newFilter
-	case "enumerate":
-		return newEnumerate
-	case "reversed":
-		return newReversed
-	default:
-		return nil
-	}
+	return c.construct
 }
 
-// classOf returns the type that a program can name so.
-func classOf(name string) *class {
-	switch name {
-	case "str", "int", "float", "bool", "list", "dict", "tuple", "set", "frozenset", "range", "type", "object", "zip", "map", "filter", "enumerate", "reversed":
-		return types[name]
-	default:
-		return nil
+// method returns a method of a type, nil if there is none.
+func (c *class) method(name string) native {
+	for ; c != nil; c = c.base {
+		if f := c.methods[name]; f != nil {
+			return f
+		}
 	}
+	return nil
 }
 
 // typeOf is type(x).
-func typeOf(a *arguments) any {
-	return classFor(a.one())
-}
+func typeOf(a *arguments) any { return a.classFor(a.one()) }
 
-func classFor(v any) *class {
+func (m *machine) classFor(v any) *class {
 	if e, ok := v.(*exception); ok {
 		return e.class
 	}
-	if c := types[typeName(v)]; c != nil {
+	if c := m.types[typeName(v)]; c != nil {
 		return c
 	}
-	return types["object"]
-}
-
-// builtinFunction returns the builtin function of a name.
-func builtinFunction(name string) native {
-	switch name {
-	case "print":
-		return printOf
-	case "repr":
-		return reprOf
-	case "ascii":
-		return asciiOf
-	case "len":
-		return lenOf
-	case "sorted":
-		return sortedOf
-	case "min":
-		return minOf
-	case "max":
-		return maxOf
-	case "sum":
-		return sumOf
-	case "abs":
-		return absOf
-	case "round":
-		return roundOf
-	case "any":
-		return anyOf
-	case "all":
-		return allOf
-	case "isinstance":
-		return isInstance
-	case "issubclass":
-		return isSubclass
-	case "format":
-		return formatOf
-	case "next":
-		return nextOf
-	case "iter":
-		return iterOf
-	case "divmod":
-		return divmodOf
-	case "pow":
-		return powOf
-	case "chr":
-		return chrOf
-	case "ord":
-		return ordOf
-	case "hex", "oct", "bin":
-		return basedOf
-	case "callable":
-		return callableOf
-	case "getattr":
-		return getattrOf
-	case "hasattr":
-		return hasattrOf
-	default:
-		return nil
-	}
+	return m.types["object"]
 }
 
 // attribute returns x.name.
-func attribute(x any, name string) (any, error) {
-	var f native
+func (m *machine) attribute(x any, name string) (any, error) {
+	c := m.classFor(x)
+	if f := c.method(name); f != nil {
+		return &builtin{name: name, self: x, call: f}, nil
+	}
 	switch x := x.(type) {
-	case string:
-		f = strMethod(name)
-	case *list:
-		f = listMethod(name)
-	case *tuple:
-		f = tupleMethod(name)
-	case *dict:
-		f = dictMethod(name)
-	case *set:
-		f = setMethod(name, x.frozen)
-	case bool, int, float64:
-		f = numberMethod(name, x)
 	case *module:
 		if v, ok := x.members[name]; ok {
 			return v, nil
@@ -204,15 +154,14 @@ func attribute(x any, name string) (any, error) {
 			return v, nil
 		}
 	case *class:
-		return classAttribute(x, name)
+		return m.classAttribute(x, name)
 	case *function:
-		switch name {
-		case "__name__":
+		switch {
+		case name == "__name__":
 			return x.code.Name, nil
-		case "__doc__":
-			if x.code.Doc == "" {
-				return nil, nil
-			}
+		case name == "__doc__" && x.code.Doc == "":
+			return nil, nil
+		case name == "__doc__":
 			return x.code.Doc, nil
 		}
 	case *builtin:
@@ -228,29 +177,21 @@ func attribute(x any, name string) (any, error) {
 			return []int{x.start, x.stop, x.step}[i], nil
 		}
 	}
-	switch {
-	case f != nil:
-		return &builtin{name: name, self: x, call: f}, nil
-	case name == "__class__":
-		return classFor(x), nil
+	if name == "__class__" {
+		return c, nil
 	}
 	return nil, raise("AttributeError", "'%s' object has no attribute '%s'", typeName(x), name)
 }
 
 // classAttribute returns an attribute of a type: its name, or a method without its object.
-func classAttribute(c *class, name string) (any, error) {
-	if name == "__name__" || name == "__qualname__" {
+func (m *machine) classAttribute(c *class, name string) (any, error) {
+	switch f := c.method(name); {
+	case name == "__name__" || name == "__qualname__":
 		return c.short(), nil
-	}
-	if c == types["dict"] && name == "fromkeys" {
+	case c == m.types["dict"] && name == "fromkeys":
 		return &builtin{name: name, call: fromKeys}, nil
-	}
-	methods := map[string]func(string) native{"str": strMethod, "list": listMethod, "dict": dictMethod, "tuple": tupleMethod,
-		"set": func(name string) native { return setMethod(name, false) }}
-	if of, ok := methods[c.name]; ok {
-		if f := of(name); f != nil {
-			return &builtin{name: name, call: unbound(c, name, f)}, nil
-		}
+	case f != nil:
+		return &builtin{name: name, call: unbound(c, name, f)}, nil
 	}
 	return nil, raise("AttributeError", "type object '%s' has no attribute '%s'", c.short(), name)
 }
@@ -261,7 +202,7 @@ func unbound(c *class, name string, f native) native {
 		if len(a.positional) == 0 {
 			panic(raise("TypeError", "unbound method %s.%s() needs an argument", c.name, name))
 		}
-		if !classFor(a.positional[0]).within(c) {
+		if !a.classFor(a.positional[0]).within(c) {
 			panic(raise("TypeError", "descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, c.name, typeName(a.positional[0])))
 		}
 		return f(&arguments{a.machine, name, a.positional[0], a.positional[1:], a.named})
@@ -274,7 +215,7 @@ func getattrOf(a *arguments) any {
 	if !ok {
 		panic(raise("TypeError", "getattr(): attribute name must be string"))
 	}
-	v, missing := attribute(args[0], name)
+	v, missing := a.attribute(args[0], name)
 	switch {
 	case missing == nil:
 		return v
@@ -290,7 +231,7 @@ func hasattrOf(a *arguments) any {
 	if !ok {
 		panic(raise("TypeError", "hasattr(): attribute name must be string"))
 	}
-	_, missing := attribute(args[0], name)
+	_, missing := a.attribute(args[0], name)
 	return missing == nil
 }
 
@@ -305,22 +246,17 @@ func callableOf(a *arguments) any {
 }
 
 // instanceOf says whether a class is a kind, or one of a tuple of kinds.
-func instanceOf(c *class, kind any, function string, depth int) bool {
+func (a *arguments) instanceOf(c *class, kind any, depth int) bool {
 	switch kind := kind.(type) {
 	case *class:
-		return kind == types["object"] || c.within(kind)
+		return kind == a.types["object"] || c.within(kind)
 	case *tuple:
 		if depth > 0 && len(kind.items) > 100 || depth > 10 {
 			panic(tooDeep())
 		}
-		for _, one := range kind.items {
-			if instanceOf(c, one, function, depth+1) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(kind.items, func(one any) bool { return a.instanceOf(c, one, depth+1) })
 	}
-	if function == "issubclass" {
+	if a.name == "issubclass" {
 		panic(raise("TypeError", "issubclass() arg 2 must be a class or tuple of classes"))
 	}
 	panic(raise("TypeError", "isinstance() arg 2 must be a type or tuple of types"))
@@ -328,7 +264,7 @@ func instanceOf(c *class, kind any, function string, depth int) bool {
 
 func isInstance(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	return instanceOf(classFor(args[0]), args[1], a.name, 0)
+	return a.instanceOf(a.classFor(args[0]), args[1], 0)
 }
 
 func isSubclass(a *arguments) any {
@@ -337,5 +273,5 @@ func isSubclass(a *arguments) any {
 	if !ok {
 		panic(raise("TypeError", "issubclass() arg 1 must be a class"))
 	}
-	return instanceOf(c, args[1], a.name, 0)
+	return a.instanceOf(c, args[1], 0)
 }

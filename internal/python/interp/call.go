@@ -313,6 +313,12 @@ func (a *arguments) bind(required int, params ...string) []any {
 	return bound
 }
 
+// self returns the object whose method was called, and the method's arguments, which have no names.
+func self[T any](a *arguments, least, most int) (of T, args []any) {
+	of, _ = a.self.(T)
+	return of, a.positionalOnly(least, most)
+}
+
 // one returns the argument of a builtin that takes one, without a name.
 func (a *arguments) one() any { return a.positionalOnly(1, 1)[0] }
 

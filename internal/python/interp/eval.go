@@ -20,7 +20,7 @@ func (m *machine) eval(f *frame, x syntax.Expr) any {
 		return m.evalBinary(f, x)
 	case *syntax.Attribute:
 		a := m.eval(f, x.X)
-		v, missing := attribute(a, x.Name)
+		v, missing := m.attribute(a, x.Name)
 		if missing != nil {
 			panic(missing)
 		}

@@ -39,7 +39,7 @@ type Outcome struct {
 
 // Run executes a program once. It is safe for concurrent use: runs share nothing.
 func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
-	m := &machine{ctx: ctx, host: host}
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types}
 	m.module = frame{vars: blank(len(program.Scope.Names))}
 	failure := protect(func() { m.block(&m.module, program.Body) })
 	return Outcome{Output: string(m.out), Err: m.final(failure), Steps: m.steps}
@@ -49,6 +49,8 @@ func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 type machine struct {
 	ctx        context.Context
 	host       Host           // nil where only expressions are computed
+	names      map[string]any // the builtins
+	types      map[string]*class
 	given      map[string]any // by name, besides the builtins
 	module     frame
 	steps      int

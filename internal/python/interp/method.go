@@ -4,42 +4,6 @@ import (
 	"slices"
 )
 
-// sequenceMethod returns a method of lists and tuples that changes nothing.
-func sequenceMethod(name string) native {
-	switch name {
-	case "index":
-		return indexOf
-	case "count":
-		return countOf
-	default:
-		return nil
-	}
-}
-
-func tupleMethod(name string) native { return sequenceMethod(name) }
-
-// listMethod returns a method of lists.
-func listMethod(name string) native {
-	switch name {
-	case "append":
-		return listAppend
-	case "extend":
-		return listExtend
-	case "insert":
-		return listInsert
-	case "pop":
-		return listPop
-	case "remove":
-		return listRemove
-	case "clear", "reverse", "copy":
-		return listWhole
-	case "sort":
-		return listSort
-	default:
-		return sequenceMethod(name)
-	}
-}
-
 // sequenceOf returns the items of the list or tuple whose method was called.
 func (a *arguments) sequenceOf() []any {
 	switch self := a.self.(type) {
@@ -50,16 +14,6 @@ func (a *arguments) sequenceOf() []any {
 	default:
 		return nil
 	}
-}
-
-// listOf returns the list whose method was called, and its arguments.
-func (a *arguments) listOf(least, most int) (*list, []any) {
-	args := a.positionalOnly(least, most)
-	l, ok := a.self.(*list)
-	if !ok {
-		panic(raise("TypeError", "a list is needed"))
-	}
-	return l, args
 }
 
 func (a *arguments) find(items []any, v any) int {
@@ -104,20 +58,20 @@ func countOf(a *arguments) any {
 }
 
 func listAppend(a *arguments) any {
-	l, args := a.listOf(1, 1)
+	l, args := self[*list](a, 1, 1)
 	a.allocItems(1)
 	l.items = append(l.items, args[0])
 	return nil
 }
 
 func listExtend(a *arguments) any {
-	l, args := a.listOf(1, 1)
+	l, args := self[*list](a, 1, 1)
 	a.extend(l, args[0])
 	return nil
 }
 
 func listInsert(a *arguments) any {
-	l, args := a.listOf(2, 2)
+	l, args := self[*list](a, 2, 2)
 	i := machineInt(args[0], true)
 	a.allocItems(1)
 	a.spend(len(l.items) / 64)
@@ -129,7 +83,7 @@ func listInsert(a *arguments) any {
 }
 
 func listPop(a *arguments) any {
-	l, args := a.listOf(0, 1)
+	l, args := self[*list](a, 0, 1)
 	if args[0] == absent {
 		args[0] = -1
 	}
@@ -145,7 +99,7 @@ func listPop(a *arguments) any {
 }
 
 func listRemove(a *arguments) any {
-	l, args := a.listOf(1, 1)
+	l, args := self[*list](a, 1, 1)
 	i := a.find(l.items, args[0])
 	if i < 0 {
 		panic(raise("ValueError", "list.remove(x): x not in list"))
@@ -157,7 +111,7 @@ func listRemove(a *arguments) any {
 
 // listWhole is clear, reverse and copy.
 func listWhole(a *arguments) any {
-	l, _ := a.listOf(0, 0)
+	l, _ := self[*list](a, 0, 0)
 	switch a.name {
 	case "clear":
 		l.items = nil
@@ -173,8 +127,8 @@ func listWhole(a *arguments) any {
 }
 
 func listSort(a *arguments) any {
-	l, ok := a.self.(*list)
-	if !ok || len(a.positional) > 0 {
+	l, _ := a.self.(*list)
+	if len(a.positional) > 0 {
 		panic(raise("TypeError", "sort() takes no positional arguments"))
 	}
 	items := l.items
@@ -187,35 +141,9 @@ func listSort(a *arguments) any {
 	return nil
 }
 
-// dictMethod returns a method of dicts.
-func dictMethod(name string) native {
-	switch name {
-	case "get", "pop", "setdefault":
-		return dictAccess
-	case "keys", "values", "items":
-		return dictView
-	case "clear", "copy", "popitem":
-		return dictWhole
-	case "update":
-		return dictUpdate
-	default:
-		return nil
-	}
-}
-
-// dictOf returns the dict whose method was called, and its arguments.
-func (a *arguments) dictOf(least, most int) (*dict, []any) {
-	args := a.positionalOnly(least, most)
-	d, ok := a.self.(*dict)
-	if !ok {
-		panic(raise("TypeError", "a dict is needed"))
-	}
-	return d, args
-}
-
 // dictAccess is get, pop and setdefault.
 func dictAccess(a *arguments) any {
-	d, args := a.dictOf(1, 2)
+	d, args := self[*dict](a, 1, 2)
 	i := a.get(&d.table, args[0])
 	switch {
 	case i >= 0 && a.name == "pop":
@@ -237,13 +165,13 @@ func dictAccess(a *arguments) any {
 }
 
 func dictView(a *arguments) any {
-	d, _ := a.dictOf(0, 0)
+	d, _ := self[*dict](a, 0, 0)
 	return &view{d, map[string]viewKind{"keys": viewKeys, "values": viewValues, "items": viewItems}[a.name]}
 }
 
 // dictWhole is clear, copy and popitem.
 func dictWhole(a *arguments) any {
-	d, _ := a.dictOf(0, 0)
+	d, _ := self[*dict](a, 0, 0)
 	switch a.name {
 	case "clear":
 		d.clear()
@@ -264,10 +192,7 @@ func dictWhole(a *arguments) any {
 }
 
 func dictUpdate(a *arguments) any {
-	d, ok := a.self.(*dict)
-	if !ok {
-		panic(raise("TypeError", "a dict is needed"))
-	}
+	d, _ := a.self.(*dict)
 	a.update(d, newDict(&arguments{a.machine, "update", nil, a.positional, a.named}))
 	return nil
 }

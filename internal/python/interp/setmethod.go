@@ -6,35 +6,9 @@ import (
 	"slices"
 )
 
-// setMethod returns a method of sets.
-func setMethod(name string, frozen bool) native {
-	switch name {
-	case "union", "intersection", "difference", "symmetric_difference", "copy":
-		return setCombine
-	case "issubset", "issuperset", "isdisjoint":
-		return setRelation
-	}
-	if frozen {
-		return nil
-	}
-	switch name {
-	case "add", "discard", "remove":
-		return setItem
-	case "clear", "pop":
-		return setWhole
-	case "update", "intersection_update", "difference_update", "symmetric_difference_update":
-		return setUpdate
-	default:
-		return nil
-	}
-}
-
 func (a *arguments) setSelf() *set {
-	s, ok := a.self.(*set)
-	switch {
-	case !ok:
-		panic(raise("TypeError", "a set is needed"))
-	case len(a.named) > 0:
+	s, _ := a.self.(*set)
+	if len(a.named) > 0 {
 		panic(raise("TypeError", "%s() takes no keyword arguments", a.name))
 	}
 	return s
@@ -152,21 +126,12 @@ func setRelation(a *arguments) any {
 	return common.live == 0
 }
 
-// numberMethod returns a method of numbers.
-func numberMethod(name string, x any) native {
-	_, isFloat := x.(float64)
-	switch {
-	case name == "is_integer" && isFloat:
-		return func(a *arguments) any {
-			f, _ := a.self.(float64)
-			return !math.IsInf(f, 0) && f == math.Trunc(f)
-		}
-	case name == "bit_length" && !isFloat:
-		return func(a *arguments) any {
-			i, _ := whole(a.self)
-			return new(big.Int).Abs(i).BitLen()
-		}
-	default:
-		return nil
-	}
+func isInteger(a *arguments) any {
+	f, _ := a.self.(float64)
+	return !math.IsInf(f, 0) && f == math.Trunc(f)
+}
+
+func bitLength(a *arguments) any {
+	i, _ := whole(a.self)
+	return new(big.Int).Abs(i).BitLen()
 }

@@ -130,7 +130,7 @@ func (t *template) value(name string) any {
 				n = len(rest)
 			}
 			var missing error
-			if v, missing = attribute(v, rest[1:n]); missing != nil {
+			if v, missing = t.attribute(v, rest[1:n]); missing != nil {
 				panic(missing)
 			}
 			rest = rest[n:]

@@ -11,44 +11,6 @@ import (
 // isSpace says what Python takes for white space.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// strMethod returns a method of texts.
-func strMethod(name string) native {
-	switch name {
-	case "join":
-		return strJoin
-	case "format":
-		return strFormat
-	case "format_map":
-		return strFormatMap
-	case "replace":
-		return strReplace
-	case "find", "rfind", "index", "rindex", "count":
-		return strFind
-	case "startswith", "endswith":
-		return strStarts
-	case "zfill", "ljust", "rjust", "center":
-		return strPad
-	case "split", "rsplit":
-		return strSplit
-	case "splitlines":
-		return strSplitLines
-	case "partition", "rpartition":
-		return strPartition
-	case "strip", "lstrip", "rstrip":
-		return strStrip
-	case "removeprefix", "removesuffix":
-		return strRemove
-	case "upper", "lower", "casefold", "swapcase", "capitalize", "title":
-		return strCase
-	case "isnumeric", "isdecimal", "isdigit", "isalpha", "isalnum", "isspace", "islower", "isupper", "istitle", "isascii", "isidentifier", "isprintable":
-		return strIs
-	case "expandtabs":
-		return strExpandTabs
-	default:
-		return nil
-	}
-}
-
 // textOf returns the text whose method was called, and its arguments. It charges going over the
 // text.
 func (a *arguments) textOf(least, most int) (string, []any) {

@@ -45,8 +45,10 @@ type (
 
 	// class is a type.
 	class struct {
-		name string // with its module, unless builtin
-		base *class
+		name      string // with its module, unless builtin
+		base      *class
+		construct native // makes an object; nil if a program cannot
+		methods   map[string]native
 	}
 
 	// exception is an exception.
