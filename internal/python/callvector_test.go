@@ -1,4 +1,4 @@
-package python
+package python_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
@@ -27,7 +29,7 @@ type callVector struct {
 }
 
 // toolSignatures reads the tools' parameters from the schema vectors.
-func toolSignatures(t *testing.T) map[string]Signature {
+func toolSignatures(t *testing.T) map[string]python.Signature {
 	t.Helper()
 	raw, err := os.ReadFile(vectortest.Dir(t, "tools/schemas.json"))
 	if err != nil {
@@ -37,18 +39,18 @@ func toolSignatures(t *testing.T) map[string]Signature {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatalf("parse schemas: %v", err)
 	}
-	all := make(map[string]Signature)
+	all := make(map[string]python.Signature)
 	for tool, text := range file.Signatures {
-		all[tool] = Signature{Func: "tool_sandbox.tools." + file.Modules[tool] + "." + tool, Params: paramsOf(t, text)}
+		all[tool] = python.Signature{Func: "tool_sandbox.tools." + file.Modules[tool] + "." + tool, Params: paramsOf(t, text)}
 	}
 	return all
 }
 
 // paramsOf reads a printed signature such as (a: str, b: Union[str, int] = 5) -> None. A default
 // that is no literal is the empty str, which no tool uses.
-func paramsOf(t *testing.T, text string) []Param {
+func paramsOf(t *testing.T, text string) []python.Param {
 	t.Helper()
-	var params []Param
+	var params []python.Param
 	depth, start := 0, 1
 	for i, c := range text {
 		switch c {
@@ -63,11 +65,11 @@ func paramsOf(t *testing.T, text string) []Param {
 		if field := strings.TrimSpace(text[start:i]); field != "" {
 			name, annotation, _ := strings.Cut(field, ": ")
 			_, literal, optional := strings.Cut(annotation, " = ")
-			def, err := ParseLiteral(literal)
+			def, err := syntax.ParseLiteral(literal)
 			if err != nil {
-				def = Str("")
+				def = python.Str("")
 			}
-			params = append(params, Param{Name: name, HasDefault: optional, Default: def})
+			params = append(params, python.Param{Name: name, HasDefault: optional, Default: def})
 		}
 		start = i + 1
 		if depth == 0 {
@@ -91,7 +93,7 @@ func isBindingError(text string) bool {
 }
 
 // checkBound compares the outcome of a binding with what the original answered and traced.
-func checkBound(t *testing.T, where string, c callVector, bound []Arg, err error) {
+func checkBound(t *testing.T, where string, c callVector, bound []python.Arg, err error) {
 	t.Helper()
 	want := ""
 	if c.Exception != nil && isBindingError(*c.Exception) {
@@ -106,19 +108,20 @@ func checkBound(t *testing.T, where string, c callVector, bound []Arg, err error
 		return
 	}
 	for _, trace := range c.ToolTrace {
-		v, err := ParseJSON(trace)
-		if err != nil || JSON(v) != trace {
-			t.Errorf("%s: JSON(ParseJSON(trace)) = %s, %v, want %s", where, JSON(v), err, trace)
+		v, err := python.ParseJSON(trace)
+		if err != nil || python.JSON(v) != trace {
+			t.Errorf("%s: JSON(ParseJSON(trace)) = %s, %v, want %s", where, python.JSON(v), err, trace)
 			return
 		}
-		var args Dict
+		var args python.Dict
 		for _, arg := range bound {
-			if arg.Given || !arg.Value.Equal(Str("")) {
+			if arg.Given || !arg.Value.Equal(python.Str("")) {
 				args.Set(arg.Name, arg.Value)
 			}
 		}
-		golden, _ := v.dict.Get("arguments")
-		if diff := cmp.Diff(JSON(golden), JSON(args.Value())); diff != "" {
+		called, _ := v.AsDict()
+		golden, _ := called.Get("arguments")
+		if diff := cmp.Diff(python.JSON(golden), python.JSON(args.Value())); diff != "" {
 			t.Errorf("%s: arguments (-want +got):\n%s", where, diff)
 		}
 	}
@@ -138,18 +141,18 @@ func TestBindVectors(t *testing.T) {
 				return
 			}
 			where := name + " " + c.Arguments
-			args, err := ParseJSON(c.Arguments)
+			args, err := python.ParseJSON(c.Arguments)
 			if err != nil {
 				t.Errorf("%s: ParseJSON: %v", where, err)
 				return
 			}
 			if c.Exception == nil {
-				answer, err := ParseLiteral(c.Content)
-				if err != nil || Repr(answer) != c.Content {
-					t.Errorf("%s: Repr(ParseLiteral(content)) = %s, %v, want %s", where, Repr(answer), err, c.Content)
+				answer, err := syntax.ParseLiteral(c.Content)
+				if err != nil || python.Repr(answer) != c.Content {
+					t.Errorf("%s: Repr(ParseLiteral(content)) = %s, %v, want %s", where, python.Repr(answer), err, c.Content)
 				}
 			}
-			if args.Kind() == KindStr {
+			if args.Kind() == python.KindStr {
 				return
 			}
 			bound, err := signatures[c.Tool].BindMapping(args)

@@ -17,7 +17,7 @@ type Dict struct {
 }
 
 // Value returns the dict as a Value that shares it.
-func (d *Dict) Value() Value { return Value{kind: KindDict, dict: d} }
+func (d *Dict) Value() Value { return Value{v: d} }
 
 // Len returns the number of items.
 func (d *Dict) Len() int {

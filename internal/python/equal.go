@@ -1,55 +1,39 @@
 package python
 
 import (
+	"cmp"
 	"math"
 	"math/big"
+	"slices"
 )
 
 // Equal compares as Python's == does: 1, 1.0 and True are equal, dicts regardless of order, NaN
 // with nothing.
 func (v Value) Equal(w Value) bool {
-	if v.isNumber() && w.isNumber() {
-		return numbersEqual(v, w)
-	}
-	if v.kind != w.kind {
-		return false
-	}
-	switch v.kind {
-	case KindNone:
-		return true
-	case KindStr:
-		return v.text == w.text
-	case KindList:
-		return listsEqual(v.list, w.list)
-	case KindDict:
-		return dictsEqual(v.dict, w.dict)
-	case KindBool, KindInt, KindFloat:
-		return numbersEqual(v, w)
+	switch x := v.v.(type) {
+	case nil:
+		return w.v == nil
+	case string:
+		y, ok := w.v.(string)
+		return ok && x == y
+	case []Value:
+		y, ok := w.v.([]Value)
+		return ok && slices.EqualFunc(x, y, Value.Equal)
+	case *Dict:
+		y, ok := w.v.(*Dict)
+		return ok && x.equal(y)
 	default:
-		return false
+		order, ok := Order(v.v, w.v)
+		return ok && order == 0
 	}
 }
 
-func (v Value) isNumber() bool { return v.kind == KindInt || v.kind == KindFloat || v.kind == KindBool }
-
-func listsEqual(v, w []Value) bool {
-	if len(v) != len(w) {
+func (d *Dict) equal(e *Dict) bool {
+	if d.Len() != e.Len() {
 		return false
 	}
-	for i := range v {
-		if !v[i].Equal(w[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func dictsEqual(v, w *Dict) bool {
-	if v.Len() != w.Len() {
-		return false
-	}
-	for _, item := range v.Items() {
-		other, ok := w.Get(item.Key)
+	for _, item := range d.Items() {
+		other, ok := e.Get(item.Key)
 		if !ok || !item.Value.Equal(other) {
 			return false
 		}
@@ -57,32 +41,53 @@ func dictsEqual(v, w *Dict) bool {
 	return true
 }
 
-// numbersEqual compares two numbers exactly: an int and a float are equal only if the float is that
-// integer.
-func numbersEqual(v, w Value) bool {
-	switch {
-	case v.kind == KindFloat && w.kind == KindFloat:
-		return math.Float64frombits(v.num) == math.Float64frombits(w.num)
-	case v.kind == KindFloat:
-		return intEqualsFloat(w, math.Float64frombits(v.num))
-	case w.kind == KindFloat:
-		return intEqualsFloat(v, math.Float64frombits(w.num))
-	default:
-		return v.num == w.num && v.text == w.text
+// Order compares two numbers exactly, each a bool, int, *big.Int or float64: it is -1, 0 or 1. ok is
+// false if one is NaN or no number.
+func Order(x, y any) (order int, ok bool) {
+	if b, ok := x.(bool); ok {
+		x = fromBool(b)
 	}
+	if b, ok := y.(bool); ok {
+		y = fromBool(b)
+	}
+	switch a := x.(type) {
+	case int:
+		if b, ok := y.(int); ok {
+			return cmp.Compare(a, b), true
+		}
+	case float64:
+		if math.IsNaN(a) {
+			return 0, false
+		}
+		if b, ok := y.(float64); ok {
+			return cmp.Compare(a, b), !math.IsNaN(b)
+		}
+	}
+	a, b := exact(x), exact(y)
+	if a == nil || b == nil {
+		return 0, false
+	}
+	return a.Cmp(b), true
 }
 
-func intEqualsFloat(v Value, f float64) bool {
-	if f != math.Trunc(f) || math.IsInf(f, 0) {
-		return false
+func fromBool(b bool) int {
+	if b {
+		return 1
 	}
-	if v.text == "" {
-		return f >= -(1<<63) && f < 1<<63 && int64(f) == int64(v.num)
+	return 0
+}
+
+// exact returns a number as a big float, nil for NaN and what is no number.
+func exact(v any) *big.Float {
+	switch v := v.(type) {
+	case int:
+		return new(big.Float).SetInt64(int64(v))
+	case *big.Int:
+		return new(big.Float).SetInt(v)
+	case float64:
+		if !math.IsNaN(v) {
+			return big.NewFloat(v)
+		}
 	}
-	i, ok := v.AsBigInt()
-	if !ok {
-		return false
-	}
-	whole, accuracy := big.NewFloat(f).Int(nil)
-	return accuracy == big.Exact && whole.Cmp(i) == 0
+	return nil
 }

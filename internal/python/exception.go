@@ -15,22 +15,3 @@ func (e *Exception) Error() string {
 }
 
 func typeError(text string) error { return &Exception{Type: "TypeError", Text: text} }
-
-// hexRune reads hexadecimal digits.
-func hexRune(s string) (r rune, ok bool) {
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case isDigit(c):
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, len(s) > 0
-}

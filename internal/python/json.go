@@ -5,56 +5,29 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns json.dumps(v, ensure_ascii=False): ", " and ": " as separators, NaN and Infinity for
+// JSONFormat says how json.dumps writes. The zero JSONFormat is that of JSON.
+type JSONFormat struct {
+	ASCII  bool // escape every character beyond printable ASCII
+	Lines  bool // each item on a line of its own, behind Indent as often as it is deep
+	Indent string
+	Most   int // stop soon behind so many bytes; 0: never
+}
+
+// Append appends the JSON text of v to dst: ", " and ": " as separators, NaN and Infinity for
 // numbers that JSON has no text for. Lone surrogates are escaped, unlike Python's, so that the
 // result is always valid UTF-8; it reads back as the same value.
+func (f JSONFormat) Append(dst []byte, v Value) []byte {
+	return (&printer{json: true, JSONFormat: f}).value(dst, v, 0)
+}
+
+// JSON returns json.dumps(v, ensure_ascii=False), as JSONFormat.Append writes it.
 func JSON(v Value) string { return string(AppendJSON(nil, v)) }
 
-// ASCIIJSON returns json.dumps(v): as JSON, with every character beyond printable ASCII escaped.
-func ASCIIJSON(v Value) string { return string(appendJSON(nil, v, true)) }
+// ASCIIJSON returns json.dumps(v).
+func ASCIIJSON(v Value) string { return string(JSONFormat{ASCII: true}.Append(nil, v)) }
 
 // AppendJSON appends JSON(v) to dst.
-func AppendJSON(dst []byte, v Value) []byte { return appendJSON(dst, v, false) }
-
-func appendJSON(dst []byte, v Value, ascii bool) []byte {
-	switch v.kind {
-	case KindNone:
-		return append(dst, "null"...)
-	case KindBool:
-		if v.num != 0 {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
-	case KindInt:
-		return appendInt(dst, v)
-	case KindFloat:
-		return appendJSONFloat(dst, math.Float64frombits(v.num))
-	case KindStr:
-		return appendJSONText(dst, v.text, ascii)
-	case KindList:
-		dst = append(dst, '[')
-		for i, item := range v.list {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = appendJSON(dst, item, ascii)
-		}
-		return append(dst, ']')
-	case KindDict:
-		dst = append(dst, '{')
-		for i, item := range v.dict.Items() {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = appendJSONText(dst, item.Key, ascii)
-			dst = append(dst, ": "...)
-			dst = appendJSON(dst, item.Value, ascii)
-		}
-		return append(dst, '}')
-	default:
-		return dst
-	}
-}
+func AppendJSON(dst []byte, v Value) []byte { return JSONFormat{}.Append(dst, v) }
 
 func appendJSONFloat(dst []byte, f float64) []byte {
 	switch {
@@ -74,7 +47,7 @@ func appendJSONText(dst []byte, s string, ascii bool) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			r, size := decodeRune(s[i:])
+			r, size := DecodeRune(s[i:])
 			dst = appendJSONRune(dst, r, ascii)
 			i += size
 			continue

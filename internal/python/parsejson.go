@@ -3,9 +3,12 @@ package python
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
 const expectingValue = "Expecting value"
@@ -26,7 +29,7 @@ func (e *DecodeError) Error() string {
 // ParseJSON returns json.loads(text). It accepts what Python does beyond JSON: NaN, Infinity,
 // -Infinity, ints of up to 4300 digits, lone surrogate escapes. Bytes that are not UTF-8 count as
 // U+FFFD. The error is a *DecodeError for text that is not JSON and an *Exception for what Python
-// raises otherwise: nesting beyond MaxDepth, more digits. A str shares the memory of text where
+// raises otherwise: nesting beyond limit.Data, more digits. A str shares the memory of text where
 // text is a string.
 func ParseJSON[T string | []byte](text T) (Value, error) {
 	p := jsonParser{s: string(text)}
@@ -53,8 +56,8 @@ func ParseJSON[T string | []byte](text T) (Value, error) {
 func cleanText(s string) string {
 	dst := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
-		r, size := decodeRune(s[i:])
-		dst = appendRune(dst, r)
+		r, size := DecodeRune(s[i:])
+		dst = AppendRune(dst, r)
 		i += size
 	}
 	return string(dst)
@@ -71,19 +74,10 @@ func (p *jsonParser) fail(reason string, at int) error {
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	return &DecodeError{
 		Reason: reason,
-		Offset: countRunes(before),
+		Offset: RuneCount(before),
 		Line:   strings.Count(before, "\n") + 1,
-		Column: countRunes(line) + 1,
+		Column: RuneCount(line) + 1,
 	}
-}
-
-func countRunes(s string) int {
-	n := 0
-	for i := 0; i < len(s); n++ {
-		_, size := decodeRune(s[i:])
-		i += size
-	}
-	return n
 }
 
 func (p *jsonParser) space() {
@@ -117,12 +111,12 @@ func (p *jsonParser) value(depth int) (Value, error) {
 		s, err := p.text()
 		return Str(s), err
 	case '{':
-		if depth >= MaxDepth {
+		if depth >= limit.Data {
 			return Value{}, tooDeep("object")
 		}
 		return p.object(depth)
 	case '[':
-		if depth >= MaxDepth {
+		if depth >= limit.Data {
 			return Value{}, tooDeep("array")
 		}
 		return p.array(depth)
@@ -235,7 +229,7 @@ func (p *jsonParser) number() (Value, error) {
 		i++
 	default:
 		i = p.digits(i)
-		if i-whole > maxIntDigits && !p.continues(i) {
+		if i-whole > limit.Digits && !p.continues(i) {
 			return Value{}, tooManyDigits(i - whole)
 		}
 	}
@@ -245,13 +239,22 @@ func (p *jsonParser) number() (Value, error) {
 		if p.s[start:end] == "-0" {
 			return Int(0), nil
 		}
-		return decimalInt(p.s[start:end]), nil
+		return intOf(p.s[start:end]), nil
 	}
 	f, err := strconv.ParseFloat(p.s[start:end], 64)
 	if err != nil && f == 0 {
 		return Value{}, p.fail(expectingValue, start)
 	}
 	return Float(f), nil
+}
+
+// intOf returns the int with the given digits.
+func intOf(digits string) Value {
+	if i, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		return Int(i)
+	}
+	i, _ := new(big.Int).SetString(digits, 10)
+	return BigInt(i)
 }
 
 // continues says whether a fraction or exponent follows at i.
@@ -281,7 +284,7 @@ func tooDeep(container string) error {
 
 func tooManyDigits(n int) error {
 	return &Exception{Type: "ValueError", Text: fmt.Sprintf(
-		"Exceeds the limit (%d) for integer string conversion: value has %d digits", maxIntDigits, n)}
+		"Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.Digits, n)}
 }
 
 // text reads a string whose opening quote is next.
@@ -309,7 +312,7 @@ func (p *jsonParser) text() (string, error) {
 			if err != nil {
 				return "", err
 			}
-			built = appendRune(built, r)
+			built = AppendRune(built, r)
 			start = p.pos
 		}
 	}
@@ -371,5 +374,6 @@ func (p *jsonParser) hex(at int) (r rune, ok bool) {
 	if at+4 >= len(p.s) {
 		return 0, false
 	}
-	return hexRune(p.s[at : at+4])
+	n, err := strconv.ParseUint(p.s[at:at+4], 16, 32)
+	return rune(n), err == nil
 }

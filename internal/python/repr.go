@@ -3,6 +3,7 @@ package python
 import (
 	"bytes"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,67 +21,108 @@ const (
 //go:generate go run gen.go -source $TOOLSANDBOX_VECTORS/tools/nonprintable.jsonl
 
 // Repr returns repr(v).
-func Repr(v Value) string {
-	if v.kind == KindInt && v.text != "" {
-		return v.text
-	}
-	return string(AppendRepr(nil, v))
-}
+func Repr(v Value) string { return string(AppendRepr(nil, v)) }
 
 // Text returns str(v): a str as it is, any other value as Repr prints it.
 func Text(v Value) string {
-	if v.kind == KindStr {
-		return v.text
+	if s, ok := v.v.(string); ok {
+		return s
 	}
 	return Repr(v)
 }
 
 // AppendRepr appends repr(v) to dst.
-func AppendRepr(dst []byte, v Value) []byte {
-	switch v.kind {
-	case KindNone:
-		return append(dst, "None"...)
-	case KindBool:
-		if v.num != 0 {
-			return append(dst, "True"...)
+func AppendRepr(dst []byte, v Value) []byte { return (&printer{}).value(dst, v, 0) }
+
+// printer prints values, for Python or as JSON.
+type printer struct {
+	json bool
+	JSONFormat
+}
+
+func (p *printer) value(dst []byte, v Value, depth int) []byte {
+	if p.Most > 0 && len(dst) > p.Most {
+		return dst
+	}
+	switch v := v.v.(type) {
+	case nil:
+		return p.word(dst, "None", "null")
+	case bool:
+		if v {
+			return p.word(dst, "True", "true")
 		}
-		return append(dst, "False"...)
-	case KindInt:
-		return appendInt(dst, v)
-	case KindFloat:
-		return appendFloat(dst, math.Float64frombits(v.num))
-	case KindStr:
-		return appendReprText(dst, v.text)
-	case KindList:
+		return p.word(dst, "False", "false")
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case *big.Int:
+		return v.Append(dst, 10)
+	case float64:
+		if p.json {
+			return appendJSONFloat(dst, v)
+		}
+		return appendFloat(dst, v)
+	case string:
+		return p.text(dst, v)
+	case []Value:
 		dst = append(dst, '[')
-		for i, item := range v.list {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = AppendRepr(dst, item)
+		for i := range v {
+			dst = p.value(p.separate(dst, i, depth+1), v[i], depth+1)
 		}
-		return append(dst, ']')
-	case KindDict:
+		return append(p.end(dst, len(v), depth), ']')
+	case *Dict:
 		dst = append(dst, '{')
-		for i, item := range v.dict.Items() {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = appendReprText(dst, item.Key)
-			dst = append(dst, ": "...)
-			dst = AppendRepr(dst, item.Value)
+		for i, item := range v.Items() {
+			dst = append(p.text(p.separate(dst, i, depth+1), item.Key), ": "...)
+			dst = p.value(dst, item.Value, depth+1)
 		}
-		return append(dst, '}')
+		return append(p.end(dst, v.Len(), depth), '}')
 	default:
 		return dst
 	}
 }
 
-func appendInt(dst []byte, v Value) []byte {
-	if v.text != "" {
-		return append(dst, v.text...)
+func (p *printer) word(dst []byte, python, json string) []byte {
+	if p.json {
+		return append(dst, json...)
 	}
-	return strconv.AppendInt(dst, int64(v.num), 10)
+	return append(dst, python...)
+}
+
+func (p *printer) text(dst []byte, s string) []byte {
+	if p.json {
+		return appendJSONText(dst, s, p.ASCII)
+	}
+	return appendReprText(dst, s)
+}
+
+// separate appends what stands before an item.
+func (p *printer) separate(dst []byte, i, depth int) []byte {
+	switch {
+	case p.Lines && i > 0:
+		return p.newline(append(dst, ','), depth)
+	case p.Lines:
+		return p.newline(dst, depth)
+	case i > 0:
+		return append(dst, ", "...)
+	default:
+		return dst
+	}
+}
+
+// end appends what stands behind the last of n items.
+func (p *printer) end(dst []byte, n, depth int) []byte {
+	if p.Lines && n > 0 {
+		return p.newline(dst, depth)
+	}
+	return dst
+}
+
+func (p *printer) newline(dst []byte, depth int) []byte {
+	dst = append(dst, '\n')
+	for range depth {
+		dst = append(dst, p.Indent...)
+	}
+	return dst
 }
 
 // FormatFloat returns repr(f): the shortest digits that read back as f, with an exponent below 1e-4
@@ -117,8 +159,8 @@ func appendReprText(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			r, size := decodeRune(s[i:])
-			if printable(r) {
+			r, size := DecodeRune(s[i:])
+			if Printable(r) {
 				dst = utf8.AppendRune(dst, r)
 			} else {
 				dst = appendEscape(dst, r)
@@ -163,8 +205,8 @@ func appendHex(dst []byte, r rune, width int) []byte {
 	return dst
 }
 
-// printable says whether Python 3.9 prints a code point as it is.
-func printable(r rune) bool {
+// Printable says whether Python 3.9 prints a code point as it is.
+func Printable(r rune) bool {
 	low, high := 0, len(nonPrintable)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
@@ -177,8 +219,8 @@ func printable(r rune) bool {
 	return low == len(nonPrintable) || r < nonPrintable[low][0]
 }
 
-// decodeRune is utf8.DecodeRuneInString for WTF-8: lone surrogates come out as themselves.
-func decodeRune(s string) (r rune, size int) {
+// DecodeRune is utf8.DecodeRuneInString for WTF-8: lone surrogates come out as themselves.
+func DecodeRune(s string) (r rune, size int) {
 	r, size = utf8.DecodeRuneInString(s)
 	if r != utf8.RuneError || size > 1 || len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 || s[1] > 0xBF || s[2]&0xC0 != 0x80 {
 		return r, size
@@ -186,12 +228,26 @@ func decodeRune(s string) (r rune, size int) {
 	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
 }
 
-// appendRune is utf8.AppendRune for WTF-8.
-func appendRune(dst []byte, r rune) []byte {
+// AppendRune is utf8.AppendRune for WTF-8.
+func AppendRune(dst []byte, r rune) []byte {
 	if r < surrogateFirst || r > surrogateLast {
 		return utf8.AppendRune(dst, r)
 	}
 	return append(dst, 0xED, 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
+}
+
+// RuneCount returns the number of code points of a text.
+func RuneCount(s string) int {
+	n := 0
+	for i := 0; i < len(s); n++ {
+		if s[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		_, size := DecodeRune(s[i:])
+		i += size
+	}
+	return n
 }
 
 func isHigh(r rune) bool { return r >= surrogateFirst && r <= highLast }

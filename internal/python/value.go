@@ -1,7 +1,6 @@
 // Package python is the part of Python 3.9 that a conversation can see: JSON-like values, how they
-// print (repr, str, json.dumps), how they are read back (json.loads, literals), the standard tool
-// call snippet and the binding of arguments with its error texts. It runs no code and knows no
-// tool.
+// print (repr, str, json.dumps), compare and are read back from JSON, and the binding of arguments
+// with its error texts. Package syntax reads literals and programs, package interp runs them.
 //
 // Texts are WTF-8: UTF-8 that may also hold lone surrogates as three bytes each, because Python's
 // texts may. Everything here is a pure function of its input and safe for concurrent use as long as
@@ -11,15 +10,7 @@ package python
 import (
 	"math"
 	"math/big"
-	"strconv"
 )
-
-// MaxDepth is how deep lists and dicts may nest in parsed text. Python's own limit depends on the
-// stack in use and lies a little below 1000.
-const MaxDepth = 950
-
-// maxIntDigits is the longest decimal integer that Python 3.9 converts from text.
-const maxIntDigits = 4300
 
 // Kind is the type of a Value.
 type Kind uint8
@@ -38,52 +29,35 @@ const (
 // Value is one Python value: None, bool, int of any size, float, str, list or dict. The zero Value
 // is None. Copies share lists and dicts.
 type Value struct {
-	kind Kind
-	num  uint64 // bool as 0 or 1, int64, or the bits of a float
-	text string // str; or the decimal digits of an int that does not fit int64
-	list []Value
-	dict *Dict
+	_ [0]func() // == compares no values; see Equal
+	v any       // nil, bool, int, *big.Int beyond 64 bits, float64, string, []Value or *Dict
 }
 
 // None returns Python's None.
 func None() Value { return Value{} }
 
 // Bool returns a bool.
-func Bool(b bool) Value {
-	if b {
-		return Value{kind: KindBool, num: 1}
-	}
-	return Value{kind: KindBool}
-}
+func Bool(b bool) Value { return Value{v: b} }
 
 // Int returns an int.
-func Int(i int64) Value { return Value{kind: KindInt, num: uint64(i)} }
+func Int(i int64) Value { return Value{v: int(i)} }
 
-// BigInt returns an int of any size.
+// BigInt returns an int of any size. The caller must not change i afterwards.
 func BigInt(i *big.Int) Value {
 	if i.IsInt64() {
 		return Int(i.Int64())
 	}
-	return Value{kind: KindInt, text: i.String()}
-}
-
-// decimalInt returns the int with the given digits (an optional minus sign, then decimal digits
-// without surplus zeros).
-func decimalInt(digits string) Value {
-	if i, err := strconv.ParseInt(digits, 10, 64); err == nil {
-		return Int(i)
-	}
-	return Value{kind: KindInt, text: digits}
+	return Value{v: i}
 }
 
 // Float returns a float.
-func Float(f float64) Value { return Value{kind: KindFloat, num: math.Float64bits(f)} }
+func Float(f float64) Value { return Value{v: f} }
 
 // Str returns a str.
-func Str(s string) Value { return Value{kind: KindStr, text: s} }
+func Str(s string) Value { return Value{v: s} }
 
 // List returns a list that shares items.
-func List(items ...Value) Value { return Value{kind: KindList, list: items} }
+func List(items ...Value) Value { return Value{v: items} }
 
 // DictOf returns a dict of the items in order; a repeated key keeps its first place and its last
 // value.
@@ -95,75 +69,109 @@ func DictOf(items ...Item) Value {
 	return d.Value()
 }
 
+// ValueOf returns the value that a Go value stands for: nil, a bool, an int, a *big.Int, a float64
+// or a string.
+func ValueOf(v any) Value {
+	if i, ok := v.(*big.Int); ok {
+		return BigInt(i)
+	}
+	return Value{v: v}
+}
+
+// Interface returns the Go value that v stands for: what ValueOf takes, a []Value or a *Dict. An
+// int is a *big.Int only beyond 64 bits.
+func (v Value) Interface() any { return v.v }
+
 // Kind returns the type of v.
-func (v Value) Kind() Kind { return v.kind }
+func (v Value) Kind() Kind {
+	switch v.v.(type) {
+	case bool:
+		return KindBool
+	case int, *big.Int:
+		return KindInt
+	case float64:
+		return KindFloat
+	case string:
+		return KindStr
+	case []Value:
+		return KindList
+	case *Dict:
+		return KindDict
+	default:
+		return KindNone
+	}
+}
 
 // IsNone says whether v is None.
-func (v Value) IsNone() bool { return v.kind == KindNone }
+func (v Value) IsNone() bool { return v.v == nil }
 
 // AsBool returns the bool that v is.
-func (v Value) AsBool() (b, ok bool) { return v.num != 0 && v.kind == KindBool, v.kind == KindBool }
+func (v Value) AsBool() (b, ok bool) {
+	b, ok = v.v.(bool)
+	return b, ok
+}
 
 // AsInt returns the int that v is; ok is false for any other kind (bool too) and for an int beyond
 // 64 bits.
 func (v Value) AsInt() (i int64, ok bool) {
-	if v.kind != KindInt || v.text != "" {
-		return 0, false
-	}
-	return int64(v.num), true
+	n, ok := v.v.(int)
+	return int64(n), ok
 }
 
 // AsBigInt returns the int that v is, whatever its size; ok is false for any other kind, bool too.
 func (v Value) AsBigInt() (i *big.Int, ok bool) {
-	if v.kind != KindInt {
+	switch v := v.v.(type) {
+	case int:
+		return big.NewInt(int64(v)), true
+	case *big.Int:
+		return new(big.Int).Set(v), true
+	default:
 		return nil, false
 	}
-	if v.text == "" {
-		return big.NewInt(int64(v.num)), true
-	}
-	return new(big.Int).SetString(v.text, 10)
 }
 
 // AsFloat returns the float that v is; ok is false for any other kind. See Number for ints and
 // bools too.
 func (v Value) AsFloat() (f float64, ok bool) {
-	if v.kind != KindFloat {
-		return 0, false
-	}
-	return math.Float64frombits(v.num), true
+	f, ok = v.v.(float64)
+	return f, ok
 }
 
 // AsStr returns the str that v is.
 func (v Value) AsStr() (s string, ok bool) {
-	if v.kind != KindStr {
-		return "", false
-	}
-	return v.text, true
+	s, ok = v.v.(string)
+	return s, ok
 }
 
 // AsList returns the items of the list that v is, shared with v.
-func (v Value) AsList() (items []Value, ok bool) { return v.list, v.kind == KindList }
+func (v Value) AsList() (items []Value, ok bool) {
+	items, ok = v.v.([]Value)
+	return items, ok
+}
 
 // AsDict returns the dict that v is, shared with v. It is nil, which reads as an empty dict, where
 // ok is false.
-func (v Value) AsDict() (d *Dict, ok bool) { return v.dict, v.kind == KindDict }
+func (v Value) AsDict() (d *Dict, ok bool) {
+	d, ok = v.v.(*Dict)
+	return d, ok
+}
 
 // Number returns float(v) for an int, float or bool. ok is false for other kinds and for an int
 // that is too large for a float, where Python raises OverflowError.
 func (v Value) Number() (f float64, ok bool) {
-	switch v.kind {
-	case KindBool:
-		return float64(v.num), true
-	case KindFloat:
-		return math.Float64frombits(v.num), true
-	case KindInt:
-		if v.text == "" {
-			return float64(int64(v.num)), true
+	switch v := v.v.(type) {
+	case bool:
+		if v {
+			return 1, true
 		}
-		f, err := strconv.ParseFloat(v.text, 64)
-		return f, err == nil
-	case KindNone, KindStr, KindList, KindDict:
-		return 0, false
+		return 0, true
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f, !math.IsInf(f, 0)
 	default:
 		return 0, false
 	}
@@ -171,24 +179,7 @@ func (v Value) Number() (f float64, ok bool) {
 
 // TypeName returns the name of v's type, e.g. NoneType or str.
 func (v Value) TypeName() string {
-	switch v.kind {
-	case KindNone:
-		return "NoneType"
-	case KindBool:
-		return "bool"
-	case KindInt:
-		return "int"
-	case KindFloat:
-		return "float"
-	case KindStr:
-		return "str"
-	case KindList:
-		return "list"
-	case KindDict:
-		return "dict"
-	default:
-		return "object"
-	}
+	return [...]string{"NoneType", "bool", "int", "float", "str", "list", "dict"}[v.Kind()]
 }
 
 // ClassName returns v's type as Python prints it, e.g. <class 'str'>.
@@ -197,26 +188,24 @@ func (v Value) ClassName() string { return "<class '" + v.TypeName() + "'>" }
 // NonFinite returns the first name, nan or inf, that Repr prints for a number in v that has no
 // literal. Python code that holds it raises NameError: name 'nan' is not defined.
 func NonFinite(v Value) (name string, found bool) {
-	switch v.kind {
-	case KindFloat:
-		f := math.Float64frombits(v.num)
-		if math.IsNaN(f) {
+	switch v := v.v.(type) {
+	case float64:
+		if math.IsNaN(v) {
 			return nanName, true
 		}
-		return infName, math.IsInf(f, 0)
-	case KindList:
-		for _, item := range v.list {
+		return infName, math.IsInf(v, 0)
+	case []Value:
+		for _, item := range v {
 			if name, found := NonFinite(item); found {
 				return name, true
 			}
 		}
-	case KindDict:
-		for _, item := range v.dict.Items() {
+	case *Dict:
+		for _, item := range v.Items() {
 			if name, found := NonFinite(item.Value); found {
 				return name, true
 			}
 		}
-	case KindNone, KindBool, KindInt, KindStr:
 	}
 	return "", false
 }

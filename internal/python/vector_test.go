@@ -1,9 +1,11 @@
-package python
+package python_test
 
 import (
 	"encoding/json"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/vectortest"
 )
 
@@ -29,22 +31,22 @@ func TestReprVectors(t *testing.T) {
 		Repr string
 	}
 	vectorLines(t, "repr.jsonl", func(line int, c vector) {
-		v, err := ParseJSON([]byte(c.JSON))
+		v, err := python.ParseJSON([]byte(c.JSON))
 		if err != nil {
 			t.Errorf("line %d: ParseJSON(%s): %v", line, c.JSON, err)
 			return
 		}
-		if got := Repr(v); got != c.Repr {
+		if got := python.Repr(v); got != c.Repr {
 			t.Errorf("line %d: Repr = %s, want %s", line, got, c.Repr)
 		}
-		back, err := ParseLiteral(c.Repr)
-		if err != nil || !same(back, v) {
-			t.Errorf("line %d: ParseLiteral(%s) = %s, %v", line, c.Repr, Repr(back), err)
+		back, err := syntax.ParseLiteral(c.Repr)
+		if err != nil || python.Repr(back) != c.Repr {
+			t.Errorf("line %d: ParseLiteral(%s) = %s, %v", line, c.Repr, python.Repr(back), err)
 		}
-		for _, text := range []string{JSON(v), ASCIIJSON(v)} {
-			again, err := ParseJSON(text)
-			if err != nil || !same(again, v) {
-				t.Errorf("line %d: ParseJSON(%s) = %s, %v", line, text, Repr(again), err)
+		for _, text := range []string{python.JSON(v), python.ASCIIJSON(v)} {
+			again, err := python.ParseJSON(text)
+			if err != nil || python.Repr(again) != c.Repr {
+				t.Errorf("line %d: ParseJSON(%s) = %s, %v", line, text, python.Repr(again), err)
 			}
 		}
 	})
@@ -60,8 +62,8 @@ func TestNonPrintableVectors(t *testing.T) {
 		}
 	})
 	for r := rune(0); r <= 0x10FFFF; r++ {
-		if got, want := printable(r), !escaped[r]; got != want {
-			t.Errorf("printable(%#x) = %v, want %v", r, got, want)
+		if got, want := python.Printable(r), !escaped[r]; got != want {
+			t.Errorf("Printable(%#x) = %v, want %v", r, got, want)
 		}
 	}
 }
@@ -73,7 +75,7 @@ func TestDictLiteralVectors(t *testing.T) {
 		ExceptionType                          string `json:"exception_type"`
 	}
 	vectorLines(t, "dict_literal.jsonl", func(line int, c vector) {
-		v, err := ParseJSON(c.Arguments)
+		v, err := python.ParseJSON(c.Arguments)
 		if c.ExceptionType != "" {
 			if err == nil || err.Error() != c.Exception {
 				t.Errorf("line %d: ParseJSON(%q) error = %v, want %s", line, c.Arguments, err, c.Exception)
@@ -84,10 +86,10 @@ func TestDictLiteralVectors(t *testing.T) {
 			t.Errorf("line %d: ParseJSON(%q): %v", line, c.Arguments, err)
 			return
 		}
-		if v.Kind() == KindStr {
+		if v.Kind() == python.KindStr {
 			return
 		}
-		if got := Repr(v); got != c.Literal {
+		if got := python.Repr(v); got != c.Literal {
 			t.Errorf("line %d: Repr = %s, want %s", line, got, c.Literal)
 		}
 	})

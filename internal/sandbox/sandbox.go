@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -126,7 +127,7 @@ func IsObject(text string) bool {
 	}
 	value, err := python.ParseJSON(text)
 	if err != nil {
-		value, err = python.ParseLiteral(text)
+		value, err = syntax.ParseLiteral(text)
 	}
 	_, ok := value.AsDict()
 	return ok && err == nil

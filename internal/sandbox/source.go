@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 const (
@@ -65,9 +66,9 @@ func parseBody(body, variable string) (tool string, args python.Value, ok bool) 
 		return "", python.Value{}, false
 	}
 	tool = body[i+len(middle):]
-	if !python.IsIdentifier(tool) {
+	if !syntax.IsIdentifier(tool) {
 		return "", python.Value{}, false
 	}
-	args, err := python.ParseLiteral(body[:i])
+	args, err := syntax.ParseLiteral(body[:i])
 	return tool, args, err == nil
 }

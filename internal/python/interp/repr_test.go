@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 // FuzzRepr evaluates the literal of a value and prints it again: the dialect's repr, through
@@ -18,7 +19,7 @@ func FuzzRepr(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		value, err := python.ParseLiteral(text)
+		value, err := syntax.ParseLiteral(text)
 		if err != nil || !finite(value) {
 			return // Python has no literal of NaN and infinity
 		}

@@ -1,4 +1,4 @@
-// Package limit is the one table of what a Python program may be and use.
+// Package limit is the one table of what a Python program and its data may be and use.
 package limit
 
 // Limits of the source. Source beyond them does not compile.
@@ -42,6 +42,9 @@ const (
 	// Depth is how deep lists and dicts may nest where they are printed, compared, hashed or
 	// converted.
 	Depth = 200
+	// Data is how deep they may nest in literals and JSON that no program reads. Python's own limit
+	// depends on the stack in use and lies a little below 1000.
+	Data = 950
 	// Calls is how many calls may be open: Python's own limit.
 	Calls = 1000
 	// Stack is how deep the expressions and statements of all open calls may nest.

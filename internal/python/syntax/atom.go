@@ -1,10 +1,7 @@
 package syntax
 
 import (
-	"math/big"
 	"strings"
-
-	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // atom reads a name, a literal or a display.
@@ -14,12 +11,12 @@ func (p *parser) atom() Expr {
 	p.height = 1
 	switch t.kind {
 	case kindNumber:
-		value, err := python.ParseLiteral(t.text)
-		if err != nil {
+		value, ok := numberOf(t.text)
+		if !ok {
 			p.fail(t.at, "invalid decimal literal")
 		}
 		p.advance()
-		return &Constant{at, constant(value)}
+		return &Constant{at, value}
 	case kindText, kindFormat:
 		return p.texts()
 	case kindName:
@@ -47,33 +44,6 @@ func (p *parser) atom() Expr {
 	}
 	p.unexpected()
 	return nil
-}
-
-// constant returns the value of a literal.
-func constant(v python.Value) any {
-	switch v.Kind() {
-	case python.KindBool:
-		b, _ := v.AsBool()
-		return b
-	case python.KindInt:
-		i, _ := v.AsBigInt()
-		return normal(i)
-	case python.KindFloat:
-		f, _ := v.AsFloat()
-		return f
-	case python.KindStr:
-		s, _ := v.AsStr()
-		return s
-	default:
-		return nil
-	}
-}
-
-func normal(i *big.Int) any {
-	if i.IsInt64() {
-		return int(i.Int64())
-	}
-	return i
 }
 
 // parenthesis reads a tuple, a generator, or an expression in brackets.
@@ -372,9 +342,8 @@ func (p *parser) texts() Expr {
 
 // literal returns the value of a string literal.
 func (p *parser) literal(source string, at int) string {
-	value, err := python.ParseLiteral(source)
-	text, ok := value.AsStr()
-	if err != nil || !ok {
+	text, ok := textOf(source)
+	if !ok {
 		p.fail(at, "(unicode error) 'unicodeescape' codec can't decode bytes")
 	}
 	return text

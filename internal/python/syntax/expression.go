@@ -3,7 +3,6 @@ package syntax
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
@@ -90,7 +89,7 @@ func (p *parser) nest(heights ...int) {
 
 // name reads a name that is no keyword.
 func (p *parser) name() token {
-	if p.tok.kind != kindName || python.IsKeyword(p.tok.text) {
+	if p.tok.kind != kindName || IsKeyword(p.tok.text) {
 		p.unexpected()
 	}
 	return p.advance()
@@ -136,7 +135,7 @@ func (p *parser) startsExpression() bool {
 		case "not", "lambda", "None", "True", "False", "yield", "await":
 			return true
 		}
-		return !python.IsKeyword(p.tok.text)
+		return !IsKeyword(p.tok.text)
 	case kindNumber, kindText, kindFormat:
 		return true
 	case kindMark:

@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
+)
 
 // joined splits an f-string into its parts: Constants and Formatted fields. It sets the height to
 // that of the highest field.
@@ -136,7 +140,7 @@ func (f *formatter) field(level int) Expr {
 // value parses the value of a field.
 func (f *formatter) value(source string) (x Expr) {
 	inner := &parser{
-		lexer: lexer{s: "(" + source + ")"}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, late: f.late,
+		lexer: lexer{s: "(" + source + ")", brackets: limit.Brackets}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, late: f.late,
 	}
 	defer func() {
 		if failure := recover(); failure != nil {

@@ -33,14 +33,16 @@ type token struct {
 // lexer splits source into tokens, one at a time. What is wrong it raises as a panic with an
 // *Error, which Parse recovers.
 type lexer struct {
-	s       string
-	pos     int
-	open    []token // brackets
-	indents []int
-	dedents int  // still to be told
-	begun   bool // within a logical line
-	opens   bool // the last line opens a block
-	last    token
+	s    string
+	pos  int
+	open []token // brackets
+	// brackets is how many may be open.
+	brackets int
+	indents  []int
+	dedents  int  // still to be told
+	begun    bool // within a logical line
+	opens    bool // the last line opens a block
+	last     token
 }
 
 func (l *lexer) fail(at int, format string, args ...any) {
@@ -165,7 +167,7 @@ func (l *lexer) token() (token, bool) {
 		l.begun = false
 		return token{kind: kindNewline, at: l.pos - 1}, true
 	case c == '#':
-		if end := strings.IndexByte(l.s[l.pos:], '\n'); end >= 0 {
+		if end := strings.IndexAny(l.s[l.pos:], "\r\n"); end >= 0 {
 			l.pos += end
 		} else {
 			l.pos = len(l.s)
@@ -250,23 +252,25 @@ func (l *lexer) text(prefix int) token {
 	start := l.pos
 	l.pos += prefix
 	quote := l.s[l.pos : l.pos+1]
-	if triple := strings.Repeat(quote, 3); strings.HasPrefix(l.s[l.pos:], triple) {
-		quote = triple
+	if rest := l.s[l.pos:]; len(rest) > 2 && rest[1] == rest[0] && rest[2] == rest[0] {
+		quote = rest[:3]
 	}
-	l.pos += len(quote)
-	for ; l.pos < len(l.s); l.pos++ {
+	for l.pos += len(quote); l.pos < len(l.s); l.pos++ {
 		switch c := l.s[l.pos]; {
 		case c == '\\':
 			l.pos++
+			if strings.HasPrefix(l.s[l.pos:], "\r\n") {
+				l.pos++
+			}
 		case c == '\n' && len(quote) == 1:
 			l.fail(l.pos, "EOL while scanning string literal")
-		case strings.HasPrefix(l.s[l.pos:], quote):
+		case c == quote[0] && strings.HasPrefix(l.s[l.pos:], quote):
 			l.pos += len(quote)
 			k := kindText
-			switch lower := strings.ToLower(l.s[start : start+prefix]); {
-			case strings.Contains(lower, "b"):
+			switch kind := l.s[start : start+prefix]; {
+			case strings.ContainsAny(kind, "bB"):
 				l.fail(start, "bytes cannot be executed here")
-			case strings.Contains(lower, "f"):
+			case strings.ContainsAny(kind, "fF"):
 				k = kindFormat
 			}
 			return token{k, l.s[start:l.pos], start}
@@ -283,7 +287,7 @@ func (l *lexer) text(prefix int) token {
 func (l *lexer) nameOrMark() token {
 	start := l.pos
 	for i, r := range l.s[start:] {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+		if !identifierRune(r, i == 0) {
 			break
 		}
 		l.pos = start + i + utf8.RuneLen(r)
@@ -291,17 +295,11 @@ func (l *lexer) nameOrMark() token {
 	if l.pos > start {
 		return token{kindName, l.s[start:l.pos], start}
 	}
-	for _, mark := range [...]string{
-		"**=", "//=", ">>=", "<<=", "...", "!=", "==", "<=", ">=", "->", ":=", "**", "//", "<<", ">>",
-		"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
-		"+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=",
-	} {
-		if strings.HasPrefix(l.s[start:], mark) {
-			l.pos += len(mark)
-			t := token{kindMark, mark, start}
-			l.bracket(t)
-			return t
-		}
+	if n := markLength(l.s[start:]); n > 0 {
+		l.pos += n
+		t := token{kindMark, l.s[start:l.pos], start}
+		l.bracket(t)
+		return t
 	}
 	r, size := utf8.DecodeRuneInString(l.s[start:])
 	switch {
@@ -314,11 +312,30 @@ func (l *lexer) nameOrMark() token {
 	return token{}
 }
 
+// markLength returns the length of the operator or bracket that s begins with, 0 if it begins with
+// none.
+func markLength(s string) int {
+	if len(s) > 1 && strings.IndexByte("=*/<>.", s[1]) >= 0 {
+		for _, mark := range [...]string{
+			"**=", "//=", ">>=", "<<=", "...", "!=", "==", "<=", ">=", "->", ":=", "**", "//", "<<", ">>",
+			"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
+		} {
+			if strings.HasPrefix(s, mark) {
+				return len(mark)
+			}
+		}
+	}
+	if strings.IndexByte("()[]{},:.;=+-*/%@&|^~<>", s[0]) >= 0 {
+		return 1
+	}
+	return 0
+}
+
 // bracket keeps account of the open brackets.
 func (l *lexer) bracket(t token) {
 	switch t.text {
 	case "(", "[", "{":
-		if l.open = append(l.open, t); len(l.open) > limit.Brackets {
+		if l.open = append(l.open, t); len(l.open) > l.brackets {
 			l.fail(t.at, "too many nested parentheses")
 		}
 	case ")", "]", "}":

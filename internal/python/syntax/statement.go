@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
@@ -32,7 +31,7 @@ func parse(source string, compiled bool) (module *Module, err error) {
 			module, err = nil, wrong
 		}
 	}()
-	p := &parser{lexer: lexer{s: source}, scope: newScope(scopeModule, nil)}
+	p := &parser{lexer: lexer{s: source, brackets: limit.Brackets}, scope: newScope(scopeModule, nil)}
 	p.advance()
 	module = &Module{Scope: p.scope}
 	for p.tok.kind != kindEnd {
@@ -419,7 +418,7 @@ func (p *parser) expressionStatement() Stmt {
 // printStatement fails for a print or exec statement of Python 2.
 func (p *parser) printStatement(name *Name) {
 	t := p.tok
-	if t.kind == kindMark || t.kind == kindName && python.IsKeyword(t.text) {
+	if t.kind == kindMark || t.kind == kindName && IsKeyword(t.text) {
 		return
 	}
 	switch name.ID {

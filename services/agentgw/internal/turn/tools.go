@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -97,7 +97,7 @@ func (t *Tools) refused(name string) string {
 	if !t.open && (identifier == endTool || !t.HasUserTools()) {
 		identifier += "_"
 	}
-	for t.byExecution[identifier] != nil || python.IsKeyword(identifier) {
+	for t.byExecution[identifier] != nil || syntax.IsKeyword(identifier) {
 		identifier += "_"
 	}
 	return identifier

@@ -141,7 +141,7 @@ func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call
 		args = python.Str("") // any text: it is no mapping
 	}
 	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
-		if args, err = python.ParseLiteral(strings.TrimSpace(text)); err != nil {
+		if args, err = syntax.ParseLiteral(strings.TrimSpace(text)); err != nil {
 			return e.code(sandbox.Source(stated), sender)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -152,7 +153,7 @@ func arguments(call *worldv1.ToolCall) python.Value {
 	if object, err := python.ParseJSON(spelled); err == nil {
 		return object
 	}
-	if object, err := python.ParseLiteral(strings.TrimSpace(spelled)); err == nil {
+	if object, err := syntax.ParseLiteral(strings.TrimSpace(spelled)); err == nil {
 		return object
 	}
 	return value
