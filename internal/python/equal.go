@@ -41,8 +41,8 @@ func (d *Dict) equal(e *Dict) bool {
 	return true
 }
 
-// Order compares two numbers exactly, each a bool, int, *big.Int or float64: it is -1, 0 or 1. ok is
-// false if one is NaN or no number.
+// Order compares two numbers exactly, each a bool, int, *big.Int or float64: it is -1, 0 or 1. ok
+// is false if one is NaN or no number.
 func Order(x, y any) (order int, ok bool) {
 	if b, ok := x.(bool); ok {
 		x = fromBool(b)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,8 +18,6 @@ const (
 	surrogateLast  = 0xDFFF
 	highLast       = 0xDBFF
 )
-
-//go:generate go run gen.go -source $TOOLSANDBOX_VECTORS/tools/nonprintable.jsonl
 
 // Repr returns repr(v).
 func Repr(v Value) string { return string(AppendRepr(nil, v)) }
@@ -71,7 +70,11 @@ func (p *printer) value(dst []byte, v Value, depth int) []byte {
 		return append(p.end(dst, len(v), depth), ']')
 	case *Dict:
 		dst = append(dst, '{')
-		for i, item := range v.Items() {
+		items := v.Items()
+		if p.Sorted {
+			items = slices.SortedFunc(slices.Values(items), func(a, b Item) int { return strings.Compare(a.Key, b.Key) })
+		}
+		for i, item := range items {
 			dst = append(p.text(p.separate(dst, i, depth+1), item.Key), ": "...)
 			dst = p.value(dst, item.Value, depth+1)
 		}
@@ -205,18 +208,19 @@ func appendHex(dst []byte, r rune, width int) []byte {
 	return dst
 }
 
-// Printable says whether Python 3.9 prints a code point as it is.
-func Printable(r rune) bool {
-	low, high := 0, len(nonPrintable)
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		if nonPrintable[middle][1] < r {
-			low = middle + 1
+// ASCII returns a text in which every character beyond ASCII is escaped as ascii() does.
+func ASCII(s string) string {
+	var dst []byte
+	for s != "" {
+		r, size := DecodeRune(s)
+		if r < utf8.RuneSelf {
+			dst = append(dst, byte(r))
 		} else {
-			high = middle
+			dst = appendEscape(dst, r)
 		}
+		s = s[size:]
 	}
-	return low == len(nonPrintable) || r < nonPrintable[low][0]
+	return string(dst)
 }
 
 // DecodeRune is utf8.DecodeRuneInString for WTF-8: lone surrogates come out as themselves.

@@ -69,8 +69,8 @@ func DictOf(items ...Item) Value {
 	return d.Value()
 }
 
-// ValueOf returns the value that a Go value stands for: nil, a bool, an int, a *big.Int, a float64
-// or a string.
+// ValueOf returns the value that a Go value stands for: nil, a bool, an int, a *big.Int, which the
+// caller must not change afterwards, a float64 or a string.
 func ValueOf(v any) Value {
 	if i, ok := v.(*big.Int); ok {
 		return BigInt(i)

@@ -211,10 +211,7 @@ func unbound(c *class, name string, f native) native {
 
 func getattrOf(a *arguments) any {
 	args := a.positionalOnly(2, 3)
-	name, ok := args[1].(string)
-	if !ok {
-		panic(raise("TypeError", "getattr(): attribute name must be string"))
-	}
+	name := textIn(args[1], "getattr(): attribute name must be string")
 	v, missing := a.attribute(args[0], name)
 	switch {
 	case missing == nil:
@@ -227,10 +224,7 @@ func getattrOf(a *arguments) any {
 
 func hasattrOf(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	name, ok := args[1].(string)
-	if !ok {
-		panic(raise("TypeError", "hasattr(): attribute name must be string"))
-	}
+	name := textIn(args[1], "hasattr(): attribute name must be string")
 	_, missing := a.attribute(args[0], name)
 	return missing == nil
 }

@@ -74,10 +74,7 @@ func (m *machine) addKeywords(named []keyword, fn, v any) []keyword {
 	}
 	m.allocItems(d.live)
 	for _, e := range d.all() {
-		name, ok := e.key.(string)
-		if !ok {
-			panic(raise("TypeError", "keywords must be strings"))
-		}
+		name := textIn(e.key, "keywords must be strings")
 		m.spend(len(named) / 8)
 		named = addKeyword(named, fn, name, e.value)
 	}

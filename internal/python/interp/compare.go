@@ -1,10 +1,9 @@
 package interp
 
 import (
-	"math"
-	"math/big"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
@@ -35,7 +34,7 @@ func (m *machine) equal(x, y any, depth int) bool {
 	}
 	m.spend(1)
 	if isNumber(x) && isNumber(y) {
-		order, ordered := order(x, y)
+		order, ordered := python.Order(x, y)
 		return ordered && order == 0
 	}
 	switch x := x.(type) {
@@ -125,47 +124,6 @@ func (m *machine) equalTables(x, y *table, depth int) bool {
 	return true
 }
 
-// order returns the order of two numbers; ordered is false if one is NaN.
-func order(x, y any) (order int, ordered bool) {
-	a, aLarge, aInt := integer(x)
-	b, bLarge, bInt := integer(y)
-	if aInt && bInt && aLarge == nil && bLarge == nil {
-		switch {
-		case a < b:
-			return -1, true
-		case a > b:
-			return 1, true
-		default:
-			return 0, true
-		}
-	}
-	f, fOK := x.(float64)
-	g, gOK := y.(float64)
-	switch {
-	case fOK && math.IsNaN(f) || gOK && math.IsNaN(g):
-		return 0, false
-	case fOK && gOK:
-		switch {
-		case f < g:
-			return -1, true
-		case f > g:
-			return 1, true
-		default:
-			return 0, true
-		}
-	}
-	return exact(x).Cmp(exact(y)), true
-}
-
-// exact returns a number that is not NaN as a big float.
-func exact(v any) *big.Float {
-	if f, ok := v.(float64); ok {
-		return big.NewFloat(f)
-	}
-	i, _ := whole(v)
-	return new(big.Float).SetInt(i)
-}
-
 // less returns x op y for an op of <, <=, > and >=.
 func (m *machine) less(op string, x, y any, depth int) bool {
 	if depth > limit.Depth {
@@ -173,7 +131,7 @@ func (m *machine) less(op string, x, y any, depth int) bool {
 	}
 	m.spend(1)
 	if isNumber(x) && isNumber(y) {
-		order, ordered := order(x, y)
+		order, ordered := python.Order(x, y)
 		return ordered && holds(op, order)
 	}
 	switch x := x.(type) {
@@ -231,10 +189,7 @@ func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 func (m *machine) contains(x, y any) bool {
 	switch y := y.(type) {
 	case string:
-		text, ok := x.(string)
-		if !ok {
-			panic(raise("TypeError", "'in <string>' requires string as left operand, not %s", typeName(x)))
-		}
+		text := textIn(x, "'in <string>' requires string as left operand, not %s")
 		m.spend(len(y) / 64)
 		return strings.Contains(y, text)
 	case *dict:

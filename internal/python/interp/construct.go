@@ -23,20 +23,13 @@ func newStr(a *arguments) any {
 }
 
 func newBool(a *arguments) any {
-	args := a.positionalOnly(0, 1)
-	if args[0] == absent {
-		return false
-	}
-	return truth(args[0])
+	return truth(a.positionalOnly(0, 1)[0])
 }
 
 func newInt(a *arguments) any {
 	args := a.bind(0, "x", "base")
 	if args[1] != absent {
-		text, ok := args[0].(string)
-		if !ok {
-			panic(raise("TypeError", "int() can't convert non-string with explicit base"))
-		}
+		text := textIn(args[0], "int() can't convert non-string with explicit base")
 		base := machineInt(args[1], true)
 		if base != 0 && (base < 2 || base > 36) {
 			panic(raise("ValueError", "int() base must be >= 2 and <= 36, or 0"))
@@ -133,10 +126,7 @@ func newFloat(a *arguments) any {
 	case isNumber(args[0]):
 		return float(args[0])
 	}
-	text, ok := args[0].(string)
-	if !ok {
-		panic(raise("TypeError", "float() argument must be a string or a number, not '%s'", typeName(args[0])))
-	}
+	text := textIn(args[0], "float() argument must be a string or a number, not '%s'")
 	a.spend(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
@@ -204,13 +194,9 @@ func newDict(a *arguments) any {
 
 func fromKeys(a *arguments) any {
 	args := a.positionalOnly(1, 2)
-	if args[1] == absent {
-		args[1] = nil
-	}
-	keys := a.collect(nil, args[0])
 	d := &dict{}
-	for _, key := range keys {
-		a.put(&d.table, key, args[1])
+	for _, key := range a.collect(nil, args[0]) {
+		a.put(&d.table, key, or(args[1], nil))
 	}
 	return d
 }
@@ -348,10 +334,7 @@ func newFilter(a *arguments) any {
 
 func newEnumerate(a *arguments) any {
 	args := a.bind(1, "iterable", "start")
-	start := 0
-	if args[1] != absent {
-		start = machineInt(args[1], false)
-	}
+	start := machineInt(or(args[1], 0), false)
 	it := a.iter(args[0])
 	return &lazy{kind: "enumerate", step: func(m *machine) (any, bool) {
 		v, ok := m.advance(it)

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // spec is a format specification: [[fill]align][sign][#][0][width][,][.precision][type].
@@ -100,10 +102,7 @@ func (m *machine) format(v any, text string) string {
 
 // formatText formats a text, and what has no format of its own.
 func (m *machine) formatText(v any, format string) string {
-	text, ok := v.(string)
-	if !ok {
-		panic(raise("TypeError", "unsupported format string passed to %s.__format__", typeName(v)))
-	}
+	text := textIn(v, "unsupported format string passed to %s.__format__")
 	s := parseSpec(format)
 	switch {
 	case s.grouping != "" && (s.verb == 0 || s.verb == 's'):
@@ -200,7 +199,7 @@ func floatText(s spec, f float64, precision int) string {
 	switch s.verb {
 	case 0:
 		if precision < 0 {
-			return shortest(f)
+			return python.FormatFloat(f)
 		}
 		text := general(f, max(1, precision), s.alternate)
 		if mantissa, exponent, found := strings.Cut(text, "e"); !found && !strings.ContainsAny(text, ".nN") {
@@ -320,9 +319,5 @@ func characterOf(i *big.Int) (string, bool) {
 	if !i.IsInt64() || i.Int64() < 0 || i.Int64() > 0x10FFFF {
 		return "", false
 	}
-	r := rune(i.Int64())
-	if r >= 0xD800 && r <= 0xDFFF {
-		return string([]byte{0xED, 0x80 | byte(r>>6&0x3F), 0x80 | byte(r&0x3F)}), true
-	}
-	return string(r), true
+	return string(python.AppendRune(nil, rune(i.Int64()))), true
 }

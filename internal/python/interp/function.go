@@ -156,10 +156,7 @@ func (a *arguments) extreme(op string) any {
 
 func sumOf(a *arguments) any {
 	args := a.bind(1, "iterable", "start")
-	total := args[1]
-	if total == absent {
-		total = 0
-	}
+	total := or(args[1], 0)
 	if _, ok := total.(string); ok {
 		panic(raise("TypeError", "sum() can't sum strings [use ''.join(seq) instead]"))
 	}
@@ -194,7 +191,7 @@ func roundOf(a *arguments) any {
 		panic(raise("TypeError", "type %s doesn't define __round__ method", typeName(args[0])))
 	}
 	i, _ := whole(args[0])
-	if args[1] == absent || args[1] == nil {
+	if or(args[1], nil) == nil {
 		if !isFloat {
 			return normal(i)
 		}
@@ -276,10 +273,7 @@ func (a *arguments) decide(wanted bool) any {
 
 func formatOf(a *arguments) any {
 	args := a.positionalOnly(1, 2)
-	if args[1] == absent {
-		args[1] = ""
-	}
-	format, ok := args[1].(string)
+	format, ok := or(args[1], "").(string)
 	if !ok {
 		panic(raise("TypeError", "format() argument 2 must be str, not %s", givenName(args[1])))
 	}

@@ -28,12 +28,7 @@ func (a *arguments) find(items []any, v any) int {
 func indexOf(a *arguments) any {
 	args := a.positionalOnly(1, 3)
 	items := a.sequenceOf()
-	s := slice{}
-	for i, bound := range []*any{&s.low, &s.high} {
-		if args[i+1] != absent {
-			*bound = args[i+1]
-		}
-	}
+	s := slice{low: or(args[1], nil), high: or(args[2], nil)}
 	first, last, _ := s.bounds(len(items))
 	i := a.find(items[min(first, last):last], args[0])
 	if i < 0 {
@@ -84,10 +79,7 @@ func listInsert(a *arguments) any {
 
 func listPop(a *arguments) any {
 	l, args := self[*list](a, 0, 1)
-	if args[0] == absent {
-		args[0] = -1
-	}
-	i := machineInt(args[0], true)
+	i := machineInt(or(args[0], -1), true)
 	if len(l.items) == 0 {
 		panic(raise("IndexError", "pop from empty list"))
 	}
@@ -154,14 +146,12 @@ func dictAccess(a *arguments) any {
 		return d.entries[i].value
 	case args[1] == absent && a.name == "pop":
 		panic(raiseValue("KeyError", args[0]))
-	case args[1] == absent:
-		args[1] = nil
 	}
+	otherwise := or(args[1], nil)
 	if a.name == "setdefault" {
-		a.put(&d.table, args[0], args[1])
-		return args[1]
+		a.put(&d.table, args[0], otherwise)
 	}
-	return args[1]
+	return otherwise
 }
 
 func dictView(a *arguments) any {

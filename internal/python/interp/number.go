@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
@@ -54,15 +55,8 @@ func whole(v any) (*big.Int, bool) {
 
 // float returns a number as a float.
 func float(v any) float64 {
-	if f, ok := v.(float64); ok {
-		return f
-	}
-	small, large, _ := integer(v)
-	if large == nil {
-		return float64(small)
-	}
-	f, _ := new(big.Float).SetInt(large).Float64()
-	if math.IsInf(f, 0) {
+	f, ok := python.ValueOf(v).Number()
+	if !ok {
 		panic(raise("OverflowError", "int too large to convert to float"))
 	}
 	return f

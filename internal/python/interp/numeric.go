@@ -2,6 +2,8 @@ package interp
 
 import (
 	"math/big"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 func divmodOf(a *arguments) any {
@@ -22,7 +24,7 @@ func divmodOf(a *arguments) any {
 
 func powOf(a *arguments) any {
 	args := a.bind(2, "base", "exp", "mod")
-	if args[2] == absent || args[2] == nil {
+	if or(args[2], nil) == nil {
 		return a.binary("**", args[0], args[1])
 	}
 	x, xOK := whole(args[0])
@@ -64,14 +66,12 @@ func chrOf(a *arguments) any {
 
 func ordOf(a *arguments) any {
 	v := a.one()
-	text, ok := v.(string)
-	if !ok {
-		panic(raise("TypeError", "ord() expected string of length 1, but %s found", typeName(v)))
-	}
+	text := textIn(v, "ord() expected string of length 1, but %s found")
 	if n := length(text); n != 1 {
 		panic(raise("TypeError", "ord() expected a character, but string of length %d found", n))
 	}
-	return int(character(text))
+	r, _ := python.DecodeRune(text)
+	return int(r)
 }
 
 // basedOf is hex, oct and bin.

@@ -14,9 +14,8 @@ import (
 // printer writes repr texts.
 type printer struct {
 	*machine
-	out   []byte
-	path  []any // the containers around
-	depth int
+	out  []byte
+	path []any // the containers around
 }
 
 // repr returns repr(v).
@@ -55,44 +54,39 @@ func (p *printer) value(v any) {
 	p.spend(1)
 	if len(p.out) > limit.Memory-p.memory {
 		p.alloc(len(p.out))
-		return
 	}
 	switch v := v.(type) {
-	case nil:
-		p.out = append(p.out, "None"...)
-	case bool:
-		p.out = python.AppendRepr(p.out, python.Bool(v))
-	case int:
-		p.out = strconv.AppendInt(p.out, int64(v), 10)
+	case nil, bool, int, float64:
+		p.out = python.AppendRepr(p.out, python.ValueOf(v))
 	case *big.Int:
 		p.spend(v.BitLen() / 64)
-		text := decimal(v)
-		p.out = append(p.out, text...)
-	case float64:
-		p.out = python.AppendRepr(p.out, python.Float(v))
+		p.out = append(p.out, decimal(v)...)
 	case string:
 		if len(v) > limit.Memory-p.memory-len(p.out) {
 			p.alloc(limit.Memory + 1)
-			return
 		}
-		p.out = python.AppendRepr(p.out, python.Str(v))
+		p.out = python.AppendRepr(p.out, python.ValueOf(v))
 	case *list:
 		p.sequence(v, "[", v.items, "]")
 	case *tuple:
 		if len(v.items) == 1 {
 			p.sequence(v, "(", v.items, ",)")
-			return
+		} else {
+			p.sequence(v, "(", v.items, ")")
 		}
-		p.sequence(v, "(", v.items, ")")
 	case *dict:
-		p.dict(v)
+		entries := v.all()
+		p.container(v, "{", len(entries), "}", func(i int) {
+			p.value(entries[i].key)
+			p.out = append(p.out, ": "...)
+			p.value(entries[i].value)
+		})
 	case *set:
 		p.set(v)
 	case *exception:
 		p.sequence(v, v.class.short()+"(", v.args, ")")
 	case *view:
-		items := p.collect(nil, v)
-		p.sequence(v, typeName(v)+"([", items, "])")
+		p.sequence(v, typeName(v)+"([", p.collect(nil, v), "])")
 	default:
 		p.out = append(p.out, opaque(v)...)
 	}
@@ -127,55 +121,28 @@ func opaque(v any) string {
 	}
 }
 
-// enter says whether a container is already being printed, and goes into it otherwise.
-func (p *printer) enter(v any) (inside bool) {
+func (p *printer) sequence(v any, open string, items []any, closing string) {
+	p.container(v, open, len(items), closing, func(i int) { p.value(items[i]) })
+}
+
+// container prints n items, or dots within the container itself.
+func (p *printer) container(v any, open string, n int, closing string, item func(i int)) {
+	p.out = append(p.out, open...)
 	if slices.Contains(p.path, v) {
-		return true
+		p.out = append(append(p.out, "..."...), strings.TrimPrefix(closing, ",")...)
+		return
 	}
-	p.path = append(p.path, v)
-	if p.depth++; p.depth > limit.Depth {
+	if p.path = append(p.path, v); len(p.path) > limit.Depth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded while getting the repr of an object"))
 	}
-	return false
-}
-
-func (p *printer) leave() {
-	p.path = p.path[:len(p.path)-1]
-	p.depth--
-}
-
-func (p *printer) sequence(v any, open string, items []any, closing string) {
-	if p.enter(v) {
-		p.out = append(append(append(p.out, open...), "..."...), strings.TrimPrefix(closing, ",")...)
-		return
-	}
-	p.out = append(p.out, open...)
-	for i, item := range items {
+	for i := range n {
 		if i > 0 {
 			p.out = append(p.out, ", "...)
 		}
-		p.value(item)
+		item(i)
 	}
 	p.out = append(p.out, closing...)
-	p.leave()
-}
-
-func (p *printer) dict(v *dict) {
-	if p.enter(v) {
-		p.out = append(p.out, "{...}"...)
-		return
-	}
-	p.out = append(p.out, '{')
-	for i, e := range v.all() {
-		if i > 0 {
-			p.out = append(p.out, ", "...)
-		}
-		p.value(e.key)
-		p.out = append(p.out, ": "...)
-		p.value(e.value)
-	}
-	p.out = append(p.out, '}')
-	p.leave()
+	p.path = p.path[:len(p.path)-1]
 }
 
 func (p *printer) set(v *set) {
@@ -197,45 +164,12 @@ func (m *machine) convert(v any, conversion byte) any {
 	case 'r':
 		return m.repr(v)
 	case 'a':
-		return m.ascii(m.repr(v))
+		text := m.repr(v)
+		m.alloc(4 * len(text))
+		return python.ASCII(text)
 	case 's':
 		return m.str(v)
 	default:
 		return v
 	}
-}
-
-// ascii escapes what is not ASCII in a repr text.
-func (m *machine) ascii(text string) any {
-	m.alloc(4 * len(text))
-	var out strings.Builder
-	for text != "" {
-		n := width(text)
-		if n == 1 {
-			out.WriteByte(text[0])
-		} else {
-			r := character(text[:n])
-			switch hex := strconv.FormatInt(int64(r), 16); {
-			case r < 0x100:
-				out.WriteString(`\x` + strings.Repeat("0", 2-len(hex)) + hex)
-			case r < 0x10000:
-				out.WriteString(`\u` + strings.Repeat("0", 4-len(hex)) + hex)
-			default:
-				out.WriteString(`\U` + strings.Repeat("0", 8-len(hex)) + hex)
-			}
-		}
-		text = text[n:]
-	}
-	return out.String()
-}
-
-// character returns the code point of a character.
-func character(c string) rune {
-	if len(c) == 3 && c[0] == 0xED && c[1] >= 0xA0 {
-		return 0xD000 | rune(c[1]&0x3F)<<6 | rune(c[2]&0x3F)
-	}
-	for _, r := range c {
-		return r
-	}
-	return 0
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // width returns the size of the first character of a text. Lone surrogates have three bytes.
@@ -13,13 +15,8 @@ func width(s string) int {
 	if s[0] < utf8.RuneSelf {
 		return 1
 	}
-	if _, size := utf8.DecodeRuneInString(s); size > 1 {
-		return size
-	}
-	if len(s) >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] <= 0xBF && s[2]&0xC0 == 0x80 {
-		return 3
-	}
-	return 1
+	_, size := python.DecodeRune(s)
+	return size
 }
 
 func isASCII(s string) bool {
@@ -32,16 +29,7 @@ func isASCII(s string) bool {
 }
 
 // length returns the number of characters of a text.
-func length(s string) int {
-	if isASCII(s) {
-		return len(s)
-	}
-	n := 0
-	for ; s != ""; n++ {
-		s = s[width(s):]
-	}
-	return n
-}
+func length(s string) int { return python.RuneCount(s) }
 
 // offset returns the byte offset of a character.
 func offset(s string, i int) int {

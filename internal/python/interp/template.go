@@ -4,8 +4,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-
-	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // template is a text that str.format fills in.
@@ -372,6 +370,3 @@ func (c *conversion) whole(s spec, verb byte, v any) string {
 	s.precision = -1
 	return c.formatInt(s, v)
 }
-
-// shortest returns repr(f).
-func shortest(f float64) string { return python.FormatFloat(f) }

@@ -20,8 +20,14 @@ func (a *arguments) textOf(least, most int) (string, []any) {
 	return s, args
 }
 
-func notText(what string, v any) error {
-	return raise("TypeError", "%s must be str, not %s", what, typeName(v))
+// textIn returns the text that a value is. For any other the exception has a message in which %s is
+// the name of its type.
+func textIn(v any, message string) string {
+	text, ok := v.(string)
+	if !ok {
+		panic(raise("TypeError", "%s", strings.Replace(message, "%s", typeName(v), 1)))
+	}
+	return text
 }
 
 func strJoin(a *arguments) any {
@@ -50,18 +56,9 @@ func strFormatMap(a *arguments) any {
 
 func strReplace(a *arguments) any {
 	s, args := a.textOf(2, 3)
-	before, ok := args[0].(string)
-	if !ok {
-		panic(notText("replace() argument 1", args[0]))
-	}
-	after, ok := args[1].(string)
-	if !ok {
-		panic(notText("replace() argument 2", args[1]))
-	}
-	most := -1
-	if args[2] != absent {
-		most = machineInt(args[2], true)
-	}
+	before := textIn(args[0], "replace() argument 1 must be str, not %s")
+	after := textIn(args[1], "replace() argument 2 must be str, not %s")
+	most := machineInt(or(args[2], -1), true)
 	n := strings.Count(s, before)
 	if most >= 0 {
 		n = min(n, most)
@@ -75,13 +72,7 @@ func strReplace(a *arguments) any {
 // begins; ok is false beyond its end.
 func part(s string, low, high any) (text string, start int, ok bool) {
 	n := length(s)
-	given := slice{}
-	if low != absent {
-		given.low = low
-	}
-	if high != absent {
-		given.high = high
-	}
+	given := slice{low: or(low, nil), high: or(high, nil)}
 	first, last, _ := given.bounds(n)
 	if i, _, isInt := integer(given.low); isInt && i > n || first > last {
 		return "", first, false
@@ -93,10 +84,7 @@ func part(s string, low, high any) (text string, start int, ok bool) {
 // strFind is find, rfind, index, rindex and count.
 func strFind(a *arguments) any {
 	s, args := a.textOf(1, 3)
-	wanted, ok := args[0].(string)
-	if !ok {
-		panic(raise("TypeError", "must be str, not %s", typeName(args[0])))
-	}
+	wanted := textIn(args[0], "must be str, not %s")
 	text, start, within := part(s, args[1], args[2])
 	if a.name == "count" {
 		if !within {
@@ -166,11 +154,7 @@ func strPad(a *arguments) any {
 	}
 	fill := " "
 	if args[1] != absent {
-		text, ok := args[1].(string)
-		if !ok {
-			panic(raise("TypeError", "The fill character must be a unicode character, not %s", typeName(args[1])))
-		}
-		if fill = text; length(fill) != 1 {
+		if fill = textIn(args[1], "The fill character must be a unicode character, not %s"); length(fill) != 1 {
 			panic(raise("TypeError", "The fill character must be exactly one character long"))
 		}
 	}
@@ -198,13 +182,10 @@ func (m *machine) texts(pieces []string) any {
 func strSplit(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "sep", "maxsplit")
-	most := -1
-	if args[1] != absent {
-		most = machineInt(args[1], true)
-	}
+	most := machineInt(or(args[1], -1), true)
 	a.alloc(16 * len(s))
 	a.spend(len(s) / 16)
-	if args[0] == absent || args[0] == nil {
+	if or(args[0], nil) == nil {
 		return a.texts(splitSpace(s, most, a.name == "rsplit"))
 	}
 	separator, ok := args[0].(string)
@@ -275,7 +256,7 @@ func strSplitLines(a *arguments) any {
 	args := a.bind(0, "keepends")
 	a.alloc(16 * len(s))
 	a.spend(len(s) / 16)
-	keep := args[0] != absent && truth(args[0])
+	keep := truth(args[0])
 	var lines []string
 	for s != "" {
 		at := strings.IndexAny(s, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
@@ -324,10 +305,7 @@ func strStrip(a *arguments) any {
 	s, args := a.textOf(0, 1)
 	strips := isSpace
 	if args[0] != absent && args[0] != nil {
-		set, ok := args[0].(string)
-		if !ok {
-			panic(raise("TypeError", "%s arg must be None or str", a.name))
-		}
+		set := textIn(args[0], a.name+" arg must be None or str")
 		a.spend(len(s) / 64 * (1 + len(set)))
 		strips = func(r rune) bool { return strings.ContainsRune(set, r) }
 	}
@@ -343,10 +321,7 @@ func strStrip(a *arguments) any {
 // strRemove is removeprefix and removesuffix.
 func strRemove(a *arguments) any {
 	s, args := a.textOf(1, 1)
-	affix, ok := args[0].(string)
-	if !ok {
-		panic(notText(a.name+"() argument", args[0]))
-	}
+	affix := textIn(args[0], a.name+"() argument must be str, not %s")
 	if a.name == "removeprefix" {
 		return strings.TrimPrefix(s, affix)
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 // strCase is upper, lower, casefold, swapcase, capitalize and title.
@@ -70,7 +71,7 @@ func strIs(a *arguments) any {
 	case "isascii":
 		return isASCII(s)
 	case "isidentifier":
-		return every(func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }) && (s[0] < '0' || s[0] > '9')
+		return syntax.IsIdentifier(s) || syntax.IsKeyword(s)
 	case "isprintable":
 		shown := python.Repr(python.Str(strings.NewReplacer(`\`, "", "'", "").Replace(s)))
 		a.alloc(4 * len(s))
@@ -96,10 +97,7 @@ func isTitle(s string) bool {
 func strExpandTabs(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "tabsize")
-	size := 8
-	if args[0] != absent {
-		size = machineInt(args[0], false)
-	}
+	size := machineInt(or(args[0], 8), false)
 	var out strings.Builder
 	column := 0
 	for s != "" {

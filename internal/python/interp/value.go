@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
@@ -81,19 +82,19 @@ type absentType struct{}
 
 var absent any = absentType{}
 
+// or returns an argument, or what stands for one that was not given.
+func or(v, otherwise any) any {
+	if v == absent {
+		return otherwise
+	}
+	return v
+}
+
 // typeName returns the name of a value's type.
 func typeName(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "NoneType"
-	case bool:
-		return "bool"
-	case int, *big.Int:
-		return "int"
-	case float64:
-		return "float"
-	case string:
-		return "str"
+	case nil, bool, int, *big.Int, float64, string:
+		return python.ValueOf(v).TypeName()
 	case *list:
 		return "list"
 	case *tuple:
@@ -143,10 +144,10 @@ func (c *class) within(other *class) bool {
 	return false
 }
 
-// truth says whether a value counts as true.
+// truth says whether a value counts as true. An argument that was not given does not.
 func truth(v any) bool {
 	switch v := v.(type) {
-	case nil:
+	case nil, absentType:
 		return false
 	case bool:
 		return v

@@ -13,8 +13,8 @@ import (
 // ErrLiteral is returned for text that is not a literal of the kinds that python.Value holds.
 var ErrLiteral = errors.New("not a Python literal")
 
-// ParseLiteral reads the Python text of a value: what python.Repr prints (bare nan and inf too), and
-// the other spellings of the same kinds of literals, e.g. double and triple quotes, raw texts,
+// ParseLiteral reads the Python text of a value: what python.Repr prints (bare nan and inf too),
+// and the other spellings of the same kinds of literals, e.g. double and triple quotes, raw texts,
 // adjacent texts, 1_000, 0x1F, trailing commas, comments inside brackets. Tuples, sets, bytes,
 // f-strings and operators other than signs are refused, as is nesting beyond limit.Data. The text
 // may be of any length. The error is ErrLiteral.
