@@ -198,10 +198,13 @@ func (l *lexer) continuation() {
 
 // textPrefix returns the length of the prefix of the string literal that is next, -1 if none is.
 func textPrefix(s string) int {
-	for i := range min(len(s), 3) {
+	if s[0] == '\'' || s[0] == '"' {
+		return 0
+	}
+	for i := 1; i < min(len(s), 3) && s[0] >= 'A'; i++ {
 		if s[i] == '\'' || s[i] == '"' {
 			switch strings.ToLower(s[:i]) {
-			case "", "r", "u", "f", "b", "rf", "fr", "rb", "br":
+			case "r", "u", "f", "b", "rf", "fr", "rb", "br":
 				return i
 			default:
 				return -1
@@ -241,7 +244,7 @@ func (l *lexer) number() token {
 		l.fail(start, "complex numbers cannot be executed here")
 	}
 	text := l.s[start:l.pos]
-	if strings.Trim(text, "0123456789_") == "" && text[0] == '0' && strings.Trim(text, "0_") != "" {
+	if text[0] == '0' && strings.Trim(text, "0_") != "" && strings.Trim(text, "0123456789_") == "" {
 		l.fail(l.pos-1, "leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers")
 	}
 	return token{kindNumber, text, start}
@@ -257,6 +260,7 @@ func (l *lexer) text(prefix int) token {
 	}
 	for l.pos += len(quote); l.pos < len(l.s); l.pos++ {
 		switch c := l.s[l.pos]; {
+		case c != quote[0] && c != '\\' && c != '\n':
 		case c == '\\':
 			l.pos++
 			if strings.HasPrefix(l.s[l.pos:], "\r\n") {
