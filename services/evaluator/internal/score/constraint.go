@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
@@ -26,7 +27,7 @@ func (k *constraintCompiler) fail(field, format string, arguments ...any) {
 // compile checks and prepares a constraint. Its result is only of use if no mistake was noted.
 func (k *constraintCompiler) compile(source *Constraint) constraint {
 	result := constraint{table: k.schema.Place(source.Table), measure: source.Measure, reference: noReference, fill: -1}
-	if source.Measure == 0 || source.Measure >= snapshotMeasureEnd {
+	if source.Measure == 0 || evaluationv1.SnapshotMeasure_name[int32(source.Measure)] == "" {
 		k.fail("measure", "unknown measure %d", source.Measure)
 	}
 	k.reference(source, &result)
@@ -38,18 +39,18 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 	switch source.Measure {
 	case Addition, Removal, Update:
 		if result.table == sandbox {
-			k.fail("table", "%v compares stored tables, not SANDBOX", source.Measure)
+			k.fail("table", "%v compares stored tables, not SANDBOX", nameOf(source.Measure))
 		}
 	case ToolTraceDependant:
 		if result.table != sandbox {
-			k.fail("table", "%v compares SANDBOX only", source.Measure)
+			k.fail("table", "%v compares SANDBOX only", nameOf(source.Measure))
 			return result
 		}
 		k.dependant(source, &result)
 	}
 	switch {
 	case source.Measure == Guardrail && len(source.Target) > 0:
-		k.fail("target", "%v takes none", source.Measure)
+		k.fail("target", "%v takes none", nameOf(source.Measure))
 	case source.Measure != Guardrail && result.table == sandbox && len(source.Target) != 1:
 		k.fail("target", "has %d rows, must be one message", len(source.Target))
 	}
@@ -77,7 +78,7 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
 	if source.Reference == nil {
 		if source.Measure != Snapshot {
-			k.fail("reference", "%v needs a reference", source.Measure)
+			k.fail("reference", "%v needs a reference", nameOf(source.Measure))
 		}
 		return
 	}
@@ -115,7 +116,7 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 			continue
 		}
 		if !suits(override.Measure, k.table.Columns[column].Kind) {
-			k.fail(field, "measure %q does not compare a %v", override.Measure, k.table.Columns[column].Kind)
+			k.fail(field, "measure %q does not compare a %v", nameOf(override.Measure), k.table.Columns[column].Kind)
 			continue
 		}
 		for _, tolerance := range override.Tolerances {
@@ -124,7 +125,7 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 				k.fail(field, "tolerance of %q is %v, must not be negative", tolerance.Name, tolerance.Absolute)
 			case override.Measure == ToolTrace:
 			case override.Measure != Close:
-				k.fail(field, "measure %q takes no tolerance", override.Measure)
+				k.fail(field, "measure %q takes no tolerance", nameOf(override.Measure))
 			case tolerance.Name != override.Column:
 				k.fail(field, "tolerance of %q, must be of %q", tolerance.Name, override.Column)
 			}
@@ -257,7 +258,7 @@ func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell)
 		return false
 	}
 	if (spec.Name == "sender" || spec.Name == "recipient") && want == KindString && c.measure == Exact {
-		if _, ok := ParseRole(c.value.text); !ok {
+		if _, ok := parseRole(c.value.text); !ok {
 			k.fail(field, "unknown role %q", c.value.text)
 			return false
 		}
@@ -279,7 +280,7 @@ func (k *constraintCompiler) prefilter(result *constraint, c *cell) {
 	if c.measure != Exact || c.column != columnSender && c.column != columnRecipient {
 		return
 	}
-	role, _ := ParseRole(c.value.text) // null is role 0
+	role, _ := parseRole(c.value.text) // null is role 0
 	if c.column == columnSender {
 		result.senders = 1 << role
 	} else {

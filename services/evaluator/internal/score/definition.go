@@ -5,73 +5,60 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // ColumnMeasure compares one cell with its target.
-type ColumnMeasure uint8
+type ColumnMeasure = evaluationv1.ColumnMeasure
 
 // The column measures. The zero ColumnMeasure is none of them.
 const (
 	// Exact is 1 for equal values.
-	Exact ColumnMeasure = iota + 1
+	Exact = evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT
 	// Close is 1 for numbers within a tolerance and for other values that are equal.
-	Close
+	Close = evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE
 	// One is always 1.
-	One
+	One = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE
 	// Contains is 1 if the cell's text contains the target.
-	Contains
+	Contains = evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS
 	// RougeL is the ROUGE-L F-measure with stemming.
-	RougeL
+	RougeL = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	// ToolTrace is 1 if a trace of the cell fits one of the target's traces.
-	ToolTrace
-	columnMeasureEnd
+	ToolTrace = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
 )
-
-// String returns the measure's name.
-func (m ColumnMeasure) String() string {
-	if m < columnMeasureEnd {
-		return [...]string{"", "exact", "close", "one", "contains", "rouge_l", "tool_trace"}[m]
-	}
-	return ""
-}
 
 // measureOf returns the column measure of a name; the zero value is none.
 func measureOf(name string) ColumnMeasure {
-	for m := Exact; m < columnMeasureEnd; m++ {
-		if m.String() == name {
-			return m
-		}
+	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); nameOf(m) == name {
+		return m
 	}
 	return 0
 }
 
 // SnapshotMeasure compares a table version with target rows.
-type SnapshotMeasure uint8
+type SnapshotMeasure = evaluationv1.SnapshotMeasure
 
 // The snapshot measures. The zero SnapshotMeasure is none of them.
 const (
 	// Snapshot compares the version as a whole.
-	Snapshot SnapshotMeasure = iota + 1
+	Snapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT
 	// Addition compares the rows that came since the reference, of which none may be missing.
-	Addition
+	Addition = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
 	// Removal compares the rows that went since the reference, to which none may have come.
-	Removal
+	Removal = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL
 	// Update compares the rows that are not in the reference, for versions of equal size.
-	Update
+	Update = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE
 	// ToolTraceDependant compares a message with a target completed from the traces of the
 	// reference message.
-	ToolTraceDependant
+	ToolTraceDependant = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT
 	// Guardrail is 1 if the version equals the reference's.
-	Guardrail
-	snapshotMeasureEnd
+	Guardrail = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
 )
 
-// String returns the measure's name.
-func (m SnapshotMeasure) String() string {
-	if m < snapshotMeasureEnd {
-		return [...]string{"", "snapshot", "addition", "removal", "update", "tool_trace_dependant", "guardrail"}[m]
-	}
-	return ""
+// nameOf returns a measure's name, e.g. rouge_l.
+func nameOf(measure fmt.Stringer) string {
+	_, name, _ := strings.Cut(measure.String(), "MEASURE_")
+	return strings.ToLower(name)
 }
 
 // FirstUserMessage is the reference to the first user message instead of a node.

@@ -3,8 +3,11 @@ package score
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // sandbox is the place of SANDBOX in a schema; the stored tables follow it.
@@ -24,36 +27,39 @@ const (
 )
 
 // Role is who sends or receives a message. The zero Role is none.
-type Role uint8
+type Role = worldv1.Role
 
 // The roles.
 const (
-	System Role = iota + 1
-	User
-	Agent
-	ExecutionEnvironment
-	roleEnd
+	System               = worldv1.Role_ROLE_SYSTEM
+	User                 = worldv1.Role_ROLE_USER
+	Agent                = worldv1.Role_ROLE_AGENT
+	ExecutionEnvironment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
 
 // roleNames are the roles' names, by role.
-var roleNames = [roleEnd]string{"", "SYSTEM", "USER", "AGENT", "EXECUTION_ENVIRONMENT"}
+var roleNames = newRoleNames()
 
-// String returns the role's name, or "" if it is none of the four.
-func (r Role) String() string {
-	if r < roleEnd {
-		return roleNames[r]
+func newRoleNames() []string {
+	names := make([]string, len(worldv1.Role_name))
+	for role := System; int(role) < len(names); role++ {
+		names[role] = strings.TrimPrefix(role.String(), "ROLE_")
 	}
-	return ""
+	return names
 }
 
-// ParseRole returns the role of that name.
-func ParseRole(name string) (Role, bool) {
-	for r := System; r < roleEnd; r++ {
-		if roleNames[r] == name {
-			return r, true
-		}
+// parseRole returns the role of that name.
+func parseRole(name string) (role Role, ok bool) {
+	i := slices.Index(roleNames[1:], name)
+	return Role(i + 1), i >= 0
+}
+
+// roleName returns a role's name, or "" if it is none of the four.
+func roleName(role Role) string {
+	if int(role) < len(roleNames) {
+		return roleNames[role]
 	}
-	return 0, false
+	return ""
 }
 
 // Message is one row of SANDBOX.
@@ -95,7 +101,7 @@ func (m *Message) cell(column int) Value {
 		if m.VisibleTo != nil {
 			names := make([]string, len(m.VisibleTo))
 			for i, role := range m.VisibleTo {
-				names[i] = role.String()
+				names[i] = roleName(role)
 			}
 			return List(names...)
 		}
@@ -108,7 +114,7 @@ func roleValue(role Role) Value {
 	if role == 0 {
 		return Null()
 	}
-	return String(role.String())
+	return String(roleName(role))
 }
 
 // equal reports whether two messages agree in every column.

@@ -77,7 +77,7 @@ func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 	for _, c := range list {
 		constraint := score.Constraint{
 			Table:               c.GetTable(),
-			Measure:             score.SnapshotMeasure(c.GetMeasure()),
+			Measure:             c.GetMeasure(),
 			FillTo:              c.GetFillTo(),
 			Extractor:           c.GetExtractor(),
 			ExtractorExpression: c.GetExtractorExpression(),
@@ -94,7 +94,7 @@ func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 			constraint.Target = append(constraint.Target, cells)
 		}
 		for _, override := range c.GetOverrides() {
-			o := score.Override{Column: override.GetColumn(), Measure: score.ColumnMeasure(override.GetMeasure())}
+			o := score.Override{Column: override.GetColumn(), Measure: override.GetMeasure()}
 			for _, tolerance := range override.GetTolerances() {
 				o.Tolerances = append(o.Tolerances, score.Tolerance{Name: tolerance.GetName(), Absolute: tolerance.GetAbsolute()})
 			}
@@ -149,19 +149,17 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.T
 func message(m *worldv1.Message) score.Message {
 	row := sandbox.RowOf(m)
 	translated := score.Message{
-		Sender:       score.Role(m.GetSender()),
-		Recipient:    score.Role(m.GetRecipient()),
+		Sender:       m.GetSender(),
+		Recipient:    m.GetRecipient(),
 		Content:      text(row.Content),
 		ToolCallID:   text(row.ToolCallID),
 		FunctionName: text(row.FunctionName),
 		Exception:    text(row.Exception),
+		ToolTrace:    row.ToolTrace,
+		VisibleTo:    m.GetVisibleTo(),
 	}
 	if m.ConversationActive != nil {
 		translated.Active = score.Bool(m.GetConversationActive())
-	}
-	translated.ToolTrace = row.ToolTrace
-	for _, role := range m.GetVisibleTo() {
-		translated.VisibleTo = append(translated.VisibleTo, score.Role(role))
 	}
 	return translated
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -16,50 +15,6 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
-
-// TestEnumerations compares by name, so that a value that gets another number on either side is
-// found.
-func TestEnumerations(t *testing.T) {
-	tests := []struct {
-		enum   protoreflect.EnumDescriptor
-		prefix string
-		name   func(n protoreflect.EnumNumber) string
-	}{
-		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
-			return message(&worldv1.Message{Sender: worldv1.Role(n)}).Sender.String()
-		}},
-		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
-			return message(&worldv1.Message{Recipient: worldv1.Role(n)}).Recipient.String()
-		}},
-		{worldv1.Role(0).Descriptor(), "ROLE_", func(n protoreflect.EnumNumber) string {
-			return message(&worldv1.Message{VisibleTo: []worldv1.Role{worldv1.Role(n)}}).VisibleTo[0].String()
-		}},
-		{evaluationv1.SnapshotMeasure(0).Descriptor(), "SNAPSHOT_MEASURE_", func(n protoreflect.EnumNumber) string {
-			return constraints([]*evaluationv1.Constraint{{Measure: evaluationv1.SnapshotMeasure(n)}})[0].Measure.String()
-		}},
-		{evaluationv1.ColumnMeasure(0).Descriptor(), "COLUMN_MEASURE_", func(n protoreflect.EnumNumber) string {
-			override := &evaluationv1.ColumnOverride{Measure: evaluationv1.ColumnMeasure(n)}
-			return constraints([]*evaluationv1.Constraint{{Overrides: []*evaluationv1.ColumnOverride{override}}})[0].Overrides[0].Measure.String()
-		}},
-	}
-	for _, test := range tests {
-		values := test.enum.Values()
-		for i := range values.Len() {
-			value := values.Get(i)
-			want := strings.TrimPrefix(string(value.Name()), test.prefix)
-			if value.Number() == 0 {
-				want = ""
-			}
-			if got := strings.ToUpper(test.name(value.Number())); got != want {
-				t.Errorf("%s: got %q, want %q", value.FullName(), got, want)
-			}
-		}
-		last := values.Get(values.Len() - 1).Number()
-		if got := test.name(last + 1); got != "" {
-			t.Errorf("%s: the score engine also has %q, which has no value on the wire", test.enum.FullName(), got)
-		}
-	}
-}
 
 func TestDefinition(t *testing.T) {
 	reference := int32(-1)
