@@ -225,7 +225,7 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 	if explained.Result.Err != nil {
 		return nil, fmt.Errorf("%w: %w", errInput, explained.Result.Err)
 	}
-	return translate.Explanation(&explained, req.GetEvaluation(), len(req.GetMessages())), nil
+	return translate.Explanation(explained, req.GetEvaluation(), len(req.GetMessages())), nil
 }
 
 // check compiles an evaluation without keeping it.

@@ -1,6 +1,13 @@
 package score
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+)
 
 // Explain scores a trajectory as Score does and says how each number comes about. It is made for
 // people who wait for the answer: it costs far more than Score. Like Score it only reads its
@@ -16,8 +23,11 @@ func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation 
 }
 
 // explain explains the nodes of one graph.
-func (w *prepared) explain(g *Graph, result GraphResult) []NodeExplanation {
-	nodes := make([]NodeExplanation, len(result.Matches))
+func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExplanation {
+	nodes := make([]*evaluatorv1.NodeExplanation, len(result.Matches))
+	for i := range nodes {
+		nodes[i] = &evaluatorv1.NodeExplanation{Node: int32(i)}
+	}
 	if w.first < 0 || len(nodes) == 0 {
 		return nodes
 	}
@@ -51,9 +61,9 @@ type explainer struct {
 }
 
 // node explains a node at a message.
-func (x *explainer) node(i, index int) *NodeAt {
+func (x *explainer) node(i, index int) *evaluatorv1.NodeAt {
 	n := &x.graph.nodes[i]
-	at := &NodeAt{Index: index, Similarity: x.matcher.node(n, index)}
+	at := &evaluatorv1.NodeAt{Index: int32(index), Similarity: x.matcher.node(n, index)}
 	for j := range n.constraints {
 		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
 	}
@@ -119,89 +129,84 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 func (x *explainer) nearness(i, index int) float64 {
 	at := x.node(i, index)
 	sum, guarded := 0.0, 0.0
-	for _, list := range [][]ConstraintExplanation{at.Constraints, at.Guardrails} {
-		for j := range list {
-			if list[j].Measure == Guardrail {
-				guarded += list[j].Similarity
-			} else {
-				sum += list[j].nearness()
-			}
+	for _, e := range slices.Concat(at.GetConstraints(), at.GetGuardrails()) {
+		if e.GetMeasure() == Guardrail {
+			guarded += e.GetSimilarity()
+		} else {
+			sum += constraintNearness(e)
 		}
 	}
-	return sum + guarded/float64(4*(len(at.Constraints)+len(at.Guardrails)))
+	return sum + guarded/float64(4*(len(at.GetConstraints())+len(at.GetGuardrails())))
 }
 
-// nearness is the similarity, or where that is 0 half the mean over the cells.
-func (e *ConstraintExplanation) nearness() float64 {
-	if e.Similarity > 0 || len(e.Rows) == 0 {
-		return e.Similarity
+// constraintNearness is the similarity, or where that is 0 half the mean over the cells.
+func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
+	if e.GetSimilarity() > 0 || len(e.GetRows()) == 0 {
+		return e.GetSimilarity()
 	}
 	sum, cells := 0.0, 0
-	for i := range e.Rows {
-		for j := range e.Rows[i].Cells {
-			sum += e.Rows[i].Cells[j].nearness()
+	for _, row := range e.GetRows() {
+		for _, cell := range row.GetCells() {
+			if trace := cell.GetTrace(); trace == nil || trace.GetFits() {
+				sum += cell.GetSimilarity()
+			} else {
+				sum += traceNearness(trace)
+			}
 		}
-		cells += max(1, len(e.Rows[i].Cells))
+		cells += max(1, len(row.GetCells()))
 	}
 	return sum / float64(2*cells)
 }
 
-// nearness is the similarity; a call of the right tool counts in part.
-func (e *CellExplanation) nearness() float64 {
-	if e.Trace == nil || e.Trace.Fits {
-		return e.Similarity
-	}
-	return e.Trace.nearness()
-}
-
-// nearness is at least a half for a call of the right tool and grows with the arguments that fit.
-func (e *TraceExplanation) nearness() float64 {
-	if e.Tool != e.FoundTool {
+// traceNearness is at least a half for a call of the right tool and grows with the arguments that
+// fit.
+func traceNearness(e *evaluatorv1.TraceComparison) float64 {
+	if e.GetTool() != e.GetFoundTool() {
 		return 0
 	}
 	fit := 0
-	for _, argument := range e.Arguments {
-		if argument.Fits {
+	for _, argument := range e.GetArguments() {
+		if argument.GetFits() {
 			fit++
 		}
 	}
-	return 0.5 + 0.5*float64(fit)/float64(len(e.Arguments)+1)
+	return 0.5 + 0.5*float64(fit)/float64(len(e.GetArguments())+1)
 }
 
 // guardrail explains a guardrail.
-func (x *explainer) guardrail(t int, reference, index int) ConstraintExplanation {
-	e := ConstraintExplanation{
-		Table: x.schema.Tables()[t].Name, Measure: Guardrail, Reference: &reference, ReferenceIndex: x.resolve(reference),
-		Similarity: truth(x.equal(t, index, x.resolve(reference))),
+func (x *explainer) guardrail(t int, reference, index int) *evaluatorv1.ConstraintExplanation {
+	since := x.resolve(reference)
+	e := &evaluatorv1.ConstraintExplanation{
+		Table: x.schema.Tables()[t].Name, Measure: Guardrail, Reference: proto.Int32(int32(reference)),
+		ReferenceIndex: proto.Int32(int32(since)), Similarity: truth(x.equal(t, index, since)),
 	}
-	if e.Similarity == 1 || x.brief {
+	if e.GetSimilarity() == 1 || x.brief {
 		return e
 	}
-	if e.Changes = x.changes(t, e.ReferenceIndex, index, false); len(e.Changes) == 0 {
+	if e.Changes = x.changes(t, since, index, false); len(e.GetChanges()) == 0 {
 		e.Problem = "the same rows stand in another order"
 	}
 	return e
 }
 
 // constraint explains a constraint at a message.
-func (x *explainer) constraint(c *constraint, index int) ConstraintExplanation {
+func (x *explainer) constraint(c *constraint, index int) *evaluatorv1.ConstraintExplanation {
 	if c.measure == Guardrail {
 		return x.guardrail(c.table, c.reference, index)
 	}
-	e := ConstraintExplanation{Table: x.schema.Tables()[c.table].Name, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
+	e := &evaluatorv1.ConstraintExplanation{Table: x.schema.Tables()[c.table].Name, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
 	if c.measure != Snapshot {
-		reference := c.reference
-		e.Reference, e.ReferenceIndex = &reference, x.resolve(reference)
+		e.Reference, e.ReferenceIndex = proto.Int32(int32(c.reference)), proto.Int32(int32(x.resolve(c.reference)))
 	}
 	switch {
 	case c.table != sandbox:
-		x.stored(&e, c, index)
+		x.stored(e, c, index)
 	case len(c.target) != 1:
 		e.Problem = fmt.Sprintf("a message is compared with 1 row, %d are wanted", len(c.target))
 	case c.measure == ToolTraceDependant:
-		x.completedMessage(&e, c, index)
+		x.completedMessage(e, c, index)
 	default:
-		e.Rows = []RowExplanation{x.message(c, index, completion{fill: -1})}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, completion{fill: -1})}
 	}
 	return e
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
@@ -38,23 +41,24 @@ func (c *constraint) completions(calls []call) []completion {
 }
 
 // completedMessage explains a comparison of a message with a target that is completed.
-func (x *explainer) completedMessage(e *ConstraintExplanation, c *constraint, index int) {
+func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	plain := completion{fill: -1}
 	if c.fill == columnContent && c.template == nil {
 		e.Problem = "nothing can complete the wanted text"
-		e.Rows = []RowExplanation{x.message(c, index, plain)}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, plain)}
 		return
 	}
-	calls := x.calls(e.ReferenceIndex)
+	reference := int(e.GetReferenceIndex())
+	calls := x.calls(reference)
 	all := c.completions(calls)
 	if len(all) == 0 {
-		e.Problem = fmt.Sprintf("no call at message %d gives %s", e.ReferenceIndex, strings.Join(c.extractor.Names(), " and "))
+		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.extractor.Names(), " and "))
 		for i := range calls {
 			if problem := calls[i].extract(c.extractor).problem; problem != nil {
 				e.Problem += fmt.Sprintf("; %s: %v", calls[i].tool, problem)
 			}
 		}
-		e.Rows = []RowExplanation{x.message(c, index, plain)}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, plain)}
 		return
 	}
 	best := all[0]
@@ -63,9 +67,9 @@ func (x *explainer) completedMessage(e *ConstraintExplanation, c *constraint, in
 			best = tried
 		}
 	}
-	e.Rows = []RowExplanation{x.message(c, index, best)}
+	e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, best)}
 	for i := range best.values {
-		e.Extracted = append(e.Extracted, ExtractedValue{Name: best.values[i].name, Value: printed(&best.values[i].value)})
+		e.Extracted = append(e.Extracted, &evaluatorv1.ExtractedValue{Name: best.values[i].name, Value: printed(&best.values[i].value)})
 	}
 }
 
@@ -78,11 +82,11 @@ func (x *explainer) similarity(c *constraint, index int, with completion) float6
 }
 
 // message explains the comparison of a message with the target.
-func (x *explainer) message(c *constraint, index int, with completion) RowExplanation {
+func (x *explainer) message(c *constraint, index int, with completion) *evaluatorv1.RowExplanation {
 	message := &x.trajectory.Messages[index]
-	row := RowExplanation{Similarity: x.similarity(c, index, with)}
+	row := &evaluatorv1.RowExplanation{Wanted: proto.Int32(0), Similarity: x.similarity(c, index, with)}
 	for _, target := range byColumn(c.target[0]) {
-		var cell CellExplanation
+		var cell *evaluatorv1.CellExplanation
 		switch filled := target.column == with.fill; {
 		case target.measure == ToolTrace:
 			accepted := target.accepted
@@ -92,7 +96,7 @@ func (x *explainer) message(c *constraint, index int, with completion) RowExplan
 			}
 			cell = x.cell(sandbox, target, message.cell(target.column))
 			cell.Trace = nearestTrace(accepted, x.calls(index))
-			cell.Similarity = truth(cell.Trace != nil && cell.Trace.Fits)
+			cell.Similarity = truth(cell.GetTrace().GetFits())
 		case filled && with.fill == columnContent && !target.value.IsNull():
 			target.value, target.tolerance, target.target = String(with.content), -1, nil
 			if target.measure == RougeL {
@@ -102,7 +106,7 @@ func (x *explainer) message(c *constraint, index int, with completion) RowExplan
 		default:
 			cell = x.cell(sandbox, target, message.cell(target.column))
 		}
-		if cell.NoResult && (target.column == columnSender || target.column == columnRecipient) {
+		if cell.GetNoResult() && (target.column == columnSender || target.column == columnRecipient) {
 			cell.NoResult = false // a role is looked at before anything is compared
 		}
 		row.Cells = append(row.Cells, cell)
@@ -116,30 +120,48 @@ func byColumn(target []cell) []cell {
 }
 
 // cell explains the comparison of two cells, but not of traces.
-func (x *explainer) cell(t int, target cell, value Value) CellExplanation {
-	e := CellExplanation{Column: x.columns(t)[target.column].Name, Measure: target.measure, Wanted: target.value, Found: value}
-	if target.target == nil || value.IsNull() {
-		e.Similarity = target.plain(value)
+func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExplanation {
+	e := &evaluatorv1.CellExplanation{Column: x.columns(t)[target.column].Name, Measure: target.measure, Wanted: target.value.wire()}
+	if texts, ok := value.Texts(); ok {
+		e.FoundTexts = texts
 	} else {
-		e.Similarity = single(target.target.FMeasure(x.tokens(value.text)))
+		e.Found = value.wire()
+	}
+	var similarity float64
+	if target.target == nil || value.IsNull() {
+		similarity = target.plain(value)
+	} else {
+		similarity = single(target.target.FMeasure(x.tokens(value.text)))
 		if !x.brief {
-			alignment := rouge.Align(target.value.text, value.text)
-			e.Text = &alignment
+			e.Text = compared(target.value.text, value.text)
 		}
 	}
-	if math.IsNaN(e.Similarity) {
-		e.Similarity, e.NoResult = 0, true
+	if e.NoResult = math.IsNaN(similarity); !e.GetNoResult() {
+		e.Similarity = similarity
 	}
 	return e
 }
 
+// compared says which words two texts have in common.
+func compared(wanted, found string) *evaluatorv1.TextComparison {
+	alignment := rouge.Align(wanted, found)
+	text := &evaluatorv1.TextComparison{Precision: alignment.Precision, Recall: alignment.Recall}
+	for _, word := range alignment.Common {
+		text.Common = append(text.Common, &evaluatorv1.CommonWord{
+			Wanted: wanted[word.TargetStart:word.TargetEnd], WantedAt: int32(word.TargetStart),
+			Found: found[word.PredictionStart:word.PredictionEnd], FoundAt: int32(word.PredictionStart),
+		})
+	}
+	return text
+}
+
 // nearestTrace compares the accepted trace and the call that fit, or that come closest; nil if
 // nothing is accepted.
-func nearestTrace(accepted []wanted, calls []call) *TraceExplanation {
-	var nearest *TraceExplanation
-	consider := func(e TraceExplanation) {
-		if nearest == nil || e.Fits && !nearest.Fits || !nearest.Fits && e.nearness() > nearest.nearness() {
-			nearest = &e
+func nearestTrace(accepted []wanted, calls []call) *evaluatorv1.TraceComparison {
+	var nearest *evaluatorv1.TraceComparison
+	consider := func(e *evaluatorv1.TraceComparison) {
+		if nearest == nil || e.GetFits() && !nearest.GetFits() || !nearest.GetFits() && traceNearness(e) > traceNearness(nearest) {
+			nearest = e
 		}
 	}
 	for i := range calls {
@@ -148,21 +170,24 @@ func nearestTrace(accepted []wanted, calls []call) *TraceExplanation {
 		}
 	}
 	if nearest == nil && len(accepted) > 0 {
-		consider(TraceExplanation{Tool: accepted[0].tool})
+		consider(&evaluatorv1.TraceComparison{Tool: accepted[0].tool})
 	}
 	return nearest
 }
 
 // explain compares a call with the accepted trace of that number.
-func (w *wanted) explain(number int, c *call) TraceExplanation {
-	e := TraceExplanation{Accepted: number, Tool: w.tool, FoundTool: c.tool, Fits: w.fits(c)}
+func (w *wanted) explain(number int, c *call) *evaluatorv1.TraceComparison {
+	e := &evaluatorv1.TraceComparison{Accepted: int32(number), Tool: w.tool, FoundTool: c.tool, Fits: w.fits(c)}
 	if w.tool != c.tool {
 		return e
 	}
 	for i, name := range w.names {
-		argument := ArgumentExplanation{Name: name, Wanted: w.arguments[i].json(), Tolerance: w.tolerance[i]}
+		argument := &evaluatorv1.ArgumentComparison{Name: name, WantedJson: w.arguments[i].json()}
+		if w.tolerance[i] >= 0 {
+			argument.Tolerance = proto.Float64(w.tolerance[i])
+		}
 		if given, ok := c.arguments.get(name); ok {
-			argument.Found = given.json()
+			argument.FoundJson = proto.String(given.json())
 			argument.Fits = within(given, &w.arguments[i], w.tolerance[i])
 		}
 		e.Arguments = append(e.Arguments, argument)

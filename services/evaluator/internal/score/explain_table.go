@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
 // maxPairs bounds how many pairs of rows are compared to pair rows of unequal number; beyond it
@@ -11,12 +16,13 @@ import (
 const maxPairs = 1 << 16
 
 // stored explains a constraint on a stored table at a message.
-func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
+func (x *explainer) stored(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
 	now := h.at[index]
 	rows := h.versions[now].Rows
 	if c.measure != Snapshot {
-		then := h.at[e.ReferenceIndex]
+		reference := int(e.GetReferenceIndex())
+		then := h.at[reference]
 		switch c.measure {
 		case Addition:
 			if !x.difference(c.table, now, then, true) {
@@ -34,11 +40,11 @@ func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
 		}
 		rows = slices.Clone(x.selected)
 		if !x.brief {
-			e.Changes = x.changes(c.table, e.ReferenceIndex, index, true)
+			e.Changes = x.changes(c.table, reference, index, true)
 		}
 	}
 	pairs, problem := x.pair(c.target, rows)
-	if e.Problem == "" {
+	if e.GetProblem() == "" {
 		e.Problem = problem
 	}
 	used := make([]bool, len(rows))
@@ -52,14 +58,14 @@ func (x *explainer) stored(e *ConstraintExplanation, c *constraint, index int) {
 	}
 	for i, row := range rows {
 		if !used[i] {
-			e.Rows = append(e.Rows, RowExplanation{Wanted: -1, Found: row})
+			e.Rows = append(e.Rows, &evaluatorv1.RowExplanation{Found: wireRow(row)})
 		}
 	}
 }
 
 // row explains a pair of rows.
-func (x *explainer) row(t int, wanted int, target []cell, row []Value) RowExplanation {
-	e := RowExplanation{Wanted: wanted, Found: row}
+func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluatorv1.RowExplanation {
+	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted)), Found: wireRow(row)}
 	if similarity := x.prepared.row(target, row); !math.IsNaN(similarity) {
 		e.Similarity = similarity
 	}
@@ -70,10 +76,12 @@ func (x *explainer) row(t int, wanted int, target []cell, row []Value) RowExplan
 }
 
 // missing explains a target row for which no row is left.
-func (x *explainer) missing(t int, wanted int, target []cell) RowExplanation {
-	e := RowExplanation{Wanted: wanted}
+func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowExplanation {
+	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted))}
 	for _, cell := range byColumn(target) {
-		e.Cells = append(e.Cells, CellExplanation{Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value})
+		e.Cells = append(e.Cells, &evaluatorv1.CellExplanation{
+			Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value.wire(), Found: world.Null(),
+		})
 	}
 	return e
 }
@@ -152,7 +160,7 @@ func (x *explainer) near(target []cell, row []Value) float64 {
 
 // changes returns the rows that differ between two messages. If filled is true, zero values are
 // equal to null.
-func (x *explainer) changes(t int, reference, index int, filled bool) []RowChange {
+func (x *explainer) changes(t int, reference, index int, filled bool) []*evaluatorv1.RowChange {
 	if t == sandbox {
 		return x.changedMessage(reference, index)
 	}
@@ -170,14 +178,15 @@ func (x *explainer) changes(t int, reference, index int, filled bool) []RowChang
 			added = append(added, row)
 		}
 	}
-	var changes []RowChange
+	var changes []*evaluatorv1.RowChange
 	for _, row := range gone {
-		change := RowChange{Before: row}
+		change := &evaluatorv1.RowChange{Before: wireRow(row)}
 		if i := slices.IndexFunc(added, func(other []Value) bool { return !row[0].IsNull() && other[0].Equal(row[0]) }); i >= 0 {
-			change.After = added[i]
+			after := added[i]
+			change.After = wireRow(after)
 			added = slices.Delete(added, i, i+1)
 			for j, column := range x.columns(t) {
-				if !row[j].Equal(change.After[j]) {
+				if !row[j].Equal(after[j]) {
 					change.Columns = append(change.Columns, column.Name)
 				}
 			}
@@ -185,22 +194,22 @@ func (x *explainer) changes(t int, reference, index int, filled bool) []RowChang
 		changes = append(changes, change)
 	}
 	for _, row := range added {
-		changes = append(changes, RowChange{After: row})
+		changes = append(changes, &evaluatorv1.RowChange{After: wireRow(row)})
 	}
 	return changes
 }
 
 // changedMessage names the columns in which two messages differ.
-func (x *explainer) changedMessage(reference, index int) []RowChange {
-	var change RowChange
+func (x *explainer) changedMessage(reference, index int) []*evaluatorv1.RowChange {
+	change := &evaluatorv1.RowChange{}
 	a, b := &x.trajectory.Messages[reference], &x.trajectory.Messages[index]
 	for column := columnSender; column <= columnVisibleTo; column++ {
 		if !a.cell(column).Equal(b.cell(column)) {
 			change.Columns = append(change.Columns, x.columns(sandbox)[column].Name)
 		}
 	}
-	if len(change.Columns) == 0 {
+	if len(change.GetColumns()) == 0 {
 		return nil
 	}
-	return []RowChange{change}
+	return []*evaluatorv1.RowChange{change}
 }

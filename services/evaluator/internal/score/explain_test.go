@@ -5,9 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // environment appends a message of the execution environment with traces.
@@ -36,22 +39,21 @@ func stored(measure SnapshotMeasure, target ...[]Cell) Constraint {
 }
 
 // first explains the only constraint of the first of a chain of milestones.
-func first(t *testing.T, trajectory *Trajectory, constraints ...Constraint) (NodeExplanation, ConstraintExplanation) {
+func first(t *testing.T, trajectory *Trajectory, constraints ...Constraint) (*evaluatorv1.NodeExplanation, *evaluatorv1.ConstraintExplanation) {
 	t.Helper()
 	got := Explain(trajectory, compile(t, constraints...), nil).Milestones[0]
-	return got, got.Match.Constraints[0]
+	return got, got.GetMatch().GetConstraints()[0]
 }
 
 func TestExplainText(t *testing.T) {
 	_, got := first(t, chat("hello", "your milk is bought"), say("Milk bought"))
-	want := []CellExplanation{{
-		Column: "content", Measure: RougeL, Wanted: String("Milk bought"), Found: String("your milk is bought"),
-		Similarity: single(2.0 / 3), Text: &rouge.Alignment{Precision: 0.5, Recall: 1, Common: []rouge.Word{
-			{TargetStart: 0, TargetEnd: 4, PredictionStart: 5, PredictionEnd: 9},
-			{TargetStart: 5, TargetEnd: 11, PredictionStart: 13, PredictionEnd: 19},
+	want := []*evaluatorv1.CellExplanation{{
+		Column: "content", Measure: RougeL, Wanted: world.Text("Milk bought"), Found: world.Text("your milk is bought"),
+		Similarity: single(2.0 / 3), Text: &evaluatorv1.TextComparison{Precision: 0.5, Recall: 1, Common: []*evaluatorv1.CommonWord{
+			{Wanted: "Milk", Found: "milk", WantedAt: 0, FoundAt: 5}, {Wanted: "bought", Found: "bought", WantedAt: 5, FoundAt: 13},
 		}},
 	}}
-	if diff := cmp.Diff(want, got.Rows[0].Cells); diff != "" {
+	if diff := cmp.Diff(want, got.Rows[0].Cells, protocmp.Transform()); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
 	}
 }
@@ -60,16 +62,19 @@ func TestExplainTrace(t *testing.T) {
 	trajectory := chat("hello", "ok")
 	environment(trajectory, `{"tool_name": "f", "arguments": {"a": 1}, "result": 1}`, `{"tool_name": "g", "arguments": {"a": [1, "x<"], "b": 2.5}, "result": 1}`)
 	node, _ := first(t, trajectory, calls(`[{"tool_name": "h", "arguments": {}}, {"tool_name": "g", "arguments": {"a": [1, "y"], "b": 2.5, "c": NaN}}]`))
-	want := &TraceExplanation{Accepted: 1, Tool: "g", FoundTool: "g", Arguments: []ArgumentExplanation{
-		{Name: "a", Wanted: `[1, "y"]`, Found: `[1, "x<"]`, Tolerance: -1},
-		{Name: "b", Wanted: "2.5", Found: "2.5", Tolerance: -1, Fits: true},
-		{Name: "c", Wanted: "NaN", Tolerance: -1},
+	want := &evaluatorv1.TraceComparison{Accepted: 1, Tool: "g", FoundTool: "g", Arguments: []*evaluatorv1.ArgumentComparison{
+		{Name: "a", WantedJson: `[1, "y"]`, FoundJson: proto.String(`[1, "x<"]`)},
+		{Name: "b", WantedJson: "2.5", FoundJson: proto.String("2.5"), Fits: true},
+		{Name: "c", WantedJson: "NaN"},
 	}}
 	if node.Match.Index != 0 || node.Best == nil || node.Best.Index != 2 {
 		t.Fatalf("match and nearest: got %d and %+v, want 0 and 2", node.Match.Index, node.Best)
 	}
-	if diff := cmp.Diff(want, node.Best.Constraints[0].Rows[0].Cells[1].Trace); diff != "" {
+	if diff := cmp.Diff(want, node.Best.Constraints[0].Rows[0].Cells[1].Trace, protocmp.Transform()); diff != "" {
 		t.Errorf("trace (-want +got):\n%s", diff)
+	}
+	if cell := node.Best.Constraints[0].Rows[0].Cells[1]; len(cell.FoundTexts) != 2 || cell.Found != nil {
+		t.Errorf("found traces: got %+v, want two texts", cell)
 	}
 	_, got := first(t, trajectory, calls(`{"tool_name": "f", "arguments": {"a": 1.0}}`))
 	if trace := got.Rows[0].Cells[1].Trace; got.Similarity != 1 || !trace.Fits || trace.FoundTool != "f" {
@@ -89,7 +94,7 @@ type rowCase struct {
 	problem    string
 	wanted     []int
 	found      [][]Value
-	changes    []RowChange
+	changes    []*evaluatorv1.RowChange
 }
 
 func rowCases() []rowCase {
@@ -100,25 +105,25 @@ func rowCases() []rowCase {
 	return []rowCase{
 		{
 			"added", []Version{{0, [][]Value{ann}}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
-			"", []int{0}, [][]Value{filled}, []RowChange{{After: bob}},
+			"", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{After: wireRow(bob)}},
 		},
 		{
 			"added and changed", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved}}}, stored(Addition, name("Ann")),
 			"a row of the reference is gone or changed", []int{0}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}},
-			[]RowChange{{Before: ann, After: moved, Columns: []string{"phone_number"}}},
+			[]*evaluatorv1.RowChange{{Before: wireRow(ann), After: wireRow(moved), Columns: []string{"phone_number"}}},
 		},
 		{
 			"added too much", []Version{{0, nil}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
 			"there are 2 rows, 1 are wanted", []int{0, -1}, [][]Value{filled, {String("1"), String("Ann"), String("1"), String(""), Bool(false)}},
-			[]RowChange{{After: ann}, {After: bob}},
+			[]*evaluatorv1.RowChange{{After: wireRow(ann)}, {After: wireRow(bob)}},
 		},
 		{
 			"removed", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann}}}, stored(Removal, name("Bob")),
-			"", []int{0}, [][]Value{filled}, []RowChange{{Before: bob}},
+			"", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{Before: wireRow(bob)}},
 		},
 		{
 			"removed and added", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann, eve}}}, stored(Removal, name("Bob")),
-			"there is a row that the reference does not have", []int{0}, [][]Value{filled}, []RowChange{{Before: bob}, {After: eve}},
+			"there is a row that the reference does not have", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{Before: wireRow(bob)}, {After: wireRow(eve)}},
 		},
 		{
 			"not updated", []Version{{0, [][]Value{ann}}}, stored(Update, name("Ann")),
@@ -127,7 +132,7 @@ func rowCases() []rowCase {
 		{
 			"updated and added", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved, bob}}}, stored(Update, name("Ann")),
 			"there are 2 rows, 1 at the reference", []int{0, -1}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}, filled},
-			[]RowChange{{Before: ann, After: moved, Columns: []string{"phone_number"}}, {After: bob}},
+			[]*evaluatorv1.RowChange{{Before: wireRow(ann), After: wireRow(moved), Columns: []string{"phone_number"}}, {After: wireRow(bob)}},
 		},
 		{
 			"paired", []Version{{0, [][]Value{ann, bob}}}, stored(Snapshot, name("Bob"), name("Ann")),
@@ -149,15 +154,21 @@ func TestExplainRows(t *testing.T) {
 			got = node.Best.Constraints[0]
 		}
 		var wanted []int
-		var found [][]Value
-		for _, row := range got.Rows {
-			wanted, found = append(wanted, row.Wanted), append(found, row.Found)
+		var found, rows []*worldv1.Row
+		for i, row := range got.GetRows() {
+			wanted, found = append(wanted, int(row.GetWanted())), append(found, row.GetFound())
+			if row.Wanted == nil {
+				wanted[i] = -1
+			}
+		}
+		for _, row := range test.found {
+			rows = append(rows, wireRow(row))
 		}
 		for field, diff := range map[string]string{
 			"problem": cmp.Diff(test.problem, got.Problem),
 			"wanted":  cmp.Diff(test.wanted, wanted),
-			"found":   cmp.Diff(test.found, found, cmpopts.EquateEmpty()),
-			"changes": cmp.Diff(test.changes, got.Changes, cmpopts.EquateEmpty()),
+			"found":   cmp.Diff(rows, found, protocmp.Transform()),
+			"changes": cmp.Diff(test.changes, got.GetChanges(), cmpopts.EquateEmpty(), protocmp.Transform()),
 		} {
 			if diff != "" {
 				t.Errorf("%s: %s (-want +got):\n%s", test.name, field, diff)
@@ -190,13 +201,13 @@ func TestExplainCompleted(t *testing.T) {
 	weather := calls(`{"tool_name": "weather", "arguments": {}}`)
 	got := Explain(trajectory, compile(t, weather, tell("It is {temperature} degrees")), nil).Milestones[1].Match
 	constraint := got.Constraints[0]
-	if got.Index != 3 || constraint.Similarity != 1 || constraint.ReferenceIndex != 2 {
+	if got.Index != 3 || constraint.Similarity != 1 || constraint.GetReferenceIndex() != 2 {
 		t.Errorf("constraint: got %+v at %d, want similarity 1 at 3 since 2", constraint, got.Index)
 	}
-	if diff := cmp.Diff([]ExtractedValue{{"temperature", "21.5"}}, constraint.Extracted); diff != "" {
+	if diff := cmp.Diff([]*evaluatorv1.ExtractedValue{{Name: "temperature", Value: "21.5"}}, constraint.Extracted, protocmp.Transform()); diff != "" {
 		t.Errorf("extracted (-want +got):\n%s", diff)
 	}
-	if text := constraint.Rows[0].Cells[1].Wanted; !text.Equal(String("It is 21.5 degrees")) {
+	if text := constraint.Rows[0].Cells[1].Wanted; text.GetText() != "It is 21.5 degrees" {
 		t.Errorf("wanted: got %v, want it completed", text)
 	}
 	broken := Explain(trajectory, compile(t, weather, tell("It is {hot}")), nil).Milestones[1].Match.Constraints[0]
@@ -220,11 +231,11 @@ func TestExplainGuardrails(t *testing.T) {
 		t.Fatalf("second node: got %+v, want similarity 0 and a nearest message", got)
 	}
 	guard := got.Best.Guardrails[1]
-	wanted := ConstraintExplanation{
-		Table: world.Contact, Measure: Guardrail, Reference: at(0), ReferenceIndex: 0,
-		Changes: []RowChange{{Before: before, After: after, Columns: []string{"phone_number"}}},
+	wanted := &evaluatorv1.ConstraintExplanation{
+		Table: world.Contact, Measure: Guardrail, Reference: proto.Int32(0), ReferenceIndex: proto.Int32(0),
+		Changes: []*evaluatorv1.RowChange{{Before: wireRow(before), After: wireRow(after), Columns: []string{"phone_number"}}},
 	}
-	if diff := cmp.Diff(wanted, guard); got.Best.Index != 2 || diff != "" {
+	if diff := cmp.Diff(wanted, guard, protocmp.Transform()); got.Best.Index != 2 || diff != "" {
 		t.Errorf("guardrail at %d (-want +got):\n%s", got.Best.Index, diff)
 	}
 	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
@@ -251,7 +262,7 @@ func TestExplainGuardrails(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns := Explain(trajectory, graph, nil).Milestones[1].Best.Constraints[1].Changes
-	if diff := cmp.Diff([]RowChange{{Columns: []string{"sender", "recipient", "content"}}}, columns); diff != "" {
+	if diff := cmp.Diff([]*evaluatorv1.RowChange{{Columns: []string{"sender", "recipient", "content"}}}, columns, protocmp.Transform()); diff != "" {
 		t.Errorf("changed messages (-want +got):\n%s", diff)
 	}
 }
@@ -260,8 +271,8 @@ func TestExplainGuardrails(t *testing.T) {
 func TestExplainBest(t *testing.T) {
 	trajectory := chat("hello", "milk", "hello", "bread")
 	got := Explain(trajectory, compile(t, say("bread"), say("milk")), nil)
-	for node, wanted := range []struct{ match, best int }{{3, -1}, {3, 1}} {
-		best := -1
+	for node, wanted := range []struct{ match, best int32 }{{3, -1}, {3, 1}} {
+		best := int32(-1)
 		if got.Milestones[node].Best != nil {
 			best = got.Milestones[node].Best.Index
 		}
@@ -275,7 +286,7 @@ func TestExplainWithout(t *testing.T) {
 	graph := compile(t, say("a"), say("b"))
 	for name, trajectory := range map[string]*Trajectory{"no message": new(Trajectory), "no user": {Messages: []Message{{Sender: System, Recipient: Agent}}}} {
 		got := Explain(trajectory, graph, nil)
-		if diff := cmp.Diff(make([]NodeExplanation, 2), got.Milestones); diff != "" || len(got.Minefields) != 0 {
+		if diff := cmp.Diff([]*evaluatorv1.NodeExplanation{{Node: 0}, {Node: 1}}, got.Milestones, protocmp.Transform()); diff != "" || len(got.Minefields) != 0 {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}

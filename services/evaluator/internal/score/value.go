@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // Kind says what a Value holds.
@@ -106,4 +107,30 @@ func kindOf(kind world.Kind) Kind {
 		return KindList
 	}
 	return KindNull
+}
+
+// wire returns the value's wire form. A list, which has none, becomes null.
+func (v Value) wire() *worldv1.Value {
+	switch v.kind {
+	case KindBool:
+		return world.Bool(v.number != 0)
+	case KindNumber:
+		return world.Number(v.number)
+	case KindString:
+		return world.Text(v.text)
+	default:
+		return world.Null()
+	}
+}
+
+// wireRow returns a row's wire form; nil has none.
+func wireRow(cells []Value) *worldv1.Row {
+	if cells == nil {
+		return nil
+	}
+	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(cells))}
+	for i := range cells {
+		row.Cells[i] = cells[i].wire()
+	}
+	return row
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
 
@@ -35,7 +36,7 @@ func (s *sums) add(place string, got, want, tolerance float64) {
 }
 
 // graph checks the nodes of a graph.
-func (s *sums) graph(name string, nodes []score.NodeExplanation, result *score.GraphResult) {
+func (s *sums) graph(name string, nodes []*evaluatorv1.NodeExplanation, result *score.GraphResult) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -61,10 +62,10 @@ func (s *sums) graph(name string, nodes []score.NodeExplanation, result *score.G
 }
 
 // node checks a node's constraints and that its similarity follows from theirs.
-func (s *sums) node(place string, node *score.NodeAt) {
+func (s *sums) node(place string, node *evaluatorv1.NodeAt) {
 	product, guarded, n := 1.0, 1.0, 0
 	for i := range node.Constraints {
-		c := &node.Constraints[i]
+		c := node.Constraints[i]
 		if c.Measure == score.Guardrail {
 			guarded *= c.Similarity
 		} else {
@@ -75,16 +76,16 @@ func (s *sums) node(place string, node *score.NodeAt) {
 	}
 	for i := range node.Guardrails {
 		guarded *= node.Guardrails[i].Similarity
-		s.constraint(fmt.Sprintf("%s.guardrails[%d]", place, i), &node.Guardrails[i])
+		s.constraint(fmt.Sprintf("%s.guardrails[%d]", place, i), node.Guardrails[i])
 	}
 	s.add(place, mean(product, n)*guarded, node.Similarity, 0)
 }
 
 // constraint checks a constraint's rows and that its similarity follows from theirs.
-func (s *sums) constraint(place string, c *score.ConstraintExplanation) {
+func (s *sums) constraint(place string, c *evaluatorv1.ConstraintExplanation) {
 	product, same := 1.0, 0.0
 	for i := range c.Rows {
-		s.row(fmt.Sprintf("%s.rows[%d]", place, i), &c.Rows[i])
+		s.row(fmt.Sprintf("%s.rows[%d]", place, i), c.Rows[i])
 		product *= c.Rows[i].Similarity
 	}
 	if len(c.Changes) == 0 {
@@ -101,13 +102,13 @@ func (s *sums) constraint(place string, c *score.ConstraintExplanation) {
 }
 
 // row checks a row's cells and that its similarity follows from theirs.
-func (s *sums) row(place string, row *score.RowExplanation) {
+func (s *sums) row(place string, row *evaluatorv1.RowExplanation) {
 	if len(row.Cells) == 0 {
 		return
 	}
 	product, results := 1.0, 0
 	for i := range row.Cells {
-		cell := &row.Cells[i]
+		cell := row.Cells[i]
 		s.cell(place+"."+cell.Column, cell)
 		if !cell.NoResult {
 			product *= cell.Similarity
@@ -121,7 +122,7 @@ func (s *sums) row(place string, row *score.RowExplanation) {
 }
 
 // cell checks that a cell's similarity follows from its details.
-func (s *sums) cell(place string, cell *score.CellExplanation) {
+func (s *sums) cell(place string, cell *evaluatorv1.CellExplanation) {
 	if text := cell.Text; text != nil {
 		similarity := 0.0
 		if text.Precision > 0 {

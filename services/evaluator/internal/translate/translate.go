@@ -11,6 +11,7 @@ import (
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
@@ -169,6 +170,19 @@ func text(s *string) score.Value {
 		return score.Null()
 	}
 	return score.String(*s)
+}
+
+// Explanation writes an explanation into the wire form. evaluation gives the nodes their names.
+func Explanation(explained score.Explanation, evaluation *evaluationv1.Evaluation, messages int) *evaluatorv1.ExplainTrajectoryResponse {
+	for i, node := range explained.Milestones {
+		node.Name = evaluation.GetMilestones().GetNodes()[i].GetName()
+	}
+	for i, node := range explained.Minefields {
+		node.Name = evaluation.GetMinefields().GetNodes()[i].GetName()
+	}
+	return &evaluatorv1.ExplainTrajectoryResponse{
+		Result: Result(explained.Result, messages), Milestones: explained.Milestones, Minefields: explained.Minefields,
+	}
 }
 
 // Result writes a score into the wire form; rollout and end are the caller's.
