@@ -19,8 +19,8 @@ import (
 var ErrFormat = errors.New("cannot be formatted")
 
 // Format returns the canonical form of a file of a pack: fields in the usual order, two columns of
-// indentation, one newline at the end. Comments, flow style, quotes and the order of rows, columns
-// and arguments stay; empty lines go. The canonical form of a canonical form is itself. A file that
+// indentation, rows, calls and constraints on one line where they fit, one newline at the end.
+// Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go. The canonical form of a canonical form is itself. A file that
 // is not readable is of type Errors, one whose comments or content would not survive is ErrFormat.
 func Format(name string, data []byte) ([]byte, error) {
 	r := &reader{file: name}
@@ -38,7 +38,9 @@ func Format(name string, data []byte) ([]byte, error) {
 	}
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
-			arrange(root, fitting(root, all, kinds...), all)
+			f := fitting(root, all, kinds...)
+			arrange(root, f, all)
+			joiner{all}.mapping(root, f, 0)
 		}
 	}
 	out, err := encodeNodes(nodes)

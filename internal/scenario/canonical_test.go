@@ -14,9 +14,9 @@ func TestFormat(t *testing.T) {
 		{"order", "says: x\nmilestones: []\n# who\nname: a # b\n", "says: x\nmilestones: []\n# who\nname: a # b\n"}, // says is no field of a scenario
 		{"scenario",
 			"# top\n\nuser:\n    says: Hi\n    # why\n    goal: G\n\n\ncategories:   [COREFERENCE]\nname: a # b\nmilestones:\n- call: {arguments: {b: 1.50, a: 2}, tool: t}\n  name: n\n",
-			"# top\n\nname: a # b\ncategories: [COREFERENCE]\nuser:\n  # why\n  goal: G\n  says: Hi\nmilestones:\n  - name: n\n    call: {tool: t, arguments: {b: 1.50, a: 2}}\n"},
+			"# top\n\nname: a # b\ncategories: [COREFERENCE]\nuser:\n  # why\n  goal: G\n  says: Hi\nmilestones:\n  - {name: n, call: {tool: t, arguments: {b: 1.50, a: 2}}}\n"},
 		{"world", "tables:\n  contact: {add: [{phone_number: \"+49\", name: A}], remove: []}\nclock: {time_zone: UTC, now: 2025-01-02T03:04:05}\n",
-			"clock: {now: 2025-01-02T03:04:05, time_zone: UTC}\ntables:\n  contact: {remove: [], add: [{phone_number: \"+49\", name: A}]}\n"},
+			"clock: {now: 2025-01-02T03:04:05, time_zone: UTC}\ntables: {contact: {remove: [], add: [{phone_number: \"+49\", name: A}]}}\n"},
 		{"several", "name: a\nworld: b\n---\nworld: c\nname: d\n", "name: a\nworld: b\n---\nname: d\nworld: c\n"},
 		{"pack", "description: d\nname: a\n", "name: a\ndescription: d\n"},
 		{"other file", "- url: a\n", "- url: a\n"},

@@ -87,7 +87,7 @@ milestones:
 	upgraded, err := Upgrade("one.yaml", []byte(strings.Replace(turnScenario, "ORACLE", listed, 1)))
 	for _, want := range []string{
 		"{get_wifi_status: {}, milestone: looked}", `{set_wifi_status: {on: false}, id: x, tolerances: {on: 0.5}, ` + quoted + "}",
-		"  - set_wifi_status: {on: true}\n    tolerances: {on: 0.25}\n    milestone: \"on\"\n",
+		"  - {set_wifi_status: {on: true}, tolerances: {on: 0.25}, milestone: \"on\"}\n",
 		"milestones:\n  - looked\n  - {name: \"off\", after: [looked]}\n",
 	} {
 		if err != nil || !strings.Contains(string(upgraded), want) {

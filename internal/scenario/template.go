@@ -30,17 +30,14 @@ user:
 # A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone; others, like changes of the
 # world, stand in a list called milestones.
 oracle:
-  - search_contacts: {relationship: plumber}
-    milestone: searched
-  - say: Your plumber Ada Quist has the number +493023125099.
-    milestone: told
+  - {search_contacts: {relationship: plumber}, milestone: searched}
+  - {say: Your plumber Ada Quist has the number +493023125099., milestone: told}
 `
 
 const templateWorldText = `# yaml-language-server: $schema=../schema.json
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
-  setting:
-    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
+  setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]
   contact:
     - {name: Juno Falk, phone_number: "+493023125040", relationship: self, is_self: true}
     - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}

@@ -7,9 +7,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineWidth is how many columns a line has at most that an upgrade joins.
-const lineWidth = 100
-
 // eachCall goes through the turns of a scenario and through its calls: those that are made, shown
 // and wanted.
 func eachCall(scenario *yaml.Node, turn func(node *yaml.Node, f form), call func(node *yaml.Node, f form)) {

@@ -53,15 +53,13 @@ minefields:
 	todaysScenario = `# The oldest one.
 name: one
 max_idle_score: 0.5 # generous
-tables:
-  contact: {add: [{name: SETTING}]}
+tables: {contact: {add: [{name: SETTING}]}}
 categories: [COREFERENCE]
 extra_tools: []
 user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], demonstrations: [{user: Hi.}], says: Look at wifi.}
 oracle:
   - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
-  - say: It is on.
-    milestone: first
+  - {say: It is on., milestone: first}
   - calls: [{get_wifi_status: {}, id: x}]
   - say: Bye.
   - {say: "No, bye.", milestone: told}
@@ -73,18 +71,11 @@ milestones:
   - {name: second, says: It is on.}
   - name: status # a call
     call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}
-  - name: asked
-    call: {get_wifi_status: {timestamp: now, at: {cel: now}}}
-  - table: sandbox
-    measure: derived
-    reference: asked
-    expect: {content: "{days} fill_to"}
-    into: content
-    extractor: days_extractor
+  - {name: asked, call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
+  - {table: sandbox, measure: derived, reference: asked, expect: {content: "{days} fill_to"}, into: content, extractor: days_extractor}
   - {name: told, after: [asked]}
 minefields:
-  - says: trip
-    triggered_by: [{say: trip}]
+  - {says: trip, triggered_by: [{say: trip}]}
 `
 )
 
