@@ -7,21 +7,19 @@ import (
 	"testing"
 )
 
-// openScenario gives the agent all tools, for it does not say which, so that the environment lets
+// openScenario gives the agent all tools, so that the environment lets
 // everybody call every tool.
-const openScenario = `name: wifi_off
-world: flat
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
-user:
-  goal: Have the wifi of your phone turned off.
-  says: Turn the wifi off, please.
-oracle:
-  - calls: [{tool: set_wifi_status, arguments: {on: false}}]
-  - say: Wifi is now off.
-milestones:
-  - name: wifi_off
-    table: setting
-    expect: {wifi: false, cellular: true, location_service: true, low_battery_mode: false}
+const openScenario = `wifi_off:
+  world: flat
+  extra_tools: all
+  user:
+    goal: Have the wifi of your phone turned off.
+    says: Turn the wifi off, please.
+  oracle:
+    - set_wifi_status: {on: false}
+    - {say: Wifi is now off., milestone: none}
+  milestones:
+    wifi_off: {snapshot: {setting: {wifi: false, cellular: true, location_service: true, low_battery_mode: false}}}
 `
 
 const openWorld = `clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}

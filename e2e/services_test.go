@@ -16,25 +16,16 @@ import (
 const serviceKey = "not-to-be-seen-anywhere"
 
 // exchange is a scenario that asks two hosted services, one of them twice.
-const exchange = `name: exchange
-categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
-clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
-tables:
-  setting:
-    - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
-user:
-  goal: Know what a share of the company costs in euros.
-  says: What is a share of Acme in euros?
-extra_tools: [search_stock, convert_currency]
-oracle:
-  - calls:
-      - {tool: search_stock, arguments: {query: Acme}}
-      - {tool: search_stock, arguments: {query: Acme}}
-  - calls: [{tool: convert_currency, arguments: {amount: 20, from_currency_code: USD, to_currency_code: EUR}}]
-  - say: A share of Acme is 18.40 euros.
-milestones:
-  - name: told
-    says: A share of Acme is 18.40 euros.
+const exchange = `exchange:
+  clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+  tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}
+  user:
+    goal: Know what a share of the company costs in euros.
+    says: What is a share of Acme in euros?
+  oracle:
+    - calls: [{search_stock: {query: Acme}}, {search_stock: {query: Acme}}]
+    - convert_currency: {amount: 20, from_currency_code: USD, to_currency_code: EUR}
+    - say: A share of Acme is 18.40 euros.
 `
 
 // startServices stands for the hosted services. The n-th request gets an answer with n in it.

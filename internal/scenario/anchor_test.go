@@ -14,7 +14,7 @@ import (
 
 // TestAnchor checks what the last milestones ask about tables, written as TABLE since REFERENCE.
 func TestAnchor(t *testing.T) {
-	const head = `name: a
+	const head = `extra_tools: all
 categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 1}]}
@@ -24,31 +24,31 @@ user: {goal: Something., says: Do it.}
 		name, rest string
 		want       []string // by milestone
 	}{
-		{"nothing changes", "oracle: [{say: Done.}]\nmilestones: [{says: Done.}]",
+		{"nothing changes", "oracle: [{say: Done.}]\nmilestones: {told: {says: Done.}}",
 			[]string{"setting since -1, contact since -1, messaging since -1, reminder since -1"}},
-		{"not the last", "oracle: [{say: Done.}]\nmilestones: [{says: Done.}, {says: Bye.}]",
+		{"not the last", "oracle: [{say: Done.}]\nmilestones: {told: {says: Done.}, m1: {says: Bye.}}",
 			[]string{"", "setting since -1, contact since -1, messaging since -1, reminder since -1"}},
-		{"named by a table", "oracle: [{calls: [{tool: set_wifi_status}]}, {say: Done.}]\nmilestones: [{table: setting, expect: {wifi: true}}, {says: Bye.}, {says: Done.}]",
+		{"named by a table", "oracle: [{calls: [{tool: set_wifi_status}]}, {say: Done.}]\nmilestones: {m0: {table: setting, expect: {wifi: true}}, m1: {says: Bye.}, told: {says: Done.}}",
 			[]string{"", "", "setting since 0, contact since -1, messaging since -1, reminder since -1"}},
-		{"named by a call", "oracle: [{calls: [{tool: add_contact}]}, {say: Done.}]\nmilestones: [{call: {tool: add_contact}}, {says: Done.}]",
+		{"named by a call", "oracle: [{calls: [{tool: add_contact}]}, {say: Done.}]\nmilestones: {m0: {call: {tool: add_contact}}, told: {says: Done.}}",
 			[]string{"", "contact since 0"}},
-		{"named by one call of two", "oracle: [{calls: [{tool: add_contact}, {tool: modify_contact}]}]\nmilestones: [{call: {tool: add_contact}}, {says: Done.}]",
+		{"named by one call of two", "oracle: [{calls: [{tool: add_contact}, {tool: modify_contact}]}]\nmilestones: {m0: {call: {tool: add_contact}}, told: {says: Done.}}",
 			[]string{"", ""}},
-		{"named by itself", "oracle: [{say: Done.}]\nmilestones: [{table: contact, measure: addition, reference: start, expect: {name: A}}]",
+		{"named by itself", "oracle: [{say: Done., milestone: none}]\nmilestones: {m0: {table: contact, measure: addition, reference: start, expect: {name: A}}}",
 			[]string{"setting since -1, messaging since -1, reminder since -1"}},
-		{"wanted by itself", "oracle: [{say: Done.}]\nmilestones: [{call: [{tool: get_wifi_status}, {tool: remove_reminder}]}]",
+		{"wanted by itself", "oracle: [{say: Done., milestone: none}]\nmilestones: {m0: {call: [{tool: get_wifi_status}, {tool: remove_reminder}]}}",
 			[]string{"setting since -1, contact since -1, messaging since -1"}},
-		{"changed and not named", "oracle: [{calls: [{tool: send_message_with_phone_number}]}]\nmilestones: [{says: Done.}]",
+		{"changed and not named", "oracle: [{calls: [{tool: send_message_with_phone_number}]}]\nmilestones: {told: {says: Done.}}",
 			[]string{""}},
-		{"named twice in order", "oracle: [{say: Done.}]\nmilestones: [{table: setting, expect: {wifi: true}}, {table: setting, expect: {wifi: false}}, {says: Done.}]",
+		{"named twice in order", "oracle: [{say: Done.}]\nmilestones: {m0: {table: setting, expect: {wifi: true}}, m1: {table: setting, expect: {wifi: false}}, told: {says: Done.}}",
 			[]string{"", "", "setting since 1, contact since -1, messaging since -1, reminder since -1"}},
-		{"named twice in any order", "oracle: [{calls: [{tool: set_wifi_status}]}]\nmilestones: [{name: x, after: [], table: setting, expect: {wifi: true}}, " +
-			"{name: y, after: [], table: setting, expect: {cellular: true}}, {after: [x, y], says: Done.}]", []string{"", "", ""}},
-		{"left out", "oracle: [{say: Done.}]\nguardrails: {except: [contact]}\nmilestones: [{says: Done.}, {says: Bye., guardrails: {only: [reminder]}}]",
+		{"named twice in any order", "oracle: [{calls: [{tool: set_wifi_status}]}]\nmilestones: {x: {after: [], table: setting, expect: {wifi: true}}, " +
+			"y: {after: [], table: setting, expect: {cellular: true}}, m2: {after: [x, y], says: Done.}}", []string{"", "", ""}},
+		{"left out", "oracle: [{say: Done.}]\nguardrails: {except: [contact]}\nmilestones: {told: {says: Done.}, m1: {says: Bye., guardrails: {only: [reminder]}}}",
 			[]string{"", "reminder since -1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(head + c.rest)}}, Options{})
+			loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(named("a", head+c.rest))}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,8 @@ import (
 const (
 	// defaultMaxMessages is the limit of a scenario that gives none.
 	defaultMaxMessages = 30
+	// allTools stands for the tools that nothing takes away.
+	allTools = "all"
 	// endTool ends the conversation; it belongs to the user.
 	endTool = "end_conversation"
 	// endCallID is the id of the call that a user script ends with.
@@ -85,9 +87,14 @@ func within(part, whole string) bool {
 	return ok && (whole == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// scenario builds a document's scenario; nil if it is no mapping.
-func (b *builder) scenario(doc *value) *scenariov1.Scenario {
-	v := b.object(doc, scenarioForm())
+// scenario builds the scenario of a name; nil if it is no mapping.
+func (b *builder) scenario(f field) *scenariov1.Scenario {
+	isField := func(inner field) bool { return scenarioForm().has(inner.key) }
+	if scenarioForm().has(f.key) && !slices.ContainsFunc(f.value.fields, isField) {
+		b.fail(f.place, "is a field of a scenario, and stands under the name of one, indented by two spaces")
+		return nil
+	}
+	v := b.object(f.value, scenarioForm())
 	if v == nil {
 		return nil
 	}
@@ -97,7 +104,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	oracle := b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script")
 	messages, user := b.messages(v)
 	setup := &setupv1.Setup{
-		Name:         b.text(v.get("name")),
+		Name:         f.key,
 		Categories:   b.texts(v.get("categories")),
 		MaxMessages:  defaultMaxMessages,
 		Tools:        b.tools(v, oracle),
@@ -113,7 +120,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(user.get("script"), turnForm(), "setup.user_script")
+		setup.UserScript = b.script(user.get("script").alone("say"), turnForm(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
@@ -121,6 +128,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 	}
 	setup.Categories = append(setup.GetCategories(), derived(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
+	b.mark("setup.name", f.place)
 	b.markFields(v)
 	return &scenariov1.Scenario{
 		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
@@ -130,7 +138,7 @@ func (b *builder) scenario(doc *value) *scenariov1.Scenario {
 // markFields remembers the fields that become a part of the same kind.
 func (b *builder) markFields(v *value) {
 	for path, key := range map[string]string{
-		"setup.name": "name", "setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
+		"setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
 		"proof.floor": "max_idle_score", "proof.orders": "orders",
@@ -167,13 +175,17 @@ func (b *builder) start(v *value) *startWorld {
 // own. The tool that ends the conversation always belongs to them.
 func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
-	if listed := b.texts(v.get("extra_tools")); v.get("extra_tools") != nil {
+	if extra := v.get("extra_tools"); extra == nil || extra.shape != shapeText || extra.text != allTools {
+		listed := b.extraTools(extra)
 		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
 			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
 		})
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
-			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", v.get("extra_tools").list[i])
+			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.list[i])
+		}
+		if !slices.Contains(selection.GetAllow(), endTool) {
+			selection.Allow = append(selection.GetAllow(), endTool)
 		}
 	}
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
@@ -184,13 +196,6 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 	}
 	for i := range selection.GetDeny() {
 		b.mark("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
-	}
-	hasEnd := false
-	for _, name := range selection.GetAllow() {
-		hasEnd = hasEnd || name == endTool
-	}
-	if len(selection.GetAllow()) > 0 && !hasEnd {
-		selection.Allow = append(selection.GetAllow(), endTool)
 	}
 	for _, item := range b.items(v.get("augmentations")) {
 		if !b.want(item, shapeText) {
@@ -204,6 +209,15 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
 	}
 	return selection
+}
+
+// extraTools reads the list of tools beside those that the oracle calls.
+func (b *builder) extraTools(v *value) []string {
+	if v != nil && v.shape == shapeText {
+		b.fail(v, "is %q, expected %s or a list of tools", brief(v.text), allTools)
+		return nil
+	}
+	return b.texts(v)
 }
 
 // calledTools returns the tools that a script calls, in the order in which it first does.
@@ -282,7 +296,7 @@ func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup, 
 	evaluation := &evaluationv1.Evaluation{
 		User:       user,
 		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
-		Minefields: b.graph(v.get("minefields"), v.get("guardrails"), minefieldsPath, start),
+		Minefields: b.graph(b.named(v.get("minefields")), v.get("guardrails"), minefieldsPath, start),
 	}
 	anchor(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))
 	return evaluation

@@ -17,10 +17,10 @@ func TestShortCalls(t *testing.T) {
   - calls: [{tool: get_wifi_status}, {id: x, tool: get_wifi_status, arguments: {}}]
   - say: Done.
 milestones:
-  - {name: looked, call: {tool: get_wifi_status}}
-  - {name: set, call: [{tool: set_wifi_status, arguments: {on: false}, tolerances: {on: 1}}, {tool: get_wifi_status}]}
+  looked: {call: {tool: get_wifi_status}}
+  set: {call: [{tool: set_wifi_status, arguments: {on: false}, tolerances: {on: 1}}, {tool: get_wifi_status}]}
 minefields:
-  - {call: {tool: set_wifi_status, arguments: {on: true}}, triggered_by: [{calls: [{tool: set_wifi_status, arguments: {on: true}}]}]}
+  set: {call: {tool: set_wifi_status, arguments: {on: true}}, triggered_by: [{calls: [{tool: set_wifi_status, arguments: {on: true}}]}]}
 `
 	const short = `oracle:
   - set_wifi_status: {on: false}
@@ -28,10 +28,10 @@ minefields:
   - calls: [get_wifi_status, {id: x, get_wifi_status: {}}]
   - say: Done.
 milestones:
-  - {name: looked, call: get_wifi_status}
-  - {name: set, call: [{set_wifi_status: {on: false}, tolerances: {on: 1}}, get_wifi_status]}
+  looked: {call: get_wifi_status}
+  set: {call: [{set_wifi_status: {on: false}, tolerances: {on: 1}}, get_wifi_status]}
 minefields:
-  - {call: {set_wifi_status: {on: true}}, triggered_by: [{set_wifi_status: {on: true}}]}
+  set: {call: {set_wifi_status: {on: true}}, triggered_by: [{set_wifi_status: {on: true}}]}
 `
 	load := func(text string) []Loaded {
 		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", text, 1), testWorld), Options{})
@@ -50,14 +50,14 @@ func TestShortCallErrors(t *testing.T) {
 	const orTool = ", or one tool with its arguments, as in search_contacts: {name: Ada}"
 	for _, c := range []struct{ name, oracle, want string }{
 		{"two tools", "oracle:\n  - {a: {}, b: {}}\n",
-			"a.yaml:6:6: oracle[0].a: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
+			"a.yaml:6:8: one.oracle[0].a: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
 		{"no arguments", "oracle:\n  - get_wifi_status:\n",
-			"a.yaml:6:5: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
+			"a.yaml:6:7: one.oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone" + orTool},
 		{"beside a text", "oracle:\n  - {say: Hi., get_wifi_status: {}}\n",
-			"a.yaml:6:16: oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone"},
-		{"alone as a turn", "oracle:\n  - get_wifi_status\n", "a.yaml:6:5: oracle[0]: is a text, expected a mapping"},
-		{"a text as a call", "oracle:\n  - calls: [Look at wifi]\n", "a.yaml:6:13: oracle[0].calls[0]: is a text, expected a mapping"},
-		{"arguments twice", "oracle:\n  - calls: [{a: {}, arguments: {}}]\n", "a.yaml:6:14: oracle[0].calls[0].a: unknown field"},
+			"a.yaml:6:18: one.oracle[0].get_wifi_status: unknown field; expected one of say, calls, end, tolerances, milestone"},
+		{"alone as a turn", "oracle:\n  - get_wifi_status\n", "a.yaml:6:7: one.oracle[0]: is a text, expected a mapping"},
+		{"a text as a call", "oracle:\n  - calls: [Look at wifi]\n", "a.yaml:6:15: one.oracle[0].calls[0]: is a text, expected a mapping"},
+		{"arguments twice", "oracle:\n  - calls: [{a: {}, arguments: {}}]\n", "a.yaml:6:16: one.oracle[0].calls[0].a: unknown field"},
 	} {
 		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -32,13 +32,16 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	all, kinds := forms(world.Builtin()), []string{"pack", "world", "scenario"}
+	all, kinds := forms(world.Builtin()), []string{"pack", "world"}
 	if path.Base(filepath.ToSlash(name)) == schemaFile {
 		kinds = []string{"schema"}
 	}
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
 			f := fitting(root, all, kinds...)
+			if len(f.fields) == 0 && kinds[0] != "schema" {
+				f = scenariosForm(root)
+			}
 			arrange(root, f, all)
 			joiner{all}.mapping(root, f, 0)
 		}
@@ -124,6 +127,15 @@ func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 	return form{}
 }
 
+// scenariosForm is the document of a scenario file, whose fields are its scenarios.
+func scenariosForm(root *yaml.Node) form {
+	var f form
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		f.fields = append(f.fields, formField{name: root.Content[i].Value, holds: "scenario"})
+	}
+	return f
+}
+
 // takes says whether an entry of a mapping can be a tool with its arguments.
 func (f form) takes(node *yaml.Node, i int) bool {
 	return len(f.instead) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.instead, func(name string) bool { return entry(node, name) != nil })
@@ -157,6 +169,12 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 // arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's
 // rows have in common.
 func arrangeField(node *yaml.Node, holds string, all map[string]form) {
+	if inner, ok := byName(holds); ok {
+		for i := 1; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
+			arrangeField(node.Content[i], inner, all)
+		}
+		return
+	}
 	single, items := alternatives(holds)
 	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }
 	switch node.Kind { //nolint:exhaustive // the others hold nothing
@@ -169,6 +187,12 @@ func arrangeField(node *yaml.Node, holds string, all map[string]form) {
 			}
 		}
 	}
+}
+
+// byName returns what a mapping from names holds, if a field holds one.
+func byName(holds string) (inner string, ok bool) {
+	inner, ok = strings.CutPrefix(holds, "{")
+	return strings.TrimSuffix(inner, "}"), ok
 }
 
 // alternatives returns the forms and primitives of a field, and of the items of a list in it.

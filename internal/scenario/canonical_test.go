@@ -5,25 +5,26 @@ import (
 	"io/fs"
 	"os"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestFormat(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"order", "says: x\nmilestones: []\n# who\nname: a # b\n", "says: x\nmilestones: []\n# who\nname: a # b\n"}, // says is no field of a scenario
+		{"order", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n"}, // says is no field of a scenario
 		{"scenario",
-			"# top\n\nuser:\n    says: Hi\n    # why\n    goal: G\n\n\ncategories:   [COREFERENCE]\nname: a # b\nmilestones:\n- call: {arguments: {b: 1.50, a: 2}, tool: t}\n  name: n\n",
-			"# top\n\nname: a # b\ncategories: [COREFERENCE]\nuser:\n  # why\n  goal: G\n  says: Hi\nmilestones:\n  - {name: n, call: {tool: t, arguments: {b: 1.50, a: 2}}}\n"},
+			"# top\n\na:\n    user:\n        says: Hi\n        # why\n        goal: G\n\n\n    categories:   [COREFERENCE]\n    world: b # c\n    milestones:\n      n:\n        call: {arguments: {b: 1.50, a: 2}, tool: t}\n        after: []\n      m:\n",
+			"# top\n\na:\n  world: b # c\n  categories: [COREFERENCE]\n  user:\n    # why\n    goal: G\n    says: Hi\n  milestones:\n    n: {after: [], call: {tool: t, arguments: {b: 1.50, a: 2}}}\n    m:\n"},
 		{"world", "tables:\n  contact: {add: [{phone_number: \"+49\", name: A}], remove: []}\nclock: {time_zone: UTC, now: 2025-01-02T03:04:05}\n",
 			"clock: {now: 2025-01-02T03:04:05, time_zone: UTC}\ntables: {contact: {remove: [], add: [{phone_number: \"+49\", name: A}]}}\n"},
-		{"several", "name: a\nworld: b\n---\nworld: c\nname: d\n", "name: a\nworld: b\n---\nname: d\nworld: c\n"},
+		{"several", "a:\n  seed: 1\n  world: b\n# d\nd:\n  seed: 2\n  world: c\n", "a:\n  world: b\n  seed: 1\n# d\nd:\n  world: c\n  seed: 2\n"},
 		{"pack", "description: d\nname: a\n", "name: a\ndescription: d\n"},
 		{"other file", "- url: a\n", "- url: a\n"},
 		{"demonstration",
-			"user:\n  demonstrations:\n  - calls:\n    # it is off\n    - {failed: true, answer: 'PermissionError: no', arguments: {on: true}, tool: set_wifi_status}\n  - agent: Thanks.\nname: a\n",
-			"name: a\nuser:\n  demonstrations:\n    - calls:\n        # it is off\n        - {tool: set_wifi_status, arguments: {on: true}, answer: 'PermissionError: no', failed: true}\n    - agent: Thanks.\n"},
-		{"block text", "notes: |\n    a\n\n    b\nname: x\nfloor: 0.20\n", "name: x\nnotes: |\n  a\n\n  b\nfloor: 0.20\n"},
+			"a:\n  user:\n    demonstrations:\n    - calls:\n      # it is off\n      - {failed: true, answer: 'PermissionError: no', arguments: {on: true}, tool: set_wifi_status}\n    - agent: Thanks.\n  world: b\n",
+			"a:\n  world: b\n  user:\n    demonstrations:\n      - calls:\n          # it is off\n          - {tool: set_wifi_status, arguments: {on: true}, answer: 'PermissionError: no', failed: true}\n      - agent: Thanks.\n"},
+		{"block text", "x:\n    seed: 1\n    notes: |\n        a\n\n        b\n", "x:\n  notes: |\n    a\n\n    b\n  seed: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Format("a.yaml", []byte(c.in))
@@ -73,11 +74,7 @@ func TestTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys := files(string(text), "")
-	fsys["worlds/"+TemplateWorld+".yaml"] = fsys["worlds/base.yaml"]
-	delete(fsys, "worlds/base.yaml")
-	fsys["worlds/"+TemplateWorld+".yaml"].Data = world
-	loaded, err := Load(fsys, Options{})
+	loaded, err := Load(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +97,7 @@ func TestTemplate(t *testing.T) {
 
 // FuzzFormat must not panic; what it writes is canonical and says the same.
 func FuzzFormat(f *testing.F) {
-	for _, seed := range []string{testScenario, testWorld, "a: [", "name: a # b\n# c\n", "a: {b: 'c:d', e: f:g}", "- - a\n", "x: |+\n  a\n\n\n"} {
+	for _, seed := range []string{named("one", testScenario), testWorld, "a: [", "name: a # b\n# c\n", "a: {b: 'c:d', e: f:g}", "- - a\n", "x: |+\n  a\n\n\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -12,17 +12,17 @@ import (
 // out.
 func TestWantedTables(t *testing.T) {
 	t.Parallel()
-	const oracle = "oracle:\n  - set_wifi_status: {on: false}\n    milestone: off\n  - say: Done.\nmilestones:\n  - off\n"
-	const long = `  - {name: state, table: setting, expect: {wifi: false}}
-  - {name: new, table: contact, measure: addition, reference: start, expect: {name: A}, overrides: {name: one}}
-  - name: both
+	const oracle = "oracle:\n  - set_wifi_status: {on: false}\n    milestone: off\n  - say: Done.\nmilestones:\n  off:\n"
+	const long = `  state: {table: setting, expect: {wifi: false}}
+  new: {table: contact, measure: addition, reference: start, expect: {name: A}, overrides: {name: one}}
+  both:
     constraints:
       - {table: contact, measure: update, reference: off, expect: [{name: A}, {name: B}]}
       - {table: reminder, measure: removal, reference: start, expect: {content: C, reminder_timestamp: 2025-01-02}}
 `
-	const short = `  - {name: state, snapshot: {setting: {wifi: false}}}
-  - {name: new, addition: {contact: {name: A}}, overrides: {name: one}}
-  - name: both
+	const short = `  state: {snapshot: {setting: {wifi: false}}}
+  new: {addition: {contact: {name: A}}, overrides: {name: one}}
+  both:
     constraints:
       - {update: {contact: [{name: A}, {name: B}]}, reference: off}
       - {removal: {reminder: {content: C, reminder_timestamp: 2025-01-02}}}
@@ -30,25 +30,25 @@ func TestWantedTables(t *testing.T) {
 	if diff := cmp.Diff(turnEvaluation(t, oracle+long), turnEvaluation(t, oracle+short), protocmp.Transform()); diff != "" {
 		t.Errorf("milestones (-long +short):\n%s", diff)
 	}
-	former := strings.Replace(turnScenario, "ORACLE", oracle+long, 1)
+	former := named("one", strings.Replace(turnScenario, "ORACLE", oracle+long, 1))
 	upgraded, err := Upgrade("one.yaml", []byte(former))
-	if err != nil || !strings.HasSuffix(string(upgraded), short) {
+	if err != nil || !strings.HasSuffix(string(upgraded), indented(short)) {
 		t.Errorf("Upgrade: got %s, %v, want it to end in %s", upgraded, err, short)
 	}
 }
 
 func TestWantedTableErrors(t *testing.T) {
 	t.Parallel()
-	const oracle = "oracle: [{say: Done.}]\nmilestones:\n  - "
+	const oracle = "oracle: [{say: Done.}]\nmilestones:\n  m: "
 	for _, c := range []struct{ name, milestone, want string }{
 		{"two tables", "{update: {contact: {name: A}, setting: {wifi: true}}}",
-			"a.yaml:7:14: milestones[0].update: has 2 fields, expected one of setting, contact, messaging, reminder"},
+			"a.yaml:7:17: one.milestones.m.update: has 2 fields, expected one of setting, contact, messaging, reminder"},
 		{"unknown table", "{update: {contacts: {name: A}}}",
-			`a.yaml:7:15: milestones[0].update.contacts: unknown field; did you mean "contact"?`},
-		{"former table", "{update: {CONTACT: {name: A}}}", "milestones[0].update.CONTACT: CONTACT is now called contact;"},
-		{"unknown column", "{update: {contact: {nam: A}}}", `a.yaml:7:25: milestones[0].update.contact.nam: `},
-		{"beside another", "{update: {contact: {name: A}}, says: Done.}", "a.yaml:7:36: milestones[0].says: cannot stand beside update; write two constraints"},
-		{"no table", "{update: contact}", "a.yaml:7:14: milestones[0].update: is a text, expected a mapping"},
+			`a.yaml:7:18: one.milestones.m.update.contacts: unknown field; did you mean "contact"?`},
+		{"former table", "{update: {CONTACT: {name: A}}}", "milestones.m.update.CONTACT: CONTACT is now called contact;"},
+		{"unknown column", "{update: {contact: {nam: A}}}", `a.yaml:7:28: one.milestones.m.update.contact.nam: `},
+		{"beside another", "{update: {contact: {name: A}}, says: Done.}", "a.yaml:7:39: one.milestones.m.says: cannot stand beside update; write two constraints"},
+		{"no table", "{update: contact}", "a.yaml:7:17: one.milestones.m.update: is a text, expected a mapping"},
 	} {
 		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", oracle+c.milestone+"\n", 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -88,33 +88,33 @@ func TestShownTimes(t *testing.T) {
 
 func TestBadShownCalls(t *testing.T) {
 	const first = "{tool: set_wifi_status, arguments: {on: true}, answer: None}"
-	at := "a.yaml:9:15: user.demonstrations[1].calls[0]"
+	at := "a.yaml:9:17: one.user.demonstrations[1].calls[0]"
 	for _, c := range []struct{ name, old, replacement, want string }{
 		{"fine", first, first, ""},
-		{"no list", "[" + first + "]", first, "a.yaml:9:14: user.demonstrations[1].calls: is a mapping, expected a list"},
-		{"empty", "[" + first + "]", "[]", "a.yaml:9:14: user.demonstrations[1].calls: is empty, expected at least one call"},
+		{"no list", "[" + first + "]", first, "a.yaml:9:16: one.user.demonstrations[1].calls: is a mapping, expected a list"},
+		{"empty", "[" + first + "]", "[]", "a.yaml:9:16: one.user.demonstrations[1].calls: is empty, expected at least one call"},
 		{"only a tool", first, "set_wifi_status", at + `: has no "answer", which is required`},
 		{"no mapping", first, "5", at + ": is a number, expected a mapping"},
 		{"no answer", ", answer: None", "", at + `: has no "answer", which is required`},
 		{"no tool", "tool: set_wifi_status, arguments: {on: true}", "arguments: {on: true}", at + `: has no "tool", which is required`},
-		{"unknown field", "answer: None", "answer: None, id: a", "a.yaml:9:76: user.demonstrations[1].calls[0].id: unknown field; expected one of tool, arguments, answer, failed"},
-		{"answer of another shape", "answer: None", "answer: true", "a.yaml:9:70: user.demonstrations[1].calls[0].answer: is a boolean, expected a text (quote it)"},
-		{"empty answer", "answer: None", "answer: ''", "a.yaml:9:70: user.demonstrations[1].calls[0].answer: is empty, expected what the environment prints, e.g. None or True"},
-		{"failed: false", "answer: None", "answer: None, failed: false", "a.yaml:9:84: user.demonstrations[1].calls[0].failed: is false; leave it out"},
+		{"unknown field", "answer: None", "answer: None, id: a", "a.yaml:9:78: one.user.demonstrations[1].calls[0].id: unknown field; expected one of tool, arguments, answer, failed"},
+		{"answer of another shape", "answer: None", "answer: true", "a.yaml:9:72: one.user.demonstrations[1].calls[0].answer: is a boolean, expected a text (quote it)"},
+		{"empty answer", "answer: None", "answer: ''", "a.yaml:9:72: one.user.demonstrations[1].calls[0].answer: is empty, expected what the environment prints, e.g. None or True"},
+		{"failed: false", "answer: None", "answer: None, failed: false", "a.yaml:9:86: one.user.demonstrations[1].calls[0].failed: is false; leave it out"},
 		{"unknown tool", first, "{tool: set_wifi_statu, answer: None}",
-			`a.yaml:9:22: user.demonstrations[1].calls[0].tool: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
+			`a.yaml:9:24: one.user.demonstrations[1].calls[0].tool: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
 		{"the end", first, "{tool: end_conversation, answer: None}",
-			"a.yaml:9:22: user.demonstrations[1].calls[0].tool: end_conversation has no answer; show it with a turn of its own, end: true"},
+			"a.yaml:9:24: one.user.demonstrations[1].calls[0].tool: end_conversation has no answer; show it with a turn of its own, end: true"},
 		{"not in its hands", "[set_wifi_status, search_contacts]", "[search_contacts]",
-			`a.yaml:9:22: user.demonstrations[1].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should` +
-				"\n" + `a.yaml:11:18: user.demonstrations[2].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should`},
-		{"arguments of another shape", "{on: true}", "[on]", "a.yaml:9:50: user.demonstrations[1].calls[0].arguments: is a list, expected a mapping"},
+			`a.yaml:9:24: one.user.demonstrations[1].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should` +
+				"\n" + `a.yaml:11:20: one.user.demonstrations[2].calls[0].tool: the user cannot call "set_wifi_status", only search_contacts, end_conversation; list it in user.tools if it should`},
+		{"arguments of another shape", "{on: true}", "[on]", "a.yaml:9:52: one.user.demonstrations[1].calls[0].arguments: is a list, expected a mapping"},
 		{"unknown argument", "{on: true}", "{on: true, of: 1}",
-			`a.yaml:9:50: user.demonstrations[1].calls[0].arguments: set_wifi_status has no argument "of"; did you mean "on"?`},
-		{"wrong type", "{on: true}", "{on: 'on'}", `a.yaml:9:50: user.demonstrations[1].calls[0].arguments: argument on of set_wifi_status is "on", expected a boolean`},
+			`a.yaml:9:52: one.user.demonstrations[1].calls[0].arguments: set_wifi_status has no argument "of"; did you mean "on"?`},
+		{"wrong type", "{on: true}", "{on: 'on'}", `a.yaml:9:52: one.user.demonstrations[1].calls[0].arguments: argument on of set_wifi_status is "on", expected a boolean`},
 		{"missing argument", ", arguments: {on: true}", "", at + `: set_wifi_status needs the argument "on"`},
 		{"beside a text", "- calls: [" + first + "]", "- {user: Hi., calls: [" + first + "]}",
-			"a.yaml:9:7: user.demonstrations[1]: has 2 fields, expected one of user, calls, agent, end"},
+			"a.yaml:9:9: one.user.demonstrations[1]: has 2 fields, expected one of user, calls, agent, end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Load(files(edit(t, showing(t), c.old, c.replacement), testWorld), described(t))

@@ -26,7 +26,7 @@ type form struct {
 type formField struct {
 	name string
 	// holds names the form of the content, or a primitive one of the schema: "a|b" is either, "[a]"
-	// a list of it.
+	// a list of it, "{a}" a mapping from names to it.
 	holds string
 	// doc says what the field means, in one sentence.
 	doc      string
@@ -83,10 +83,9 @@ func forms(schema *world.Schema) map[string]form {
 	return all
 }
 
-// scenarioForm is a document of a scenario file.
+// scenarioForm is a scenario, which stands under its name.
 var scenarioForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{"name", "name", "Unique name of the scenario; also the name of its result folder.", true},
 		{"notes", "text", "For other authors; no role ever sees it.", false},
 		{"max_idle_score", "similarity", "Highest similarity of an agent that does nothing useful; 0.35 if left out.", false},
 		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
@@ -95,8 +94,8 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
 		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
 		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
-		{"extra_tools", "[text]", "Real names of the tools that the agent gets beside those that the oracle calls; all other tools if left out.", false},
-		{"without_tools", "[text]", "Real names of tools that are taken away in every variant.", false},
+		{"extra_tools", "all|[label]", "Real names of the tools that the agent gets beside those that the oracle calls, or all.", false},
+		{"without_tools", "[label]", "Real names of tools that are taken away in every variant.", false},
 		{"augmentations", "[augmentation]", "How tools are shown, for a scenario that has no variants.", false},
 		{"system", "text", "What the agent is told first, instead of the default.", false},
 		{"user", "user", "What the simulated user wants, knows and says.", false},
@@ -105,8 +104,8 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"orders", "[order]", "Other orders of the oracle's turns that solve the task as well, as their numbers from 1.", false},
 		{"recordings", "[anyRecording]", "Answers of external services.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
-		{"milestones", "[anyMilestone]", "What must happen, beside the milestones of the oracle's turns.", false},
-		{"minefields", "[minefield]", "What must not happen.", false},
+		{"milestones", "{milestone|nothing}", "What must happen, by name, beside the milestones of the oracle's turns.", false},
+		{"minefields", "{minefield}", "What must not happen, by name.", false},
 	}, former: map[string]string{"floor": "max_idle_score", "tools": "extra_tools"}}
 })
 
@@ -131,12 +130,12 @@ var clockForm = sync.OnceValue(func() form {
 var userForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"goal", "text", "What the simulated user wants.", false},
-		{"knowledge", "[text]", "What the user may tell when asked.", false},
-		{"unknown", "[text]", "What the user does not know: her last name, where you are.", false},
+		{"knowledge", "text|[text]", "What the user may tell when asked.", false},
+		{"unknown", "text|[text]", "What the user does not know: her last name, where you are.", false},
 		{"demonstrations", "[demonstration]", "An example conversation that only a simulated user sees.", false},
-		{"tools", "[text]", "Real names of tools that the user has of its own, on the same world; end_conversation comes by itself.", false},
+		{"tools", "[label]", "Real names of tools that the user has of its own, on the same world; end_conversation comes by itself.", false},
 		{"says", "text", "The first message.", false},
-		{"script", "[turn]", "What the scripted user says after the first message.", false},
+		{"script", "text|[turn]", "What the scripted user says after the first message.", false},
 	}}
 })
 
@@ -197,7 +196,7 @@ var oracleCallForm = sync.OnceValue(func() form {
 func carriedFields() []formField {
 	return []formField{
 		{tolerancesKey, "tolerances", "Largest difference that the call's milestone accepts, by argument.", false},
-		{milestoneKey, "text", "Name of the milestone that this text, or this one call, is by itself.", false},
+		{milestoneKey, "text", "Name of the milestone that this text, or this one call, is by itself. The last text is told unless it is none.", false},
 	}
 }
 
@@ -230,11 +229,10 @@ var guardrailsForm = sync.OnceValue(func() form {
 	}}
 })
 
-// nodeForm is a milestone: one constraint in place, or several.
+// nodeForm is a milestone, which stands under its name: one constraint in place, or several.
 var nodeForm = sync.OnceValue(func() form {
 	return form{fields: append([]formField{
-		{"name", "text", "For people and for after and reference; unique in the list.", false},
-		{"after", "[text]", "Names of those that come before; the one written before it if left out.", false},
+		{"after", "[label]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
 	}, constraintForm().fields...), former: constraintForm().former}

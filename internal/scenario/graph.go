@@ -26,35 +26,23 @@ const (
 type graphBuilder struct {
 	*builder
 	start *startWorld
-	nodes []*value
+	nodes []field
 	names []string
 	// current is the number of the node that is being built.
 	current int
 }
 
-// graph reads a list of milestones or minefields.
-func (b *builder) graph(v, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
-	items := b.items(v)
-	g := &graphBuilder{builder: b, start: start, nodes: items}
-	for _, item := range items {
-		g.names = append(g.names, b.nodeName(item))
-	}
+// graph reads milestones or minefields in their order.
+func (b *builder) graph(nodes []field, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
+	g := &graphBuilder{builder: b, start: start, nodes: nodes, names: fieldNames(nodes)}
 	graph := &evaluationv1.Graph{}
-	for i, item := range items {
+	for i, item := range nodes {
 		g.current = i
 		at := path + ".nodes[" + strconv.Itoa(i) + "]"
 		graph.Nodes = append(graph.Nodes, g.node(item, guardrails, at))
-		graph.Edges = append(graph.Edges, g.edges(item, i, path+".edges", len(graph.GetEdges()))...)
+		graph.Edges = append(graph.Edges, g.edges(item.value, i, path+".edges", len(graph.GetEdges()))...)
 	}
 	return graph
-}
-
-// nodeName returns the name that a node gives itself; other mistakes are left to node.
-func (b *builder) nodeName(v *value) string {
-	if v.shape != shapeMapping || v.get("name") == nil || v.get("name").shape != shapeText {
-		return ""
-	}
-	return v.get("name").text
 }
 
 // nodeFormAt returns the form of a node; only a minefield can say how it is stepped on.
@@ -66,14 +54,13 @@ func nodeFormAt(path string) form {
 }
 
 // node reads one milestone: a list of constraints, or one constraint in place.
-func (g *graphBuilder) node(v, guardrails *value, path string) *evaluationv1.Node {
-	g.mark(path, v)
-	node := &evaluationv1.Node{}
+func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluationv1.Node {
+	v := f.value
+	g.mark(path, f.place)
+	node := &evaluationv1.Node{Name: f.key}
 	if g.object(v, nodeFormAt(path)) == nil {
 		return node
 	}
-	node.Name = g.text(v.get("name"))
-	g.mark(path+".name", v.get("name"))
 	if own := v.get("guardrails"); own != nil {
 		guardrails = own
 	}
@@ -121,7 +108,7 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 		g.mark(path+"["+strconv.Itoa(count+len(edges))+"]", at)
 		edges = append(edges, &evaluationv1.Edge{Before: int32(before), After: int32(i)})
 	}
-	if v.shape != shapeMapping || v.get("after") == nil {
+	if v.get("after") == nil {
 		if i > 0 {
 			add(i-1, v)
 		}
@@ -144,9 +131,8 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 // nodeNumber returns the number of the node that a text names, or -1 after recording a mistake.
 func (g *graphBuilder) nodeNumber(v *value) int {
 	at := slices.Index(g.names, v.text)
-	if v.text == "" || at < 0 {
-		named := slices.DeleteFunc(slices.Clone(g.names), func(name string) bool { return name == "" })
-		g.fail(v, "nothing here is named %q%s", v.text, hint(v.text, named))
+	if at < 0 {
+		g.fail(v, "nothing here is named %q%s", v.text, hint(v.text, g.names))
 		return -1
 	}
 	return at
@@ -201,7 +187,7 @@ func (g *graphBuilder) reference(v *value, path string) *int32 {
 	if v.shape == shapeText && v.text == startReference {
 		return proto.Int32(startNode)
 	}
-	if at := slices.Index(g.names, v.text); v.shape == shapeText && v.text != "" && at >= 0 {
+	if at := slices.Index(g.names, v.text); v.shape == shapeText && at >= 0 {
 		return proto.Int32(int32(at))
 	}
 	found := v.what()
@@ -210,9 +196,7 @@ func (g *graphBuilder) reference(v *value, path string) *int32 {
 	}
 	allowed := []string{startReference}
 	for _, number := range g.comesBefore(g.current) {
-		if name := g.names[number]; name != "" {
-			allowed = append(allowed, strconv.Quote(name))
-		}
+		allowed = append(allowed, strconv.Quote(g.names[number]))
 	}
 	g.fail(v, "is %s, expected %s", found, strings.Join(allowed, " or "))
 	return nil
@@ -224,7 +208,7 @@ func (g *graphBuilder) comesBefore(i int) []int {
 	var visit func(i int)
 	visit = func(i int) {
 		var before []int
-		if after := g.nodes[i].get("after"); g.nodes[i].shape != shapeMapping || after == nil {
+		if after := g.nodes[i].value.get("after"); after == nil {
 			before = append(before, i-1)
 		} else {
 			for _, item := range after.list {

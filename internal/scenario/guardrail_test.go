@@ -28,7 +28,7 @@ func TestSwitchedOff(t *testing.T) {
 		{"the table that changes", "{table: setting, measure: update, reference: start, expect: {cellular: false}}", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := loadOne(t, testScenario+"minefields:\n  - "+c.minefield+"\n")
+			s := loadOne(t, testScenario+"minefields:\n  bad: "+c.minefield+"\n")
 			if diff := cmp.Diff(c.want, SwitchedOff(s, 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

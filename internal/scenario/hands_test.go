@@ -67,15 +67,15 @@ func TestUserTools(t *testing.T) {
 func TestBadUserTools(t *testing.T) {
 	for _, test := range []struct{ name, old, replacement, want string }{
 		{"unknown", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_statu]",
-			`a.yaml:9:28: user.tools[1]: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
+			`a.yaml:9:30: one.user.tools[1]: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
 		{"the end", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, end_conversation]",
-			"a.yaml:9:28: user.tools[1]: end_conversation is the user's by itself; leave it out"},
+			"a.yaml:9:30: one.user.tools[1]: end_conversation is the user's by itself; leave it out"},
 		{"twice", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_status]",
-			`a.yaml:9:28: user.tools[1]: tool "set_wifi_status" is there twice`},
+			`a.yaml:9:30: one.user.tools[1]: tool "set_wifi_status" is there twice`},
 		{"not its own", "    - calls: [{tool: set_wifi_status", "    - calls: [{tool: add_contact",
-			`a.yaml:12:22: user.script[0].calls[0].tool: the user cannot call "add_contact", only set_wifi_status, end_conversation; list it in user.tools if it should`},
+			`a.yaml:12:24: one.user.script[0].calls[0].tool: the user cannot call "add_contact", only set_wifi_status, end_conversation; list it in user.tools if it should`},
 		{"no list", "  tools: [set_wifi_status]", "  tools: set_wifi_status",
-			"a.yaml:9:10: user.tools: is a text, expected a list"},
+			"a.yaml:9:12: one.user.tools: is a text, expected a list"},
 		{"the agent uses it", "- say: You can do that yourself.", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]",
 			`the agent may not call "set_wifi_status": it is taken away`},
 	} {

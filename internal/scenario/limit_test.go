@@ -23,8 +23,8 @@ func smallLimits() limits {
 }
 
 func TestLimits(t *testing.T) {
-	named := func(name string) *fstest.MapFile {
-		return &fstest.MapFile{Data: []byte(strings.Replace(testScenario, "name: one", "name: "+name, 1))}
+	scenario := func(name string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(named(name, testScenario))}
 	}
 	comment := func(size int) *fstest.MapFile {
 		return &fstest.MapFile{Data: bytes.Repeat([]byte("#"), size)}
@@ -50,12 +50,12 @@ func TestLimits(t *testing.T) {
 		{"all files", fstest.MapFS{"a.yaml": comment(1500), "b.yaml": comment(1500), "c.yaml": comment(1500), "d.yaml": comment(1)},
 			"c.yaml:1:1: document: with this one, the files of the pack have more than 4000 bytes; nothing after it is read"},
 		{"entries", crowd, ".:1:1: document: the folder has more than 8 entries; nothing after it is read"},
-		{"scenarios", fstest.MapFS{"a.yaml": named("a"), "b.yaml": named("b"), "c.yaml": named("c"), "d.yaml": named("d"),
+		{"scenarios", fstest.MapFS{"a.yaml": scenario("a"), "b.yaml": scenario("b"), "c.yaml": scenario("c"), "d.yaml": scenario("d"),
 			"worlds/base.yaml": {Data: []byte(testWorld)}},
 			"d.yaml:1:1: document: is one scenario too many; at most 3 are read; nothing after it is read"},
 		{"rows of a world", fstest.MapFS{"worlds/base.yaml": {Data: []byte(rows(8))}},
 			"worlds/base.yaml:1:1: document: with this one, the worlds and scenarios of the pack start with more than 9 rows; nothing after it is read"},
-		{"rows of scenarios", fstest.MapFS{"a.yaml": named("a"), "b.yaml": named("b"), "worlds/base.yaml": {Data: []byte(rows(2))}},
+		{"rows of scenarios", fstest.MapFS{"a.yaml": scenario("a"), "b.yaml": scenario("b"), "worlds/base.yaml": {Data: []byte(rows(2))}},
 			"b.yaml:1:1: document: with this one, the worlds and scenarios of the pack start with more than 9 rows; nothing after it is read"},
 		{"looks", fstest.MapFS{"worlds/a.yaml": {Data: []byte(rows(5))}, "worlds/b.yaml": {Data: []byte(
 			"extends: a\ntables: {contact: {change: [" + strings.Repeat("{where: {name: Bob}, set: {name: Bob}},\n", 5) + "]}}")}},
@@ -164,7 +164,7 @@ func listenAt(path string) error {
 // TestLinks loads a pack whose files are links to others of it, as Kubernetes mounts them.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"..data/a.yaml": testScenario, "..data/worlds/base.yaml": testWorld} {
+	for name, text := range map[string]string{"..data/a.yaml": named("one", testScenario), "..data/worlds/base.yaml": testWorld} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ type built struct {
 func (l *loader) loadScenarios() {
 	var batch []section
 	l.each(".", func(r *reader, data []byte) {
-		for _, part := range r.sections(data) {
+		for _, part := range r.scenarioSections(data) {
 			if batch = append(batch, part); len(batch) == batchSize {
 				l.loadBatch(batch)
 				batch = batch[:0]
@@ -110,23 +110,23 @@ func (l *loader) loadBatch(batch []section) {
 func (l *loader) loadSection(part section) built {
 	out := built{usage: usage{limits: l.limits}}
 	r := &reader{file: part.file, schema: l.schema}
-	for _, doc := range r.parse(part) {
+	for _, f := range r.scenarios(part) {
 		before := len(r.errors)
 		b := &builder{
 			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, places: map[string]*value{},
 		}
-		made := b.scenario(doc)
+		made := b.scenario(f)
 		if made == nil {
 			continue
 		}
 		made.Setup.Tools.Descriptions = l.texts
 		made.Setup.Schema, made.Evaluation.Schema = l.declared, l.declared
-		b.report(Validate(made, l.opts), doc, slices.Clone(r.errors[before:]))
+		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := pack(Loaded{
-			Scenario: made, Position: Position{r.file, doc.line, doc.column}, World: b.text(doc.get("world")), Base: b.base,
+			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,
 		})
 		if err != nil {
-			r.fail(doc, "cannot be kept: %v", err)
+			r.fail(f.place, "cannot be kept: %v", err)
 		}
 		out.loaded = append(out.loaded, kept)
 		if out.usage.stopped || len(r.errors) > maxMistakes {

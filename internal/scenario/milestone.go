@@ -2,84 +2,85 @@ package scenario
 
 import "slices"
 
-// milestones returns the list of milestones with those of the oracle's turns: where the list has
+// noMilestone says that the oracle's last text is no milestone, toldMilestone is what it is called
+// otherwise.
+const (
+	noMilestone   = "none"
+	toldMilestone = "told"
+)
+
+// milestones returns the milestones by name with those of the oracle's turns: where the mapping has
 // their names, alone or with what they come after, the others behind it in the order of the turns.
-// Nil if there are none.
-func (b *builder) milestones(v *value) *value {
-	list := v.get("milestones")
-	turns := b.turnMilestones(v.get("oracle"))
-	if list != nil && list.shape != shapeList {
-		return list
-	}
-	if list == nil && len(turns) == 0 {
-		return nil
-	}
-	whole := &value{shape: shapeList, path: "milestones", line: v.line, column: v.column}
-	if list != nil {
-		whole.line, whole.column = list.line, list.column
-		for _, item := range list.list {
-			if item.shape == shapeText {
-				item, turns = b.takeTurn(item, turns)
-			} else if at := carriedBy(item, turns); at >= 0 {
-				// The first field of a turn's milestone is its name, the second what it wants.
-				item.fields = append(item.fields, turns[at].node.fields[1])
-				turns = slices.Delete(slices.Clone(turns), at, at+1)
-			}
-			if item != nil {
-				whole.list = append(whole.list, item)
-			}
+func (b *builder) milestones(v *value) []field {
+	listed := b.named(v.get("milestones"))
+	turns := b.turnMilestones(v.get("oracle"), listed)
+	var whole []field
+	for _, node := range listed {
+		if !ordersOnly(node.value) {
+			whole = append(whole, node)
+			continue
 		}
+		at := slices.IndexFunc(turns, func(turn field) bool { return turn.key == node.key })
+		if at < 0 {
+			b.fail(node.place, "no turn of the oracle has this milestone; say what it wants, as in %s: {call: search_contacts}%s",
+				node.key, didYouMean(node.key, fieldNames(turns)))
+			continue
+		}
+		carried := *turns[at].value
+		carried.fields = slices.Concat(node.value.fields, carried.fields)
+		whole = append(whole, field{key: node.key, place: node.place, value: &carried})
+		turns = slices.Delete(turns, at, at+1)
 	}
-	for _, turn := range turns {
-		whole.list = append(whole.list, turn.node)
-	}
-	return whole
+	return append(whole, turns...)
 }
 
-// carriedBy returns which turn carries a milestone that says only when it comes and what guards it,
-// -1 if none does.
-func carriedBy(item *value, turns []turnMilestone) int {
-	for _, f := range item.fields {
-		if !slices.Contains(orderFields, f.key) {
-			return -1
-		}
+// named returns the entries of milestones or minefields, in written order.
+func (b *builder) named(v *value) []field {
+	if v != nil && v.shape == shapeList {
+		b.fail(v, "is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so")
+		return nil
 	}
-	name := item.get("name")
-	return slices.IndexFunc(turns, func(turn turnMilestone) bool { return name != nil && turn.name == name.text })
+	if !b.want(v, shapeMapping) {
+		return nil
+	}
+	return v.fields
 }
 
 // orderFields are the fields of a milestone that do not say what it wants.
-var orderFields = []string{"name", "after", "guardrails"}
+var orderFields = []string{"after", "guardrails"}
 
-// turnMilestone is the milestone of a turn: its name and the same as if it were written in the
-// list.
-type turnMilestone struct {
-	name string
-	node *value
+// ordersOnly says whether a milestone says at most when it comes and what guards it. What it wants
+// is left to a turn of the oracle.
+func ordersOnly(v *value) bool {
+	return v.shape == shapeNull || v.shape == shapeMapping &&
+		!slices.ContainsFunc(v.fields, func(f field) bool { return !slices.Contains(orderFields, f.key) })
 }
 
-// takeTurn returns the milestone of the turn that a text names, and the others; nil after recording
-// a mistake.
-func (b *builder) takeTurn(v *value, turns []turnMilestone) (*value, []turnMilestone) {
-	var names []string
-	for i, turn := range turns {
-		if turn.name == v.text {
-			return turn.node, append(turns[:i:i], turns[i+1:]...)
-		}
-		names = append(names, turn.name)
+// fieldNames returns the keys of fields.
+func fieldNames(fields []field) []string {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].key
 	}
-	b.fail(v, "no turn of the oracle has the milestone %q, or it stands here twice%s", v.text, hint(v.text, names))
-	return nil, turns
+	return names
 }
 
-// turnMilestones returns the milestones of the oracle's turns and of the calls in them.
-func (b *builder) turnMilestones(oracle *value) []turnMilestone {
-	var found []turnMilestone
+// turnMilestones returns the milestones of the oracle's turns and of the calls in them by name, the
+// same as if they were listed with the others. The last text has one by itself unless its name is
+// taken.
+func (b *builder) turnMilestones(oracle *value, listed []field) []field {
+	var found []field
 	if oracle == nil || oracle.shape != shapeList {
 		return nil // the script has recorded what is wrong
 	}
-	for _, turn := range oracle.list {
+	for i, turn := range oracle.list {
 		if turn.shape != shapeMapping {
+			continue
+		}
+		last := i == len(oracle.list)-1 && turn.get("say") != nil
+		if name := turn.get(milestoneKey); name == nil && last {
+			found = b.toldLast(found, turn, listed)
+		} else if last && name.text == noMilestone {
 			continue
 		}
 		found = b.carried(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
@@ -94,8 +95,27 @@ func (b *builder) turnMilestones(oracle *value) []turnMilestone {
 	return found
 }
 
+// toldLast adds the milestone that the oracle's last text is by itself, unless another one has its
+// name.
+func (b *builder) toldLast(found []field, turn *value, listed []field) []field {
+	isTold := func(f field) bool { return f.key == toldMilestone }
+	say := turn.get("say")
+	if say.shape != shapeText || slices.ContainsFunc(found, isTold) ||
+		slices.ContainsFunc(listed, func(f field) bool { return isTold(f) && !ordersOnly(f.value) }) {
+		return found
+	}
+	return append(found, turnMilestone(toldMilestone, say, turn, field{key: "says", place: say, value: say}))
+}
+
+// turnMilestone returns what a turn or a call wants, under the name of its milestone.
+func turnMilestone(name string, place, turn *value, wanted field) field {
+	return field{key: name, place: place, value: &value{
+		shape: shapeMapping, path: turn.path, line: turn.line, column: turn.column, fields: []field{wanted},
+	}}
+}
+
 // carried adds the milestone that a turn or a call carries, if it does.
-func (b *builder) carried(found []turnMilestone, v *value, constraint func(name *value) (field, bool)) []turnMilestone {
+func (b *builder) carried(found []field, v *value, constraint func(name *value) (field, bool)) []field {
 	name := v.get(milestoneKey)
 	if tolerances := v.get(tolerancesKey); name == nil && tolerances != nil {
 		b.fail(tolerances, "belongs to a milestone; write milestone: and its name beside it")
@@ -103,14 +123,15 @@ func (b *builder) carried(found []turnMilestone, v *value, constraint func(name 
 	if !b.want(name, shapeText) {
 		return found
 	}
+	if name.text == noMilestone {
+		b.fail(name, "only the last text of the oracle is a milestone by itself; leave it out here")
+		return found
+	}
 	wanted, ok := constraint(name)
 	if !ok {
 		return found
 	}
-	return append(found, turnMilestone{name.text, &value{
-		shape: shapeMapping, path: v.path, line: v.line, column: v.column,
-		fields: []field{{key: "name", place: name, value: name}, wanted},
-	}})
+	return append(found, turnMilestone(name.text, name, v, wanted))
 }
 
 // turnConstraint returns what follows from a turn: its text is said, or its one call is made with

@@ -13,7 +13,10 @@ const lineWidth = 140
 
 // spread names what Format never joins into one line, however short it is: what authors read as
 // prose or as steps.
-var spread = []string{"user", "[text]", "[turn]", "[oracleTurn]", "[demonstration]", "[message]", "[anyMilestone]", "[minefield]", "[anyRecording]", "[declaredTable]"}
+var spread = []string{
+	"scenario", "user", "text|[text]", "text|[turn]", "[turn]", "[oracleTurn]", "[demonstration]", "[message]",
+	"{milestone|nothing}", "{minefield}", "[anyRecording]", "[declaredTable]",
+}
 
 // joiner writes rows, calls and constraints on one line where they fit.
 type joiner struct{ forms map[string]form }
@@ -33,6 +36,12 @@ func (j joiner) mapping(node *yaml.Node, f form, indent int) {
 // of its key, indent the one before its lines if it has several.
 func (j joiner) value(node *yaml.Node, holds string, start, indent int) {
 	if holds == "" || node.Style&yaml.FlowStyle != 0 || !slices.Contains(spread, holds) && join(node, start) {
+		return
+	}
+	if inner, ok := byName(holds); ok {
+		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+			j.value(node.Content[i+1], inner, indent+utf8.RuneCountInString(node.Content[i].Value)+len(": "), indent+2)
+		}
 		return
 	}
 	single, items := alternatives(holds)

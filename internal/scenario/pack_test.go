@@ -25,8 +25,7 @@ import (
 // testPack has everything that a pack may have.
 func testPack(t *testing.T) fstest.MapFS {
 	t.Helper()
-	recorded := edit(t, testScenario, "name: one",
-		"name: recorded\nrecordings: [{file: rates}, {url: u, params: {}, response: 3}]")
+	recorded := named("recorded", "recordings: [{file: rates}, {url: u, params: {}, response: 3}]\n"+testScenario)
 	other := proto.CloneOf(loadOne(t, testScenario))
 	other.Setup.Name = "canonical"
 	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(&scenariov1.Catalogue{Scenarios: []*scenariov1.Scenario{other}})
@@ -43,7 +42,7 @@ func testPack(t *testing.T) fstest.MapFS {
 		"pack.yaml":             "name: kitchen\ndescription: For tests.\n",
 		"tools.yaml":            "set_wifi_status:\n  description: Radio.\n  arguments: {on: Whether it shall be on.}\n",
 		"recordings/rates.yaml": "- {url: a, params: {}, response: 1}\n- {url: b, params: {}, response: 2}\n",
-		"a.yaml":                testScenario, "b.yaml": recorded, "worlds/base.yaml": testWorld,
+		"a.yaml":                named("one", testScenario), "b.yaml": recorded, "worlds/base.yaml": testWorld,
 		"catalogue.binpb": string(wire), "catalogue.json": string(text), "schema.json": "{}", "notes.txt": "Not read.",
 	} {
 		fsys[name] = &fstest.MapFile{Data: []byte(content)}
@@ -102,10 +101,10 @@ func TestPackErrors(t *testing.T) {
 		{"recordings no list", "recordings/rates.yaml", "url: a", "recordings/rates.yaml:1:1: document: is a mapping, expected a list"},
 		{"recording without answer", "recordings/rates.yaml", "- {url: a, params: {}}",
 			`recordings/rates.yaml:1:3: [0]: has no "response", which is required`},
-		{"no such recordings", "b.yaml", edit(t, testScenario, "name: one", "name: two\nrecordings: [{file: rate}]"),
-			`b.yaml:2:21: recordings[0].file: there is no recordings/rate.yaml; did you mean "rates"?`},
+		{"no such recordings", "b.yaml", named("two", "recordings: [{file: rate}]\n"+testScenario),
+			`b.yaml:2:23: two.recordings[0].file: there is no recordings/rate.yaml; did you mean "rates"?`},
 		{"broken catalogue", "catalogue.json", `{"scenario": []}`, `catalogue.json:1:1: document: is no toolsandbox.scenario.v1.Catalogue: `},
-		{"bad scenario", "catalogue.binpb", string(wire), `catalogue.binpb:1:1: name: another scenario is called "canonical" too, at catalogue.binpb:1:1; names must be unique` +
+		{"bad scenario", "catalogue.binpb", string(wire), `catalogue.binpb:1:1: canonical: another scenario is called "canonical" too, at catalogue.binpb:1:1; names must be unique` +
 			"\n" + `catalogue.binpb:1:1: scenarios[0].setup.tools.deny[0]: canonical: unknown tool "no_tool"; expected one of set_wifi_status, add_contact, end_conversation` +
 			"\n" + `catalogue.binpb:1:1: scenarios[1].setup.tools.deny[0]: canonical: unknown tool "no_tool"; expected one of set_wifi_status, add_contact, end_conversation`},
 	} {
@@ -174,7 +173,7 @@ func TestOpenPack(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "worlds"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write("a.yaml", []byte(testScenario))
+	write("a.yaml", []byte(named("one", testScenario)))
 	write("worlds/base.yaml", []byte(testWorld))
 	files, err := OpenPack(dir)
 	if err != nil {
@@ -259,7 +258,7 @@ func TestDuplicatesInBothCatalogues(t *testing.T) {
 		t.Fatal(err)
 	}
 	fsys["catalogue.json"] = &fstest.MapFile{Data: text}
-	const want = `catalogue.binpb:1:1: name: another scenario is called "canonical" too, at catalogue.json:1:1; names must be unique`
+	const want = `catalogue.binpb:1:1: canonical: another scenario is called "canonical" too, at catalogue.json:1:1; names must be unique`
 	for range 20 { // neither file may come first by chance
 		if _, err := LoadPack(fsys, testOptions()); err == nil || err.Error() != want {
 			t.Fatalf("LoadPack: got %v, want %s", err, want)

@@ -35,11 +35,12 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 		proof.Orders = append(proof.Orders, order)
 	}
 	minefields := v.get("minefields")
-	if minefields == nil || minefields.shape != shapeList {
+	if minefields == nil || minefields.shape != shapeMapping {
 		return proof // evaluation has recorded what is wrong
 	}
-	for i, item := range minefields.list {
-		if item.shape != shapeMapping || item.get("triggered_by") == nil {
+	for i := range minefields.fields {
+		item := minefields.fields[i].value
+		if item.get("triggered_by") == nil {
 			continue
 		}
 		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"

@@ -13,7 +13,7 @@ import (
 )
 
 func TestProof(t *testing.T) {
-	text := testScenario + "max_idle_score: 0.25\norders: [[2, 1]]\nminefields:\n  - says: No.\n  - says: Never.\n    triggered_by: [{say: Never.}]\n"
+	text := testScenario + "max_idle_score: 0.25\norders: [[2, 1]]\nminefields:\n  no: {says: No.}\n  never:\n    says: Never.\n    triggered_by: [{say: Never.}]\n"
 	loaded, err := Load(files(text, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -35,23 +35,23 @@ func TestProof(t *testing.T) {
 }
 
 func TestProofErrors(t *testing.T) {
-	minefield := "minefields:\n  - says: No.\n    triggered_by: "
+	minefield := "minefields:\n  no:\n    says: No.\n    triggered_by: "
 	for _, c := range []struct{ name, added, want string }{
-		{"floor too high", "max_idle_score: 1.5", "a.yaml:17:17: max_idle_score: is 1.5, expected a similarity from 0 to 1"},
-		{"floor no number", "max_idle_score: low", "a.yaml:17:17: max_idle_score: is a text, expected a number"},
-		{"missing turn", "orders: [[2]]", "a.yaml:17:10: orders[0]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
-		{"turn twice", "orders: [[2, 1], [2, 2]]", "a.yaml:17:18: orders[1]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
-		{"from zero", "orders: [[1, 0]]", "a.yaml:17:14: orders[0][1]: is 0, expected a whole number from 1 to 10000"},
-		{"written order", "orders: [[1, 2]]", "a.yaml:17:10: orders[0]: is the order in which the oracle is written; leave it out"},
-		{"order twice", "orders: [[2, 1], [2, 1]]", "a.yaml:17:18: orders[1]: is the same order as number 1"},
-		{"trip of a milestone", "  - says: No.\n    triggered_by: [{say: No.}]", "a.yaml:18:5: milestones[2].triggered_by: unknown field"},
-		{"empty trip", minefield + "[]", "a.yaml:19:19: minefields[0].triggered_by: is empty, expected the turns that step on the minefield"},
-		{"empty turn", minefield + "[{say: ''}]", "a.yaml:19:20: minefields[0].triggered_by[0]: neither says nor calls anything"},
+		{"floor too high", "max_idle_score: 1.5", "a.yaml:17:19: one.max_idle_score: is 1.5, expected a similarity from 0 to 1"},
+		{"floor no number", "max_idle_score: low", "a.yaml:17:19: one.max_idle_score: is a text, expected a number"},
+		{"missing turn", "orders: [[2]]", "a.yaml:17:12: one.orders[0]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
+		{"turn twice", "orders: [[2, 1], [2, 2]]", "a.yaml:17:20: one.orders[1]: is no order of the oracle's 2 turns, expected each number from 1 to 2 once"},
+		{"from zero", "orders: [[1, 0]]", "a.yaml:17:16: one.orders[0][1]: is 0, expected a whole number from 1 to 10000"},
+		{"written order", "orders: [[1, 2]]", "a.yaml:17:12: one.orders[0]: is the order in which the oracle is written; leave it out"},
+		{"order twice", "orders: [[2, 1], [2, 1]]", "a.yaml:17:20: one.orders[1]: is the same order as number 1"},
+		{"trip of a milestone", "  no:\n    says: No.\n    triggered_by: [{say: No.}]", "a.yaml:19:7: one.milestones.no.triggered_by: unknown field"},
+		{"empty trip", minefield + "[]", "a.yaml:20:21: one.minefields.no.triggered_by: is empty, expected the turns that step on the minefield"},
+		{"empty turn", minefield + "[{say: ''}]", "a.yaml:20:22: one.minefields.no.triggered_by[0]: neither says nor calls anything"},
 		{"unknown tool", minefield + "[{calls: [{tool: add_contactt}]}]",
-			`a.yaml:19:36: minefields[0].triggered_by[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
+			`a.yaml:20:38: one.minefields.no.triggered_by[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
 		{"tool of a variant", minefield + "[{calls: [{tool: add_contact}]}]", ""},
 		{"tool taken away", "without_tools: [add_contact]\n" + minefield + "[{calls: [{tool: add_contact}]}]",
-			`a.yaml:20:36: minefields[0].triggered_by[0].calls[0].tool: the agent may not call "add_contact": it is taken away`},
+			`a.yaml:21:38: one.minefields.no.triggered_by[0].calls[0].tool: the agent may not call "add_contact": it is taken away`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var want []string

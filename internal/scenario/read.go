@@ -25,7 +25,7 @@ func (r *reader) want(v *value, shapes ...shape) bool {
 		names[i] = s.String()
 	}
 	hint := ""
-	if v.shape != shapeText && slices.Contains(shapes, shapeText) && v.shape != shapeList && v.shape != shapeMapping && v.time == nil {
+	if slices.Contains(shapes, shapeText) && v.shape != shapeNull && v.shape != shapeList && v.shape != shapeMapping && v.time == nil {
 		hint = " (quote it)"
 	}
 	if text, ok := v.colonText(); ok && slices.Equal(shapes, []shape{shapeText}) {
@@ -134,6 +134,19 @@ func (r *reader) items(v *value) []*value {
 		return nil
 	}
 	return v.list
+}
+
+// alone returns the list that a text stands for where a list has only one item: the text, or a
+// mapping with it as a field. Anything else stays.
+func (v *value) alone(key string) *value {
+	if v == nil || v.shape != shapeText {
+		return v
+	}
+	item := v
+	if key != "" {
+		item = &value{shape: shapeMapping, path: v.path, line: v.line, column: v.column, fields: []field{{key: key, place: v, value: v}}}
+	}
+	return &value{shape: shapeList, path: v.path, line: v.line, column: v.column, list: []*value{item}}
 }
 
 // texts reads a list of texts.

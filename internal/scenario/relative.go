@@ -116,14 +116,27 @@ func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
 
 // resolveTimes turns the expressions in a scenario, outside its tables, into times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
-	for _, key := range []string{"oracle", "milestones", "minefields"} {
-		r.resolve(v.get(key), clock)
+	for _, part := range played(v) {
+		r.resolve(part, clock)
 	}
 	r.resolveRecorded(v.get("recordings"), clock)
-	if user := v.get("user"); user != nil {
-		r.resolve(user.get("demonstrations"), clock)
-		r.resolve(user.get("script"), clock)
+}
+
+// played returns the parts of a scenario, outside its tables, that name rows and hold times: turns
+// and what they are to reach.
+func played(v *value) []*value {
+	parts := []*value{v.get("oracle")}
+	for _, graph := range []string{"milestones", "minefields"} {
+		if nodes := v.get(graph); nodes != nil {
+			for i := range nodes.fields {
+				parts = append(parts, nodes.fields[i].value)
+			}
+		}
 	}
+	if user := v.get("user"); user != nil {
+		parts = append(parts, user.get("demonstrations"), user.get("script"))
+	}
+	return parts
 }
 
 // isTimestamp says whether a column or an argument of a name holds a timestamp, e.g.

@@ -14,8 +14,8 @@ import (
 )
 
 // relativeScenario says everything that can be said relative to now.
-const relativeScenario = `name: one
-world: later
+const relativeScenario = `world: later
+extra_tools: all
 categories: [SINGLE_TOOL_CALL]
 user:
   goal: Be reminded.
@@ -28,16 +28,19 @@ oracle:
 recordings:
   - {url: "https://example.org/news", params: {since: {cel: now}}, response: {at: [{cel: 'now + duration("90m")'}]}}
 milestones:
-  - name: called
+  called:
     call:
       - {tool: add_reminder, arguments: {reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}
-  - table: reminder
+  added:
+    table: reminder
     measure: addition
     reference: start
     expect: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}
-  - table: sandbox
+  traced:
+    table: sandbox
     expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: {cel: 'local("2025-01-03T09:00")'}}}}
-  - table: sandbox
+  told:
+    table: sandbox
     measure: derived
     reference: called
     into: content
@@ -70,8 +73,9 @@ tables:
 func TestRelativeTimes(t *testing.T) {
 	fsys := files(relativeScenario, earlyWorld)
 	fsys["worlds/early.yaml"], fsys["worlds/later.yaml"] = fsys["worlds/base.yaml"], files("", laterWorld)["worlds/base.yaml"]
-	moved := strings.Replace(relativeScenario, "name: one", "name: moved\nclock: {now: 2025-01-02T12:30:00}", 1)
-	fsys["b.yaml"] = files(moved, "")["a.yaml"]
+	moved := "clock: {now: 2025-01-02T12:30:00}\n" + relativeScenario
+	fsys["b.yaml"] = files("", "")["a.yaml"]
+	fsys["b.yaml"].Data = []byte(named("moved", moved))
 	loaded, err := Load(fsys, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -131,33 +135,33 @@ func TestExpressionErrors(t *testing.T) {
 	const text = "into: content\n    expect: {content: 'It is {a}'}"
 	for _, c := range []struct{ name, old, replacement, want string }{
 		{"syntax", "expect: {wifi: false}", "expect: {latitude: {cel: 'now +'}}",
-			"a.yaml:14:36: milestones[0].expect.latitude.cel: column 6 of the expression: Syntax error: it ends too early"},
+			"a.yaml:14:38: one.milestones.off.expect.latitude.cel: column 6 of the expression: Syntax error: it ends too early"},
 		{"plain", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: now + nine",
-			"a.yaml:16:20: milestones[0].expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
+			"a.yaml:16:22: one.milestones.off.expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
 		{"block", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: |\n          now +\n            nine",
-			"a.yaml:18:13: milestones[0].expect.latitude.cel: line 2, column 3 of the expression: undeclared reference to 'nine'"},
+			"a.yaml:18:15: one.milestones.off.expect.latitude.cel: line 2, column 3 of the expression: undeclared reference to 'nine'"},
 		{"folded", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: >-\n          now +\n          nine",
-			"a.yaml:16:14: milestones[0].expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
+			"a.yaml:16:16: one.milestones.off.expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
 		{"evaluation", "expect: {wifi: false}", "expect: {latitude: {cel: 'at(now, \"noon\")'}}",
-			`a.yaml:14:30: milestones[0].expect.latitude.cel: at: "noon" is no time of day, expected one like 10:00 or 10:00:30`},
+			`a.yaml:14:32: one.milestones.off.expect.latitude.cel: at: "noon" is no time of day, expected one like 10:00 or 10:00:30`},
 		{"no text", "expect: {wifi: false}", "expect: {latitude: {cel: 5}}",
-			"a.yaml:14:30: milestones[0].expect.latitude.cel: is a number, expected a text (quote it)"},
+			"a.yaml:14:32: one.milestones.off.expect.latitude.cel: is a number, expected a text (quote it)"},
 		{"a time for a text", "expect: {wifi: false}", "expect: {device_id: {cel: now}}",
-			"a.yaml:14:25: milestones[0].expect.device_id: is a time, expected a text"},
+			"a.yaml:14:27: one.milestones.off.expect.device_id: is a time, expected a text"},
 		{"extractor of the wrong kind", "says: Done.", extracting("{cel: now}", text),
-			"a.yaml:19:22: milestones[1].extractor.cel: column 1 of the expression: undeclared reference to 'now'"},
+			"a.yaml:19:24: one.milestones.told.extractor.cel: column 1 of the expression: undeclared reference to 'now'"},
 		{"extractor without alternatives", "says: Done.", extracting(`{cel: "trace.result"}`, text),
-			`a.yaml:19:28: milestones[1].extractor.cel: column 6 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`},
+			`a.yaml:19:30: one.milestones.told.extractor.cel: column 6 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`},
 		{"unknown extractor", "says: Done.", extracting("day_extractor", text),
-			`a.yaml:19:16: milestones[1].extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
+			`a.yaml:19:18: one.milestones.told.extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
 		{"unknown place", "says: Done.", extracting("days_extractor", text),
-			"a.yaml:21:23: milestones[1].expect.content: has a place for a, but the extractor gives days"},
+			"a.yaml:21:25: one.milestones.told.expect.content: has a place for a, but the extractor gives days"},
 		{"no place", "says: Done.", extracting("days_extractor", "into: content\n    expect: {content: It is late}"),
-			"a.yaml:21:23: milestones[1].expect.content: has no place for what the extractor gives, which is days; write {days}"},
+			"a.yaml:21:25: one.milestones.told.expect.content: has no place for what the extractor gives, which is days; write {days}"},
 		{"unpaired brace", "says: Done.", extracting("days_extractor", "into: content\n    expect: {content: 'It is {days'}"),
-			"a.yaml:21:23: milestones[1].expect.content: has an unpaired brace; write {{ or }} for a brace itself"},
+			"a.yaml:21:25: one.milestones.told.expect.content: has an unpaired brace; write {{ or }} for a brace itself"},
 		{"nothing to fill", "says: Done.", extracting("days_extractor", "into: tool_trace\n    expect: {content: It is late}"),
-			"a.yaml:21:13: milestones[1].expect: has no tool_trace, which into says is to be filled"},
+			"a.yaml:21:15: one.milestones.told.expect: has no tool_trace, which into says is to be filled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old
@@ -174,8 +178,8 @@ func TestExpressionErrors(t *testing.T) {
 // stands.
 func TestPlainTimes(t *testing.T) {
 	t.Parallel()
-	written := `name: one
-world: base
+	written := `world: base
+extra_tools: all
 categories: [SINGLE_TOOL_CALL]
 user:
   goal: Be reminded.
@@ -186,10 +190,13 @@ user:
 oracle:
   - calls: [{tool: add_reminder, arguments: {content: now, reminder_timestamp: NINE}}]
 milestones:
-  - call: [{tool: search_reminder, arguments: {reminder_timestamp_lowerbound: NOW, in: {timestamp: NINE}}}]
-  - table: reminder
+  called:
+    call: [{tool: search_reminder, arguments: {reminder_timestamp_lowerbound: NOW, in: {timestamp: NINE}}}]
+  kept:
+    table: reminder
     expect: {content: Tea, reminder_timestamp: NINE, creation_timestamp: NOW}
-  - table: sandbox
+  traced:
+    table: sandbox
     expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: NINE}}}
 `
 	world := `clock: {now: 2025-01-02T12:00:00, time_zone: Europe/Berlin}

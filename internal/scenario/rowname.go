@@ -58,12 +58,8 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 // resolveNames puts ids in the place of names in a scenario, outside its tables.
 func (b *builder) resolveNames(v *value, start *startWorld) {
 	names := b.names(b.usage, start, nil)
-	for _, key := range []string{"oracle", "milestones", "minefields"} {
-		names.resolve(v.get(key))
-	}
-	if user := v.get("user"); user != nil {
-		names.resolve(user.get("demonstrations"))
-		names.resolve(user.get("script"))
+	for _, part := range played(v) {
+		names.resolve(part)
 	}
 }
 

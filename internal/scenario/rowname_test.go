@@ -21,8 +21,8 @@ tables:
     - {person_id: e2, name: Emil Sander}
   reminder: [{reminder_id: r, content: "Feed the cat, at 9"}]
 `
-	nameScenario = `name: one
-world: base
+	nameScenario = `world: base
+extra_tools: all
 categories: [SINGLE_TOOL_CALL]
 tables:
   contact: {add: [{name: Bo}], change: [{where: {person_id: $emil_sander}, set: {relationship: baker}}], remove: [{person_id: $emil_sand}]}
@@ -30,8 +30,9 @@ user: {goal: Be reminded., says: Remind me.}
 oracle:
   - calls: [{tool: modify_contact, arguments: {person_id: NAME, content: $5, any: {reminder_id: $feed}}}]
 milestones:
-  - call: [{tool: search_messages, arguments: {sender_person_id: $zoë, message_id: $hello}}]
-  - {table: reminder, expect: {reminder_id: $feed_the_cat_at_9, content: $feed}}
+  searched:
+    call: [{tool: search_messages, arguments: {sender_person_id: $zoë, message_id: $hello}}]
+  kept: {table: reminder, expect: {reminder_id: $feed_the_cat_at_9, content: $feed}}
 `
 )
 
@@ -68,12 +69,12 @@ func TestRowNameErrors(t *testing.T) {
 		{"another table", "$hello", `no row of contact is called "hello"; expected one of ada_lind, bo, emil_sander, zoë_de_wit`},
 	} {
 		_, err := Load(files(strings.Replace(nameScenario, "NAME", c.written, 1), namedWorld), Options{})
-		if want := "a.yaml:8:59: oracle[0].calls[0].arguments.person_id: " + c.want; err == nil || err.Error() != want {
+		if want := "a.yaml:9:61: one.oracle[0].calls[0].arguments.person_id: " + c.want; err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", c.name, err, want)
 		}
 	}
 	_, err := Load(files(strings.Replace(nameScenario, "$emil_sand}", "$emil}", 1), namedWorld), Options{})
-	const want = "a.yaml:5:127: tables.contact.remove[0].person_id: 2 rows of contact are called so; write more of the name, or give one a name of its own, person_id: $…"
+	const want = "a.yaml:6:129: one.tables.contact.remove[0].person_id: 2 rows of contact are called so; write more of the name, or give one a name of its own, person_id: $…"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("ambiguous: got %v, want %s", err, want)
 	}

@@ -88,7 +88,7 @@ func duplicates(loaded []packed) Errors {
 		}
 		at, first := loaded[i].Position, loaded[i-1].Position
 		mistakes = append(mistakes, &Error{
-			File: at.File, Line: at.Line, Column: at.Column, Field: "name",
+			File: at.File, Line: at.Line, Column: at.Column, Field: name,
 			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
 		})
 	}

@@ -266,12 +266,12 @@ func TestValidateEmpty(t *testing.T) {
 // FuzzLoad must not panic; what it accepts must pass Validate, and every mistake must be one line
 // with a place.
 func FuzzLoad(f *testing.F) {
-	f.Add(testScenario, testWorld)
-	f.Add(strings.Replace(relativeScenario, "world: later", "world: base", 1), earlyWorld)
-	f.Add(nameScenario, namedWorld)
-	f.Add(nameScenario, ownNames)
+	f.Add(named("one", testScenario), testWorld)
+	f.Add(named("one", strings.Replace(relativeScenario, "world: later", "world: base", 1)), earlyWorld)
+	f.Add(named("one", nameScenario), namedWorld)
+	f.Add(named("one", nameScenario), ownNames)
 	f.Add(todaysScenario, testWorld)
-	f.Add(strings.Replace(turnScenario, "ORACLE", "oracle:\n  - {say: Done., milestone: told}\nmilestones: [told]\n", 1), testWorld)
+	f.Add(named("one", strings.Replace(turnScenario, "ORACLE", "oracle:\n  - {say: Done., milestone: said}\n  - say: Bye.\nmilestones: {told: , x: {after: []}}\n", 1)), testWorld)
 	for _, seed := range []string{"a: [", "- - - -", "? {a: b}\n: c", "name: &a [*a]", "a: |\n  b\n---\n...", "<<: {a: b}", "\t", "x: !!map"} {
 		f.Add(seed, seed)
 	}
@@ -279,7 +279,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(string(everything), testWorld)
 	}
 	f.Fuzz(func(t *testing.T, scenario, start string) {
-		loaded, err := Load(files(scenario, start), testOptions())
+		loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(scenario)}, "worlds/base.yaml": {Data: []byte(start)}}, testOptions())
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				if !regexp.MustCompile(`^(a|worlds/base)\.yaml:[1-9][0-9]*:[1-9][0-9]*: .+: .+`).MatchString(line) {

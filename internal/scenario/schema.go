@@ -17,7 +17,7 @@ import (
 type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
-// with the tables of a pack. A scenario or a world fits the whole; pack.yaml, schema.yaml,
+// with the tables of a pack. A file of scenarios or a world fits the whole; pack.yaml, schema.yaml,
 // tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text
 // is always the same, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema) ([]byte, error) {
@@ -29,6 +29,8 @@ func JSONSchema(schema *world.Schema) ([]byte, error) {
 	for name, members := range unions() {
 		definitions[name] = anyOf(members)
 	}
+	definitions["scenarios"] = holding("{scenario}")
+	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
 	definitions["recordings"] = holding("[recording]")
 	var out bytes.Buffer
@@ -37,8 +39,8 @@ func JSONSchema(schema *world.Schema) ([]byte, error) {
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title":   "ToolSandbox scenario or world",
-		"anyOf":   []object{reference("scenario"), reference("world")},
+		"title":   "ToolSandbox scenarios or world",
+		"anyOf":   []object{reference("scenarios"), reference("world")},
 		"$defs":   definitions,
 	}); err != nil {
 		return nil, fmt.Errorf("write schema: %w", err)
@@ -49,8 +51,8 @@ func JSONSchema(schema *world.Schema) ([]byte, error) {
 // unions are names for items of a list that have several forms.
 func unions() map[string][]string {
 	return map[string][]string{
-		"anyRecording": {"recording", "sharedRecording"}, "anyMilestone": {"milestone", "text"},
-		"anyCall": {"call", "toolName"}, "anyOracleCall": {"oracleCall", "toolName"}, "anyWantedCall": {"wantedCall", "toolName"},
+		"anyRecording": {"recording", "sharedRecording"},
+		"anyCall":      {"call", "toolName"}, "anyOracleCall": {"oracleCall", "toolName"}, "anyWantedCall": {"wantedCall", "toolName"},
 	}
 }
 
@@ -66,6 +68,9 @@ func anyOf(names []string) object {
 
 // holding returns the schema of what a field holds.
 func holding(holds string) object {
+	if inner, ok := byName(holds); ok {
+		return object{"type": "object", "additionalProperties": holding(inner)}
+	}
 	if parts := strings.Split(holds, "|"); len(parts) > 1 {
 		return anyOf(parts)
 	}
@@ -125,7 +130,7 @@ func primitives(schema *world.Schema) map[string]object {
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
-		"text": {"type": "string"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern},
+		"text": {"type": "string"}, "label": {"type": "string"}, "all": {"const": allTools}, "nothing": {"type": "null"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern},
 		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": maxTurns},
 		"amount": amount, "similarity": {"type": "number", "minimum": 0, "maximum": 1},
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},

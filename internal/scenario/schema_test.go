@@ -84,7 +84,7 @@ func TestSchemaFresh(t *testing.T) {
 
 // TestSchemaFits checks every file of the catalogue and of the test data against the schema.
 func TestSchemaFits(t *testing.T) {
-	scenarios, worlds := compiled(t, "scenario"), compiled(t, "world")
+	scenarios, worlds := compiled(t, "scenarios"), compiled(t, "world")
 	count := 0
 	for _, dir := range []string{catalogueDir, filepath.Join("testdata", "everything")} {
 		for pattern, schema := range map[string]*jsonschema.Schema{"*.yaml": scenarios, "worlds/*.yaml": worlds} {
@@ -115,24 +115,24 @@ func TestSchemaFits(t *testing.T) {
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiled(t, "")
 	for _, c := range []struct{ name, old, replacement string }{
-		{"nothing", "name: one", "name: one"},
+		{"nothing", "world: base", "world: base"},
 		{"unknown field", "world: base", "wrld: base"},
-		{"missing field", "name: one\n", ""},
+		{"missing field", "{tool: set_wifi_status, arguments: {on: false}}", "{arguments: {on: false}}"},
 		{"wrong type", "[SINGLE_TOOL_CALL]", "SINGLE_TOOL_CALL"},
 		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE]"},
 		{"two in a turn", "- say: Done.\nmilestones", "- {say: Done., end: true}\nmilestones"},
 		{"a tool beside a text", "- say: Done.\nmilestones", "- {say: Done., get_wifi_status: {}}\nmilestones"},
 		{"a tool without arguments", "- say: Done.\nmilestones", "- get_wifi_status: 5\nmilestones"},
-		{"two tables", "- name: told", "- name: both\n    update: {contact: {name: A}, setting: {wifi: true}}\n  - name: told"},
+		{"two tables", "  told:", "  both:\n    update: {contact: {name: A}, setting: {wifi: true}}\n  told:"},
 		{"a milestone alone", "- say: Done.\nmilestones", "- milestone: told\nmilestones"},
 		{"unknown column", "expect: {wifi: false}", "expect: {wify: false}"},
-		{"floor", "name: one", "name: one\nmax_idle_score: 2"},
+		{"floor", "world: base", "world: base\nmax_idle_score: 2"},
 		{"a call shown without an answer", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status}]}]\n  says: Wifi off!"},
 		{"a call shown that did not fail", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status, answer: None, failed: false}]}]\n  says: Wifi off!"},
 		{"calls beside a text", "  says: Wifi off!", "  demonstrations: [{user: Hi, calls: [{tool: set_wifi_status, answer: None}]}]\n  says: Wifi off!"},
-		{"trip of a milestone", "- name: told", "- name: told\n    triggered_by: []"},
+		{"trip of a milestone", "  told:", "  told:\n    triggered_by: []"},
 	} {
-		doc := documentsOf(t, c.name, []byte(edit(t, testScenario, c.old, c.replacement)))[0]
+		doc := documentsOf(t, c.name, []byte(named("one", edit(t, testScenario, c.old, c.replacement))))[0]
 		if err := schema.Validate(doc); (err == nil) != (c.name == "nothing") {
 			t.Errorf("%s: got %v", c.name, err)
 		}

@@ -39,7 +39,7 @@ func TestSyntaxErrors(t *testing.T) {
 // TestColonMakesMapping expects a text that is a mapping because of its colon to be explained.
 func TestColonMakesMapping(t *testing.T) {
 	checkErrors(t, files(edit(t, testScenario, "says: Wifi off!", "says: Wifi off!\n  knowledge: [x, One thing: two]"), testWorld), []string{
-		`a.yaml:8:18: user.knowledge[1]: is a mapping, expected a text: a colon before a space makes a mapping; write "One thing: two" if this is one text`,
+		`a.yaml:8:20: one.user.knowledge[1]: is a mapping, expected a text: a colon before a space makes a mapping; write "One thing: two" if this is one text`,
 	})
 }
 
@@ -47,28 +47,28 @@ func TestColonMakesMapping(t *testing.T) {
 // there.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ written, column, want string }{
-		{"begin", "77", `is "begin", expected start or "off" or "on"`},
-		{"7", "77", `is a number, expected start or "off" or "on"`},
-		{"true", "77", `is a boolean, expected start or "off" or "on"`},
-		{"", "76", `is nothing, expected start or "off" or "on"`},
-		{"[off]", "77", `is a list, expected start or "off" or "on"`},
-		{"{off: on}", "77", `is a mapping, expected start or "off" or "on"`},
+		{"begin", "71", `is "begin", expected start or "off" or "on"`},
+		{"7", "71", `is a number, expected start or "off" or "on"`},
+		{"true", "71", `is a boolean, expected start or "off" or "on"`},
+		{"", "70", `is nothing, expected start or "off" or "on"`},
+		{"[off]", "71", `is a list, expected start or "off" or "on"`},
+		{"{off: on}", "71", `is a mapping, expected start or "off" or "on"`},
 	} {
-		text := edit(t, testScenario, "  - name: told\n    says: Done.\n", `  - {name: on, says: On.}
-  - {name: aside, after: [off], says: Aside.}
-  - {name: told, after: [on], table: contact, measure: addition, reference: `+c.written+`, expect: {name: Ada}}
-  - {name: later, says: Later.}
+		text := edit(t, testScenario, "  told:\n    says: Done.\n", `  on: {says: On.}
+  aside: {after: [off], says: Aside.}
+  told: {after: [on], table: contact, measure: addition, reference: `+c.written+`, expect: {name: Ada}}
+  later: {says: Later.}
 `)
-		checkErrors(t, files(text, testWorld), []string{"a.yaml:17:" + c.column + ": milestones[3].reference: " + c.want})
+		checkErrors(t, files(text, testWorld), []string{"a.yaml:17:" + c.column + ": one.milestones.told.reference: " + c.want})
 	}
 }
 
 func TestPhoneNumbers(t *testing.T) {
 	for _, c := range []struct{ name, column, written, want string }{
-		{"text", "contact: [{name: A, phone_number", `"555"`, `tables.contact[0].phone_number: is "555"`},
-		{"empty", "contact: [{name: A, phone_number", `""`, `tables.contact[0].phone_number: is ""`},
-		{"sender", "messaging: [{content: A, sender_phone_number", "x", `tables.messaging[0].sender_phone_number: is "x"`},
-		{"recipient", "messaging: [{content: A, recipient_phone_number", "x", `tables.messaging[0].recipient_phone_number: is "x"`},
+		{"text", "contact: [{name: A, phone_number", `"555"`, `one.tables.contact[0].phone_number: is "555"`},
+		{"empty", "contact: [{name: A, phone_number", `""`, `one.tables.contact[0].phone_number: is ""`},
+		{"sender", "messaging: [{content: A, sender_phone_number", "x", `one.tables.messaging[0].sender_phone_number: is "x"`},
+		{"recipient", "messaging: [{content: A, recipient_phone_number", "x", `one.tables.messaging[0].recipient_phone_number: is "x"`},
 		{"good", "contact: [{name: A, phone_number", `"+11233344455"`, ""},
 		{"none", "contact: [{name: A, phone_number", "null", ""},
 	} {
@@ -80,7 +80,7 @@ func TestPhoneNumbers(t *testing.T) {
 			_, err := Load(files(text, testWorld), testOptions())
 			want := ""
 			if c.want != "" {
-				want = "a.yaml:3:" + column(line) + ": " + c.want + reason
+				want = "a.yaml:3:" + column("  "+line) + ": " + c.want + reason
 			}
 			if got := errorText(err); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)

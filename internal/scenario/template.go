@@ -11,27 +11,25 @@ const TemplateWorld = "plain"
 // templateText is a scenario that is sound as it stands. NAME stands for its name.
 const templateText = `# yaml-language-server: $schema=schema.json
 # A scenario: toolsandbox scenario validate checks it, scenario show explains it, scenario prove shows that it is sound.
-name: NAME
-# For other authors; no role ever sees it.
-notes: The number is in the address book under the person's job.
-# A file in worlds/. Change its tables for this scenario alone with tables.
-world: plain
-# Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
-# count calls and turns of the user follow from the solution.
-# Tools beside those that the oracle calls; distraction tools are added in the variants.
-extra_tools: []
-user:
-  # What a simulated user wants, and what it may tell when asked.
-  goal: Find out the phone number of your plumber.
-  knowledge:
-    - The pipe below the kitchen sink leaks.
-  # The first message.
-  says: What's my plumber's number?
-# A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone; others, like changes of the
-# world, stand in a list called milestones.
-oracle:
-  - {search_contacts: {relationship: plumber}, milestone: searched}
-  - {say: Your plumber Ada Quist has the number +493023125099., milestone: told}
+NAME:
+  # For other authors; no role ever sees it.
+  notes: The number is in the address book under the person's job.
+  # A file in worlds/. Change its tables for this scenario alone with tables.
+  world: plain
+  # Where it fits, categories: [STATE_DEPENDENCY, CANONICALIZATION, INSUFFICIENT_INFORMATION, COREFERENCE, DISAMBIGUATION]. Those that
+  # count calls and turns of the user follow from the solution.
+  # The agent gets the tools that the oracle calls. Others stand in extra_tools; distraction tools are added in the variants.
+  user:
+    # What a simulated user wants, and what it may tell when asked.
+    goal: Find out the phone number of your plumber.
+    knowledge: The pipe below the kitchen sink leaks.
+    # The first message.
+    says: What's my plumber's number?
+  # A solution, turn by turn. It scores 1. A turn that every solution has in common is a milestone, as the last text is by itself,
+  # called told. Others, like changes of the world, stand by name in milestones.
+  oracle:
+    - {search_contacts: {relationship: plumber}, milestone: searched}
+    - say: Your plumber Ada Quist has the number +493023125099.
 `
 
 const templateWorldText = `# yaml-language-server: $schema=../schema.json

@@ -55,5 +55,5 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	checkErrors(t, files(edit(t, testScenario, goal, goal+"\n  unknown: [5]"), testWorld),
-		[]string{"a.yaml:7:13: user.unknown[0]: is a number, expected a text (quote it)"})
+		[]string{"a.yaml:7:15: one.user.unknown[0]: is a number, expected a text (quote it)"})
 }

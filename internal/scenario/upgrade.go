@@ -15,30 +15,41 @@ import (
 // the format, in today's. A file in today's format only gets its canonical form. Errors are those
 // of Format.
 func Upgrade(name string, data []byte) ([]byte, error) {
-	data, err := Format(name, data)
-	if err != nil {
+	if _, err := Format(name, data); err != nil {
 		return nil, err
 	}
 	nodes, err := parseNodes(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
+	before := comments(nodes)
 	u := upgrade{forms: forms(world.Builtin())}
+	var named *yaml.Node
+	kept := nodes[:0]
 	for _, node := range nodes {
-		u.value(node.Content[0], "pack|world|scenario")
-		longCalls(node.Content[0])
-		plainTimes(node.Content[0])
-		turnMilestones(node.Content[0])
-		ownCategories(node.Content[0])
-		if user := entry(node.Content[0], "user"); user != nil {
-			unknownItems(user)
-			lastEnd(user)
+		root := node.Content[0]
+		key, scenario := formerFields(root)
+		switch {
+		case key != nil && named != nil:
+			named.Content = append(named.Content, key, scenario)
+			head := &yaml.Node{HeadComment: key.HeadComment}
+			liftComments(key, node, head)
+		case key != nil:
+			named = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, scenario}}
+			node.Content[0] = named
+			kept = append(kept, node)
+		default:
+			u.document(root)
+			kept = append(kept, node)
 		}
-		otherTools(node.Content[0])
-		shortCalls(node.Content[0])
-		wantedTables(node.Content[0])
+		if key != nil {
+			u.former(scenario)
+		}
 	}
-	if data, err = encodeNodes(nodes); err != nil {
+	if !slices.Equal(before, comments(kept)) {
+		return nil, fmt.Errorf("%s: %w: a comment would be lost; put it on a line of its own above a field", name, ErrFormat)
+	}
+	if data, err = encodeNodes(kept); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
 	return Format(name, data)
@@ -47,8 +58,58 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 // upgrade brings nodes into today's format.
 type upgrade struct{ forms map[string]form }
 
+// document upgrades a document of today's: a pack, a world or scenarios by name.
+func (u upgrade) document(root *yaml.Node) {
+	if root.Kind != yaml.MappingNode || len(fitting(root, u.forms, "pack", "world").fields) > 0 {
+		u.value(root, "pack|world")
+		plainTimes(root)
+		return
+	}
+	for i := 1; i < len(root.Content); i += 2 {
+		if scenario := root.Content[i]; len(fitting(scenario, u.forms, "scenario").fields) > 0 {
+			u.scenario(scenario)
+		}
+	}
+}
+
+// former upgrades a scenario of an earlier version of the format, whose milestones are a list and
+// whose defaults are others.
+func (u upgrade) former(scenario *yaml.Node) {
+	u.value(scenario, "scenario")
+	longCalls(scenario)
+	plainTimes(scenario)
+	turnMilestones(scenario)
+	lastText(scenario)
+	if entry(scenario, "extra_tools") == nil {
+		scenario.Content = append(scenario.Content, scalar("extra_tools"), scalar(allTools))
+	}
+	u.scenario(scenario)
+}
+
+// scenario upgrades the fields of a scenario.
+func (u upgrade) scenario(scenario *yaml.Node) {
+	u.value(scenario, "scenario")
+	longCalls(scenario)
+	plainTimes(scenario)
+	ownCategories(scenario)
+	if user := entry(scenario, "user"); user != nil {
+		unknownItems(user)
+		lastEnd(user)
+		loneTexts(user)
+	}
+	otherTools(scenario)
+	shortCalls(scenario)
+	wantedTables(scenario)
+	namedNodes(scenario, "milestones")
+	namedNodes(scenario, "minefields")
+}
+
 // value upgrades what a field holds.
 func (u upgrade) value(node *yaml.Node, holds string) {
+	if inner, ok := byName(holds); ok {
+		u.named(node, inner)
+		return
+	}
 	single, items := alternatives(holds)
 	switch node.Kind { //nolint:exhaustive // aliases are not read
 	case yaml.MappingNode:
@@ -63,6 +124,16 @@ func (u upgrade) value(node *yaml.Node, holds string) {
 		}
 	case yaml.ScalarNode:
 		u.scalar(node, single)
+	}
+}
+
+// named upgrades a mapping from names, or the list that it was.
+func (u upgrade) named(node *yaml.Node, holds string) {
+	form, _, _ := strings.Cut(holds, "|")
+	for _, item := range node.Content {
+		if item.Kind == yaml.MappingNode { // a key is none
+			u.mapping(item, u.forms[form])
+		}
 	}
 }
 

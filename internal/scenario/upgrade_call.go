@@ -24,7 +24,7 @@ func eachCall(scenario *yaml.Node, turn func(node *yaml.Node, f form), call func
 		turns(entry(user, "demonstrations"), demonstrationForm(), shownCallForm())
 	}
 	for _, graph := range []string{"milestones", "minefields"} {
-		for _, node := range elements(entry(scenario, graph)) {
+		for _, node := range graphNodes(scenario, graph) {
 			turns(entry(node, "triggered_by"), turnForm(), callForm())
 			for _, constraint := range append(elements(entry(node, "constraints")), node) {
 				wanted := entry(constraint, "call")

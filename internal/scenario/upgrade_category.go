@@ -16,7 +16,7 @@ func ownCategories(scenario *yaml.Node) {
 	for i, item := range list.Content {
 		given[i] = item.Value
 	}
-	tools, speaks := played(oracle), false
+	tools, speaks := toolsOf(oracle), false
 	if user := entry(scenario, "user"); user != nil && entry(user, "script") != nil {
 		speaks = slices.ContainsFunc(entry(user, "script").Content, func(turn *yaml.Node) bool {
 			say := entry(turn, "say")
@@ -35,8 +35,8 @@ func ownCategories(scenario *yaml.Node) {
 	}
 }
 
-// played returns the tools that a script calls.
-func played(script *yaml.Node) map[string]bool {
+// toolsOf returns the tools that a script calls.
+func toolsOf(script *yaml.Node) map[string]bool {
 	tools := make(map[string]bool)
 	for _, turn := range script.Content {
 		calls := entry(turn, "calls")

@@ -11,7 +11,7 @@ import (
 // wantedTables writes constraints on rows of a table with their measure as a key.
 func wantedTables(scenario *yaml.Node) {
 	for _, graph := range []string{"milestones", "minefields"} {
-		for _, node := range elements(entry(scenario, graph)) {
+		for _, node := range graphNodes(scenario, graph) {
 			for _, constraint := range append(elements(entry(node, "constraints")), node) {
 				wantedTable(constraint)
 			}

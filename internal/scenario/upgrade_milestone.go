@@ -32,7 +32,7 @@ func turnMilestones(scenario *yaml.Node) {
 		}
 		turns[i] = -1 // it stays, to say what it comes after
 		for at := 0; at < len(item.Content); at += 2 {
-			if !slices.Contains(orderFields, item.Content[at].Value) {
+			if !slices.Contains(formerOrderFields, item.Content[at].Value) {
 				item.Content = slices.Delete(item.Content, at, at+2)
 				break
 			}
@@ -50,6 +50,9 @@ func turnMilestones(scenario *yaml.Node) {
 	}
 	scenario.Content = slices.Delete(scenario.Content, at, at+2)
 }
+
+// formerOrderFields are the fields of a listed milestone that do not say what it wants.
+var formerOrderFields = append([]string{"name"}, orderFields...)
 
 // carriersOf returns what can carry milestones, in its order: turns, and the calls of those that
 // make several.
@@ -76,7 +79,7 @@ func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	}
 	wants := 0
 	for i := 0; i+1 < len(item.Content); i += 2 {
-		if !slices.Contains(orderFields, item.Content[i].Value) {
+		if !slices.Contains(formerOrderFields, item.Content[i].Value) {
 			wants++
 		}
 	}

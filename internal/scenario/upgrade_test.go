@@ -51,31 +51,36 @@ minefields:
     trip: [{say: trip}]
 `
 	todaysScenario = `# The oldest one.
-name: one
-max_idle_score: 0.5 # generous
-tables: {contact: {add: [{name: SETTING}]}}
-categories: [COREFERENCE]
-extra_tools: []
-user: {goal: Know., knowledge: [You do not know why. Or how.], unknown: [her name], demonstrations: [{user: Hi.}], says: Look at wifi.}
-oracle:
-  - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
-  - {say: It is on., milestone: first}
-  - calls: [{get_wifi_status: {}, id: x}]
-  - say: Bye.
-  - {say: "No, bye.", milestone: told}
-recordings:
-  - {url: a, params: {timestamp: {cel: now}}, response: 1}
-guardrails: {except: [contact, setting]}
-milestones:
-  - first
-  - {name: second, says: It is on.}
-  - name: status # a call
-    call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}
-  - {name: asked, call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
-  - {table: sandbox, measure: derived, reference: asked, expect: {content: "{days} fill_to"}, into: content, extractor: days_extractor}
-  - {name: told, after: [asked]}
-minefields:
-  - {says: trip, triggered_by: [{say: trip}]}
+one:
+  max_idle_score: 0.5 # generous
+  tables: {contact: {add: [{name: SETTING}]}}
+  categories: [COREFERENCE]
+  user: {goal: Know., knowledge: You do not know why. Or how., unknown: her name, demonstrations: [{user: Hi.}], says: Look at wifi.}
+  oracle:
+    - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
+    - {say: It is on., milestone: first}
+    - calls: [{get_wifi_status: {}, id: x}]
+    - say: Bye.
+    - say: "No, bye."
+  recordings:
+    - {url: a, params: {timestamp: {cel: now}}, response: 1}
+  guardrails: {except: [contact, setting]}
+  milestones:
+    first:
+    second: {says: It is on.}
+    # a call
+    status: {call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}}
+    asked: {call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
+    milestone_5:
+      table: sandbox
+      measure: derived
+      reference: asked
+      expect: {content: "{days} fill_to"}
+      into: content
+      extractor: days_extractor
+    told: {after: [asked]}
+  minefields:
+    minefield_1: {says: trip, triggered_by: [{say: trip}]}
 `
 )
 
@@ -94,21 +99,35 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// formerNames has fields and values under the names that they had.
+const formerNames = `two:
+  floor: 0.5
+  tables: {CONTACT: []}
+  milestones: {a: {after: [], table: SANDBOX, measure: tool_trace_dependant, fill_to: content}}
+  minefields: {b: {says: no, trip: []}}
+`
+
 func TestFormerNames(t *testing.T) {
 	t.Parallel()
-	_, err := Load(fstest.MapFS{"one.yaml": {Data: []byte(formerScenario)}}, Options{})
+	_, err := Load(fstest.MapFS{
+		"one.yaml":   {Data: []byte(formerScenario)},
+		"two.yaml":   {Data: []byte(formerNames)},
+		"three.yaml": {Data: []byte("three:\n  milestones: [{name: a, says: b}]\n")},
+	}, Options{})
 	var mistakes Errors
 	if !errors.As(err, &mistakes) {
 		t.Fatalf("Load of a former scenario: %v, want mistakes", err)
 	}
 	for _, want := range []string{
-		"one.yaml:3:1: floor: floor is now called max_idle_score; toolsandbox scenario fmt --upgrade renames it",
-		"one.yaml:5:3: tables.CONTACT: CONTACT is now called contact;",
-		"one.yaml:17:23: guardrails.except[0]: CONTACT is now called contact;",
-		"one.yaml:25:12: milestones[4].table: SANDBOX is now called sandbox;",
-		"one.yaml:26:14: milestones[4].measure: tool_trace_dependant is now called derived;",
-		"one.yaml:28:5: milestones[4].fill_to: fill_to is now called into;",
-		"one.yaml:34:5: minefields[0].trip: trip is now called triggered_by;",
+		"one.yaml:2:7: name: the name of a scenario is now the key of its fields, as in one: {user: …}, and a file is one mapping without ---; " +
+			"toolsandbox scenario fmt --upgrade writes it so",
+		"two.yaml:2:3: two.floor: floor is now called max_idle_score; toolsandbox scenario fmt --upgrade renames it",
+		"two.yaml:3:12: two.tables.CONTACT: CONTACT is now called contact;",
+		"two.yaml:4:38: two.milestones.a.table: SANDBOX is now called sandbox;",
+		"two.yaml:4:56: two.milestones.a.measure: tool_trace_dependant is now called derived;",
+		"two.yaml:4:78: two.milestones.a.fill_to: fill_to is now called into;",
+		"two.yaml:5:30: two.minefields.b.trip: trip is now called triggered_by;",
+		"three.yaml:2:15: three.milestones: is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Load of a former scenario: %v\nwant a mistake %s", err, want)
@@ -146,16 +165,87 @@ func TestUpgradeTools(t *testing.T) {
 	t.Parallel()
 	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n  - end_conversation: {}\n"
 	for _, c := range []struct{ before, after string }{
-		{"tools: [b, a, c]\n", "extra_tools: [c]\n"},
-		{"tools:\n  - b\n  - a\n", "extra_tools: []\n"},
-		{"tools: [a, b, c]\n", "extra_tools: [a, b, c]\n"}, // the order would change
-		{"extra_tools: [c]\n", "extra_tools: [c]\n"},
-		{"extra_tools: [b, a]\nwithout_tools: [a]\n", "extra_tools: [b, a]\nwithout_tools: [a]\n"},
-		{"", ""},
+		{"tools: [b, a, c]\n", "  extra_tools: [c]\n"},
+		{"tools:\n  - b\n  - a\n", ""},
+		{"tools: [a, b, c]\n", "  extra_tools: [a, b, c]\n"}, // the order would change
+		{"extra_tools: [c]\n", "  extra_tools: [c]\n"},
+		{"extra_tools: []\n", ""},
+		{"extra_tools: [b, a]\nwithout_tools: [a]\n", "  extra_tools: [b, a]\n  without_tools: [a]\n"},
+		{"", "  extra_tools: all\n"},
 	} {
 		got, err := Upgrade("one.yaml", []byte("name: one\n"+c.before+oracle))
-		if want := "name: one\n" + c.after; err != nil || !strings.HasPrefix(string(got), want+"oracle:") {
+		if want := "one:\n" + c.after; err != nil || !strings.HasPrefix(string(got), want+"  oracle:") {
 			t.Errorf("Upgrade with %q: got %s, %v, want it to begin with %s", c.before, got, err, want)
+		}
+	}
+}
+
+// TestUpgradeDocuments expects several documents to become one mapping, with all comments.
+func TestUpgradeDocuments(t *testing.T) {
+	t.Parallel()
+	const former = `# File.
+
+# First.
+name: a # is a
+oracle: [{say: A., milestone: told}] # said
+---
+# Second.
+world: b # w
+name: b
+milestones:
+  # m
+  - told # t
+  - {name: x, says: X.} # x
+  # end
+oracle:
+  - say: B.
+    milestone: told
+# last
+`
+	const todays = `# File.
+
+# First.
+# is a
+a:
+  extra_tools: all
+  oracle: [{say: A.}] # said
+b:
+  # Second.
+  world: b # w
+  extra_tools: all
+  oracle:
+    - say: B.
+  # last
+
+  milestones:
+    # m
+    # t
+    told:
+    # x
+    # end
+    x: {says: X.}
+`
+	got, err := Upgrade("a.yaml", []byte(former))
+	if diff := cmp.Diff(todays, string(got)); diff != "" || err != nil {
+		t.Errorf("Upgrade: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestUpgradeLastText expects a last text to be the milestone told exactly where it was one.
+func TestUpgradeLastText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ before, after string }{
+		{"oracle: [{say: A., milestone: told}]\n", "  oracle: [{say: A.}]\n"},
+		{"oracle: [{say: A., milestone: bye}]\n", "  oracle: [{say: A., milestone: bye}]\n"},
+		{"oracle: [{say: A.}]\n", "  oracle: [{say: A., milestone: none}]\n"},
+		{"oracle: [{say: A.}]\nmilestones: [{name: told, call: b}]\n", "  oracle: [{say: A.}]\n  milestones:\n    told: {call: b}\n"},
+		{"oracle: [{say: A., milestone: told}, {say: B.}]\n", "  oracle: [{say: A., milestone: told}, {say: B.}]\n"},
+		{"oracle: [{say: A.}]\nmilestones: [{name: told, says: A.}]\n", "  oracle: [{say: A.}]\n"},
+		{"oracle: [{a: {}}]\n", "  oracle: [{a: {}}]\n"},
+	} {
+		got, err := Upgrade("one.yaml", []byte("name: one\nextra_tools: [z]\n"+c.before))
+		if want := "one:\n  extra_tools: [z]\n" + c.after; err != nil || string(got) != want {
+			t.Errorf("Upgrade with %q: got %s, %v, want %s", c.before, got, err, want)
 		}
 	}
 }
@@ -168,7 +258,8 @@ func TestOracleTools(t *testing.T) {
 		tools string
 		want  []string
 	}{
-		{"", nil},
+		{"", []string{"b", "a", endTool}},
+		{"extra_tools: all\n", nil},
 		{"extra_tools: []\n", []string{"b", "a", endTool}},
 		{"extra_tools: [c]\n", []string{"b", "a", "c", endTool}},
 		{"extra_tools: [c, b]\n", []string{"a", "c", "b", endTool}},
@@ -186,7 +277,8 @@ func TestOracleTools(t *testing.T) {
 func FuzzUpgrade(f *testing.F) {
 	f.Add(formerScenario)
 	f.Add(todaysScenario)
-	f.Add("oracle: [{calls: [{a: {}, milestone: y, tolerances: {b: 1}}, c]}, {a: {b: 1}, milestone: x}, {calls: [a, {b: {}, id: c}, {tool: id}]}]\nminefields: [{call: [a, {b: {c: 1}}]}]\n")
+	f.Add("name: a # b\nmilestones: [told, {name: x, says: y}]\noracle: [{say: z, milestone: told}]\n---\n# c\nname: d\n")
+	f.Add("name: x\noracle: [{calls: [{a: {}, milestone: y, tolerances: {b: 1}}, c]}, {a: {b: 1}, milestone: x}, {calls: [a, {b: {}, id: c}, {tool: id}]}]\nminefields: [{call: [a, {b: {c: 1}}]}]\n")
 	f.Add("tables: {CONTACT: {change: [{where: {name: A}, set: {name: B}}]}}\nextends: x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := Upgrade("fuzz.yaml", []byte(text))

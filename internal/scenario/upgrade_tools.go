@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -11,7 +10,7 @@ import (
 // keeps their order. It takes calls that are written out.
 func otherTools(scenario *yaml.Node) {
 	list, denied := entry(scenario, "extra_tools"), elements(entry(scenario, "without_tools"))
-	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 || commented(list) {
+	if list == nil || list.Kind != yaml.SequenceNode || commented(list) {
 		return
 	}
 	var called []string
@@ -31,12 +30,15 @@ func otherTools(scenario *yaml.Node) {
 			return
 		}
 	}
-	count := len(called)
-	if count > len(names) || !slices.Equal(called, names[:count]) {
-		return
+	if count := len(called); count <= len(names) && slices.Equal(called, names[:count]) {
+		list.Content = list.Content[count:]
 	}
-	list.Content = list.Content[count:]
-	if columns := len("extra_tools: [") + len(strings.Join(names[count:], ", ")); columns < lineWidth {
-		list.Style |= yaml.FlowStyle
+	if len(list.Content) == 0 {
+		at := slices.Index(scenario.Content, list)
+		if commented(scenario.Content[at-1]) {
+			return
+		}
+		scenario.Content = slices.Delete(scenario.Content, at-1, at+1)
+		return
 	}
 }

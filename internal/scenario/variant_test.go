@@ -63,7 +63,7 @@ func TestVariants(t *testing.T) {
 	if !proto.Equal(before, base) {
 		t.Errorf("the base scenario was changed: got %v, want %v", base, before)
 	}
-	own := loadOne(t, edit(t, testScenario, "name: one", "name: one\naugmentations: [ALL_TOOLS]"))
+	own := loadOne(t, "augmentations: [ALL_TOOLS]\n"+testScenario)
 	if got := Variants(own); len(got) != 1 || got[0] != own {
 		t.Errorf("with augmentations: got %d variants, want the scenario itself", len(got))
 	}
@@ -102,8 +102,10 @@ func TestVariantVector(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	base := loadOne(t, testScenario)
-	own := loadOne(t, edit(t, testScenario, "name: one", "name: one_all_tools\nseed: 5\naugmentations: [ALL_TOOLS]"))
-	alone := loadOne(t, edit(t, testScenario, "name: one", "name: two\naugmentations: [TOOL_NAME_SCRAMBLED]"))
+	own := loadOne(t, "seed: 5\naugmentations: [ALL_TOOLS]\n"+testScenario)
+	own.Setup.Name = "one_all_tools"
+	alone := loadOne(t, "augmentations: [TOOL_NAME_SCRAMBLED]\n"+testScenario)
+	alone.Setup.Name = "two"
 	recorded := proto.CloneOf(base) // as an exported catalogue has it: the tools are listed, the category says why
 	recorded.Setup.Name = "one_3_distraction_tools"
 	recorded.Setup.Categories = []string{"SINGLE_TOOL_CALL", "THREE_DISTRACTION_TOOLS"}

@@ -218,7 +218,7 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 			name, at := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, at.File)
 			if other, taken := c.Places[name]; taken {
-				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: "name",
+				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: name,
 					Reason: fmt.Sprintf("another scenario is called %q too, at %s; names must be unique", name, other)})
 			}
 			c.Written[name] = loaded

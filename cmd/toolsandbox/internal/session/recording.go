@@ -38,9 +38,9 @@ type exported struct {
 	params, body python.Value
 }
 
-// WriteRecordings prints answers as the recordings of a scenario in YAML. A scenario answers equal
-// requests with the first recording: of several answers to a request only the first is printed.
-// Comments tell of the others that differ and of requests that failed.
+// WriteRecordings prints answers as the recordings of a scenario in YAML, indented like its fields.
+// A scenario answers equal requests with the first recording: of several answers to a request only
+// the first is printed. Comments tell of the others that differ and of requests that failed.
 func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 	var out strings.Builder
 	var done []exported
@@ -71,9 +71,9 @@ func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 			comment(&out, answer, "was answered otherwise, too")
 		}
 	}
-	text := "recordings:\n" + out.String()
+	text := "  recordings:\n" + out.String()
 	if len(done) == 0 {
-		text = "recordings: []\n" + out.String()
+		text = "  recordings: []\n" + out.String()
 	}
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("print recordings: %w", err)
@@ -96,16 +96,16 @@ func parseRecording(recording *setupv1.RecordedAnswer) (exported, error) {
 // yaml returns the recording as an item of a list in YAML, if it can be written so.
 func (e exported) yaml() (text string, ok bool) {
 	ok = true
-	out := []byte("  - url: ")
+	out := []byte("    - url: ")
 	write := func(value python.Value) {
 		var fits bool
 		out, fits = appendYAML(out, value)
 		ok = ok && fits
 	}
 	write(python.Str(e.url))
-	out = append(out, "\n    params: "...)
+	out = append(out, "\n      params: "...)
 	write(e.params)
-	out = append(out, "\n    response: "...)
+	out = append(out, "\n      response: "...)
 	write(e.body)
 	return string(append(out, '\n')), ok
 }
@@ -161,5 +161,5 @@ func appendYAML(out []byte, value python.Value) (appended []byte, ok bool) {
 // comment adds a line about a request.
 func comment(out *strings.Builder, answer *toolhostv1.ServiceAnswer, what string) {
 	line := fmt.Sprintf("message %d: %s %s %s", answer.GetIndex(), answer.GetRecording().GetUrl(), answer.GetRecording().GetParamsJson(), what)
-	out.WriteString("  # " + strings.Join(strings.Fields(line), " ") + "\n")
+	out.WriteString("    # " + strings.Join(strings.Fields(line), " ") + "\n")
 }

@@ -42,18 +42,18 @@ func TestWriteRecordings(t *testing.T) {
 		answer(9, "https://z", `{"q": "\ud800"}`, `1`),
 		answer(9, "https://z", `{"q": NaN}`, `1`),
 	)
-	want := "recordings:\n" +
-		"  - url: \"https://x\"\n    params: {\"q\": \"a\", \"n\": 1}\n    response: {\"b\": 1.0, \"a\": \"é # : \u2028\"}\n" +
-		"  # message 7: https://x {\"q\": \"a\"} failed: requests.exceptions.HTTPError: 404 Client Error\n" +
-		"  # message 9: https://x {\"q\": \"a\", \"n\": 1} was answered otherwise, too\n" +
-		"  - url: \"https://y\"\n    params: {}\n    response: [1.0e+16, 1.5, 7]\n" +
-		"  # message 9: https://z {} is left out: YAML has no text for a number or a character in it\n" +
-		"  # message 9: https://z {\"q\": \"\\ud800\"} is left out: YAML has no text for a number or a character in it\n" +
-		"  # message 9: https://z {\"q\": NaN} is left out: YAML has no text for a number or a character in it\n"
+	want := "  recordings:\n" +
+		"    - url: \"https://x\"\n      params: {\"q\": \"a\", \"n\": 1}\n      response: {\"b\": 1.0, \"a\": \"é # : \u2028\"}\n" +
+		"    # message 7: https://x {\"q\": \"a\"} failed: requests.exceptions.HTTPError: 404 Client Error\n" +
+		"    # message 9: https://x {\"q\": \"a\", \"n\": 1} was answered otherwise, too\n" +
+		"    - url: \"https://y\"\n      params: {}\n      response: [1.0e+16, 1.5, 7]\n" +
+		"    # message 9: https://z {} is left out: YAML has no text for a number or a character in it\n" +
+		"    # message 9: https://z {\"q\": \"\\ud800\"} is left out: YAML has no text for a number or a character in it\n" +
+		"    # message 9: https://z {\"q\": NaN} is left out: YAML has no text for a number or a character in it\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("recordings (-want +got):\n%s", diff)
 	}
-	if got, want := recordingsOf(t), "recordings: []\n"; got != want {
+	if got, want := recordingsOf(t), "  recordings: []\n"; got != want {
 		t.Errorf("no answers: got %q, want %q", got, want)
 	}
 }
@@ -61,10 +61,10 @@ func TestWriteRecordings(t *testing.T) {
 // TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares
 // what the scenario makes of it.
 func TestRecordingsRoundTrip(t *testing.T) {
-	const task = "name: round_trip\ncategories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]\nuser: {goal: None., says: Hello.}\n" +
-		"clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
-		"tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}\n" +
-		"milestones: [{name: told, says: Hello.}]\n"
+	const task = "round_trip:\n  categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]\n  user: {goal: None., says: Hello.}\n" +
+		"  clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
+		"  tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}\n" +
+		"  milestones: {told: {says: Hello.}}\n"
 	compared, left := 0, 0
 	for _, tool := range []string{"search_lat_lon", "search_location_around_lat_lon", "search_weather_around_lat_lon", "search_stock", "convert_currency"} {
 		file := vectortest.Dir(t, filepath.Join("tools", "calls", tool+".jsonl"))

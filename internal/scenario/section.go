@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// outermost is a line that is no comment and belongs to nothing before it.
+	outermost = regexp.MustCompile(`(?m)^[^\s#].*`)
+	// scenarioKey is such a line if it names a scenario.
+	scenarioKey = regexp.MustCompile(`^("[^"\\]*"|[A-Za-z0-9][A-Za-z0-9._-]*):(\s|$)`)
+)
+
+// scenarioSections returns the parts of a file of scenarios, one for each of them where the file is
+// written in lines. Parts that are written otherwise, or in an earlier version of the format, stay
+// whole.
+func (r *reader) scenarioSections(data []byte) []section {
+	var out []section
+	seen := false
+	for _, part := range r.sections(data) {
+		keys := outermost.FindAllStringIndex(part.text, -1)
+		if len(keys) > 0 && strings.HasPrefix(part.text[keys[0][0]:], "---") {
+			keys = keys[1:]
+		}
+		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(part.text[at[0]:at[1]]) }) ||
+			strings.ContainsAny(part.text, "\r") || formerName.MatchString(part.text) {
+			keys = nil
+		} else if seen && len(keys) > 0 {
+			r.fail(&value{line: part.before + 1, column: 1}, oneMapping)
+		}
+		seen = seen || len(keys) > 0
+		begin, line := 0, part.before
+		for i := 1; i < len(keys); i++ {
+			next := keys[i][0]
+			out = append(out, section{part.file, line, part.text[begin:next]})
+			line += strings.Count(part.text[begin:next], "\n")
+			begin = next
+		}
+		out = append(out, section{part.file, line, part.text[begin:]})
+	}
+	return out
+}
+
+// formerName is the name of a scenario as a field of it, as in earlier versions of the format.
+var formerName = regexp.MustCompile(`(?m)^name: *[^\s{#]`)
+
+// oneMapping says what a file with several documents should be.
+const oneMapping = "a file of scenarios is one mapping from names to scenarios; leave --- out"
+
+// scenarios returns the scenarios of a section by name.
+func (r *reader) scenarios(part section) []field {
+	var found []field
+	for i, doc := range r.parse(part) {
+		name := doc.get("name")
+		switch {
+		case name != nil && name.shape != shapeMapping:
+			r.fail(name, "the name of a scenario is now the key of its fields, as in %s: {user: …}, and a file is one mapping without ---; "+
+				"toolsandbox scenario fmt --upgrade writes it so", cmp.Or(brief(name.text), "turn_off_wifi"))
+		case i > 0:
+			r.fail(doc, oneMapping)
+		case r.want(doc, shapeMapping):
+			found = append(found, doc.fields...)
+		}
+	}
+	return found
+}
