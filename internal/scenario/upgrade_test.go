@@ -167,10 +167,10 @@ func TestUpgradeTools(t *testing.T) {
 	for _, c := range []struct{ before, after string }{
 		{"tools: [b, a, c]\n", "  extra_tools: [c]\n"},
 		{"tools:\n  - b\n  - a\n", ""},
-		{"tools: [a, b, c]\n", "  extra_tools: [a, b, c]\n"}, // the order would change
+		{"tools: [a, c, b]\n", "  extra_tools: [c]\n"},
 		{"extra_tools: [c]\n", "  extra_tools: [c]\n"},
 		{"extra_tools: []\n", ""},
-		{"extra_tools: [b, a]\nwithout_tools: [a]\n", "  extra_tools: [b, a]\n  without_tools: [a]\n"},
+		{"extra_tools: [b, a]\nwithout_tools: [a]\n", "  extra_tools: [a]\n  without_tools: [a]\n"},
 		{"", "  extra_tools: all\n"},
 	} {
 		got, err := Upgrade("one.yaml", []byte("name: one\n"+c.before+oracle))

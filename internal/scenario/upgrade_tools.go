@@ -6,39 +6,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// otherTools leaves out the tools that the agent gets because the oracle calls them, where that
-// keeps their order. It takes calls that are written out.
+// otherTools leaves out the tools that the agent gets because the oracle calls them. It takes calls
+// that are written out.
 func otherTools(scenario *yaml.Node) {
-	list, denied := entry(scenario, "extra_tools"), elements(entry(scenario, "without_tools"))
+	list := entry(scenario, "extra_tools")
 	if list == nil || list.Kind != yaml.SequenceNode || commented(list) {
 		return
 	}
-	var called []string
+	called := make(map[string]bool)
 	for _, turn := range elements(entry(scenario, "oracle")) {
 		for _, call := range elements(entry(turn, callsKey)) {
-			if tool := entry(call, toolKey); tool != nil && tool.Value != endTool && !slices.Contains(called, tool.Value) {
-				called = append(called, tool.Value)
+			if tool := entry(call, toolKey); tool != nil {
+				called[tool.Value] = true
 			}
 		}
 	}
-	names := make([]string, len(list.Content))
-	for i, item := range list.Content {
-		names[i] = item.Value
+	for _, item := range elements(entry(scenario, "without_tools")) {
+		delete(called, item.Value)
 	}
-	for _, item := range denied {
-		if slices.Contains(called, item.Value) {
-			return
-		}
-	}
-	if count := len(called); count <= len(names) && slices.Equal(called, names[:count]) {
-		list.Content = list.Content[count:]
-	}
-	if len(list.Content) == 0 {
-		at := slices.Index(scenario.Content, list)
-		if commented(scenario.Content[at-1]) {
-			return
-		}
+	list.Content = slices.DeleteFunc(list.Content, func(item *yaml.Node) bool { return called[item.Value] })
+	at := slices.Index(scenario.Content, list)
+	if len(list.Content) == 0 && !commented(scenario.Content[at-1]) {
 		scenario.Content = slices.Delete(scenario.Content, at-1, at+1)
-		return
 	}
 }
