@@ -120,7 +120,7 @@ func (b *builder) scenario(f field) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(user.get("script").alone("say"), turnForm(), "setup.user_script")
+		setup.UserScript = b.script(b.alone(user.get("script"), "say"), turnForm(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {

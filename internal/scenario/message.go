@@ -75,7 +75,7 @@ func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
 					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script and tools can")
 				}
 			}
-			b.items(user.get("script").alone("say"))
+			b.items(b.alone(user.get("script"), "say"))
 		}
 		messages := b.givenMessages(given)
 		return messages, Told(messages)
@@ -97,8 +97,8 @@ func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
 	b.demonstrations(user.get("demonstrations"), &c)
 	told := &evaluationv1.User{
 		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
-		Knowledge: trimmed(b.texts(user.get("knowledge").alone(""))),
-		Unknown:   trimmed(b.texts(user.get("unknown").alone(""))),
+		Knowledge: trimmed(b.texts(b.alone(user.get("knowledge"), ""))),
+		Unknown:   trimmed(b.texts(b.alone(user.get("unknown"), ""))),
 	}
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told, user.get("tools") != nil))
 	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))

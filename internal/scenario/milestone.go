@@ -43,6 +43,11 @@ func (b *builder) named(v *value) []field {
 	if !b.want(v, shapeMapping) {
 		return nil
 	}
+	for _, f := range v.fields {
+		if f.key == "" {
+			b.fail(f.place, "is empty, expected a name")
+		}
+	}
 	return v.fields
 }
 

@@ -155,6 +155,7 @@ func TestTurnMilestoneErrors(t *testing.T) {
 			"a.yaml:7:15: one.milestones: is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so"},
 		{"nothing as milestones", "oracle:\n  - say: Done.\nmilestones:\n", "a.yaml:7:15: one.milestones: is nothing, expected a mapping"},
 		{"nothing as a minefield", "oracle:\n  - say: Done.\nminefields:\n  bad:\n", "a.yaml:8:10: one.minefields.bad: is nothing, expected a mapping"},
+		{"no name", "oracle:\n  - say: Done.\nminefields: {\"\": {says: No.}}\n", "a.yaml:7:16: one.minefields.: is empty, expected a name"},
 		{"a word for tools", "extra_tools: al\noracle:\n  - say: Done.\n", `one.extra_tools: is "al", expected all or a list of tools`},
 		{"tolerances alone", "oracle:\n  - {get_wifi_status: {}, tolerances: {a: 1}}\n",
 			"a.yaml:6:41: one.oracle[0].tolerances: belongs to a milestone; write milestone: and its name beside it"},

@@ -136,10 +136,13 @@ func (r *reader) items(v *value) []*value {
 	return v.list
 }
 
-// alone returns the list that a text stands for where a list has only one item: the text, or a
-// mapping with it as a field. Anything else stays.
-func (v *value) alone(key string) *value {
-	if v == nil || v.shape != shapeText {
+// alone returns a list, or the one that a text stands for where a list has only one item: the text,
+// or a mapping with it as a field. It returns nil for anything else.
+func (r *reader) alone(v *value, key string) *value {
+	switch {
+	case !r.want(v, shapeText, shapeList):
+		return nil
+	case v.shape == shapeList:
 		return v
 	}
 	item := v

@@ -97,3 +97,14 @@ func FuzzTurns(f *testing.F) {
 		}
 	})
 }
+
+// TestScriptOfOneText compares a user's script that is one text with the list of it.
+func TestScriptOfOneText(t *testing.T) {
+	t.Parallel()
+	load := func(script string) []*worldv1.Turn {
+		return loadOne(t, edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: "+script+"\n")).GetSetup().GetUserScript()
+	}
+	if diff := cmp.Diff(load("[{say: Please.}]"), load("Please."), protocmp.Transform()); diff != "" {
+		t.Errorf("script (-list +text):\n%s", diff)
+	}
+}

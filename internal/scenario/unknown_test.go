@@ -34,6 +34,7 @@ func TestUnknown(t *testing.T) {
 		{"beside what is known", goal + "\n  unknown: [where you are., his name]\n  knowledge: [You are tired.]",
 			"\nWhat you know:\n- You are tired.\n- You do not know where you are.\n- You do not know his name.",
 			[]string{"You are tired."}, []string{"where you are.", "his name"}},
+		{"a text alone", goal + "\n  unknown: her name", "\nWhat you know:\n- You do not know her name.", nil, []string{"her name"}},
 		{"nothing", goal + "\n  unknown: []", "\nWhat you want: Wifi off.", nil, nil},
 	} {
 		loaded, err := Load(files(edit(t, testScenario, goal, c.given), testWorld), Options{})
@@ -54,6 +55,10 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: the evaluator's user (-want +got):\n%s", c.name, diff)
 		}
 	}
+	checkErrors(t, files(edit(t, testScenario, goal, goal+"\n  unknown: 5\n  script: {say: Hi.}"), testWorld), []string{
+		"a.yaml:7:14: one.user.unknown: is a number, expected a text or a list (quote it)",
+		"a.yaml:8:13: one.user.script: is a mapping, expected a text or a list",
+	})
 	checkErrors(t, files(edit(t, testScenario, goal, goal+"\n  unknown: [5]"), testWorld),
 		[]string{"a.yaml:7:15: one.user.unknown[0]: is a number, expected a text (quote it)"})
 }
