@@ -110,7 +110,7 @@ func (e *tableEdit) set(at int, v *value) {
 			continue
 		}
 		cell := e.cell(v.fields[i].value, e.schema.Columns[column].Kind, e.zone)
-		if reason := badPhone(e.schema.Columns[column].Name, cell); reason != "" {
+		if reason := (Options{}).badPhone(e.schema.Columns[column].Name, cell); reason != "" {
 			e.fail(v.fields[i].value, "%s", reason)
 		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)

@@ -48,7 +48,7 @@ func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 }
 
 func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
-	opts.zones = &sync.Map{}
+	opts.zones, opts.phones = &sync.Map{}, &sync.Map{}
 	l := &loader{packFiles: packFiles{fsys, &usage{limits: limits}}, opts: opts}
 	pack := &Pack{}
 	l.loadSchema()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/phone"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks
 	// each one up again.
 	zones *sync.Map
+	// phones holds the numbers that have been found good, as zones holds time zones.
+	phones *sync.Map
 }
 
 // zone says whether there is a time zone of that name.
@@ -46,6 +49,20 @@ func (o Options) zone(name string) bool {
 		o.zones.Store(name, true)
 	}
 	return err == nil
+}
+
+// phone says whether a text is a phone number in international form.
+func (o Options) phone(number string) bool {
+	if o.phones != nil {
+		if _, known := o.phones.Load(number); known {
+			return true
+		}
+	}
+	good := phone.Check(number) == nil
+	if good && o.phones != nil {
+		o.phones.Store(number, true)
+	}
+	return good
 }
 
 // known says whether a tool's name passes.

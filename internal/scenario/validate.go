@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/phone"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -203,7 +202,7 @@ func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 		for j, cell := range row.GetCells() {
 			if !world.Fits(cell, schema.Columns[j].Kind) {
 				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s must be a %s", name, schema.Columns[j].Name, schema.Columns[j].Kind)
-			} else if reason := badPhone(schema.Columns[j].Name, cell); reason != "" {
+			} else if reason := c.opts.badPhone(schema.Columns[j].Name, cell); reason != "" {
 				c.fail(fmt.Sprintf("%s.cells[%d]", at, j), "%s.%s %s", name, schema.Columns[j].Name, reason)
 			}
 		}
@@ -213,8 +212,8 @@ func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 // badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the
 // column is another one. Tools take no other numbers, so that nobody could be called or written to
 // by one.
-func badPhone(column string, cell *worldv1.Value) string {
-	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || phone.Check(cell.GetText()) == nil {
+func (o Options) badPhone(column string, cell *worldv1.Value) string {
+	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
 	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", brief(cell.GetText()))
