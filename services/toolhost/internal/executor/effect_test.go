@@ -167,7 +167,12 @@ func compareOrders(t *testing.T, env *Environment, base session.World, texts []s
 
 // TestToolsThatDeclareNothing compares batches of hostile tools, of code with several of their
 // calls and of the built-in tools with all their orders.
-func TestToolsThatDeclareNothing(t *testing.T) {
+func TestToolsThatDeclareNothing(t *testing.T) { toolsThatDeclareNothing(t, fewBatches/4) }
+
+func TestLongToolsThatDeclareNothing(t *testing.T) { toolsThatDeclareNothing(t, manyBatches/4) }
+
+func toolsThatDeclareNothing(t *testing.T, batches int) {
+	t.Helper()
 	env, random := hostile(t), rand.New(rand.NewPCG(5, 6))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
 	drawing := session.NewWorld(frame, 0)
@@ -183,7 +188,7 @@ func TestToolsThatDeclareNothing(t *testing.T) {
 	}
 	pools := append(pools(ids), own, slices.Concat(own, code), slices.Concat(own, own, pools(ids)[4]))
 	compared, later := 0, 0
-	for round := range rounds / 4 {
+	for round := range batches {
 		pool := pools[5+round%3]
 		base := collidingWorld(random, frame, ids)
 		texts, calls := batch(random, env, pool, base)
@@ -196,7 +201,7 @@ func TestToolsThatDeclareNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d batches: %d fail in a later order", compared, later)
-	if compared < rounds/4*9/10 || later < compared/20 {
+	if compared < batches*9/10 || later < compared/20 {
 		t.Errorf("%d of %d batches fail in an order that is not the given one: too few", later, compared)
 	}
 }
@@ -239,7 +244,12 @@ func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
 
 // TestGeneratedBatches compares batches of calls of all tools with generated arguments with all
 // their orders.
-func TestGeneratedBatches(t *testing.T) {
+func TestGeneratedBatches(t *testing.T) { generatedBatches(t, fewBatches/4) }
+
+func TestLongGeneratedBatches(t *testing.T) { generatedBatches(t, manyBatches/4) }
+
+func generatedBatches(t *testing.T, batches int) {
+	t.Helper()
 	env, random := hostile(t), rand.New(rand.NewPCG(7, 8))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
 	drawing := session.NewWorld(frame, 0)
@@ -251,7 +261,7 @@ func TestGeneratedBatches(t *testing.T) {
 		}
 	}
 	all, compared, later := env.catalogue.All(), 0, 0
-	for range rounds / 4 {
+	for range batches {
 		var pool []string
 		for range 12 {
 			pool = append(pool, generated(random, ids, pick(random, all...)), generated(random, ids, pick(random, writing...)))
@@ -267,7 +277,7 @@ func TestGeneratedBatches(t *testing.T) {
 		}
 	}
 	t.Logf("%d batches: %d fail in a later order", compared, later)
-	if compared < rounds/4*9/10 || later < compared/20 {
+	if compared < batches*9/10 || later < compared/20 {
 		t.Errorf("%d of %d batches fail in an order that is not the given one: too few", later, compared)
 	}
 }

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// damages is how many files are damaged, each in another way.
-	damages  = 250
-	sessions = 60
+	// How many files are damaged, each in another way. The few are the first of the many.
+	fewDamages  = 50
+	manyDamages = 250
+	sessions    = 60
 	// lastIndex ends the names of the values that change as a session goes on.
 	lastIndex = " last index"
 )
@@ -121,7 +122,12 @@ func wantDamage(t *testing.T, n int, err error, path string) {
 
 // TestDamagedFiles damages a file in many ways: it does not open, with a line that says what to do,
 // or everything in it is as it was.
-func TestDamagedFiles(t *testing.T) {
+func TestDamagedFiles(t *testing.T) { damagedFiles(t, fewDamages) }
+
+func TestLongDamagedFiles(t *testing.T) { damagedFiles(t, manyDamages) }
+
+func damagedFiles(t *testing.T, damages int) {
+	t.Helper()
 	file := written(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	var want map[string]string
@@ -166,7 +172,12 @@ func TestDamagedFiles(t *testing.T) {
 // stored under its key, though a damaged reference may lead to a page that has been freed, with a
 // last index of before and sessions that were deleted, or away from what is stored. Nothing is a
 // panic or a fault: it is an error, and the store says that it is lost.
-func TestDamageWhileOpen(t *testing.T) {
+func TestDamageWhileOpen(t *testing.T) { damageWhileOpen(t, fewDamages) }
+
+func TestLongDamageWhileOpen(t *testing.T) { damageWhileOpen(t, manyDamages) }
+
+func damageWhileOpen(t *testing.T, damages int) {
+	t.Helper()
 	file := written(t)
 	random := rand.New(rand.NewPCG(2, 2))
 	lost := 0
