@@ -17,8 +17,10 @@ func vectors(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestDecodeVectors decodes every line of every kind.
+// TestDecodeVectors decodes the first lines of every file of every kind. TestConformance of e2e
+// plays them all.
 func TestDecodeVectors(t *testing.T) {
+	const firstLines = 50
 	worlds, err := readWorlds(vectortest.Dir(t, "tools/worlds.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +61,9 @@ func TestDecodeVectors(t *testing.T) {
 			cases := 0
 			for _, file := range vectors(t, test.pattern) {
 				vectortest.Lines(t, file, func(number int, raw []byte) {
+					if number > firstLines {
+						return
+					}
 					cases++
 					if err := test.decode(t, line{number: number, raw: raw}); err != nil {
 						t.Errorf("%s:%d: %v", file, number, err)
