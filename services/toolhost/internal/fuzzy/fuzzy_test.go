@@ -15,7 +15,6 @@ import (
 const tolerance = 1e-9
 
 func TestScorers(t *testing.T) {
-	t.Parallel()
 	scorers := []struct {
 		name  string
 		score func(a, b *Text) float64
@@ -59,7 +58,6 @@ func TestScorers(t *testing.T) {
 }
 
 func TestProcess(t *testing.T) {
-	t.Parallel()
 	cases := 0
 	vectortest.Lines(t, vectortest.Dir(t, "tools/default_process.jsonl"), func(line int, raw []byte) {
 		var c struct {
@@ -85,7 +83,6 @@ func TestProcess(t *testing.T) {
 }
 
 func TestExtract(t *testing.T) {
-	t.Parallel()
 	cases := 0
 	vectortest.Lines(t, vectortest.Dir(t, "tools/extract.jsonl"), func(line int, raw []byte) {
 		var c struct {

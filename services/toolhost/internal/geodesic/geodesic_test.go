@@ -69,7 +69,6 @@ func (n *tally) finish(t *testing.T, file string) {
 }
 
 func TestVectors(t *testing.T) {
-	t.Parallel()
 	var n tally
 	vectortest.Lines(t, vectortest.Dir(t, "tools/geodesic.jsonl"), func(line int, raw []byte) {
 		vector, err := python.ParseJSON(raw)
@@ -85,7 +84,6 @@ func TestVectors(t *testing.T) {
 }
 
 func TestCallVectors(t *testing.T) {
-	t.Parallel()
 	var n tally
 	vectortest.Lines(t, vectortest.Dir(t, "tools/calls/calculate_lat_lon_distance.jsonl"), func(line int, raw []byte) {
 		var c struct {
@@ -110,7 +108,6 @@ func TestCallVectors(t *testing.T) {
 }
 
 func TestDistance(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name                                         string
 		latitude0, longitude0, latitude1, longitude1 float64
@@ -135,7 +132,6 @@ func TestDistance(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			for _, swapped := range []bool{false, true} {
 				a, b, c, d := test.latitude0, test.longitude0, test.latitude1, test.longitude1
 				if swapped {
