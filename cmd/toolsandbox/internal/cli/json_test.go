@@ -26,7 +26,7 @@ func notJSON() map[string]string {
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "it prints one line for people, when it is ready",
-		"toolsandbox scenario graph":     "it draws",
+		"toolsandbox scenario graph":     "it writes Mermaid or DOT",
 		"toolsandbox scenario new":       "it writes a file in YAML",
 		"toolsandbox scenario schema":    "what it prints is JSON",
 		"toolsandbox session exchanges":  "what it prints is JSON, a line a turn",

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,10 +11,9 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/graph"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
 func newScenarioShow() *cobra.Command {
@@ -59,65 +56,39 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 
 func newScenarioGraph() *cobra.Command {
 	var from catalogue.Selection
-	var asSVG, minefields bool
+	var format string
+	var minefields bool
 	cmd := &cobra.Command{
-		Use:     "graph NAME",
-		Short:   "Draw the milestones of a scenario",
-		Long:    "graph draws the milestones of a scenario, or its minefields, in their order: what must come before stands above.",
-		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --svg > which_mateo.svg",
+		Use:   "graph NAME",
+		Short: "Write the milestones of a scenario as a diagram",
+		Long: `graph writes the milestones of a scenario, or its minefields, in their order: an arrow leads from what must come before. Mermaid is
+drawn by GitHub, GitLab and many editors, DOT by Graphviz. show says the same in words.`,
+		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --format dot | dot -Tsvg > which_mateo.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			write, known := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
+			if !known {
+				return process.Usage("--format: %q given, expected mermaid or dot", format)
+			}
 			subject, err := subject(&from, args)
 			if err != nil {
 				return err
 			}
-			evaluation, kind := subject.Scenario.GetEvaluation().GetMilestones(), "milestones"
+			setup, evaluation := subject.Scenario.GetSetup(), subject.Scenario.GetEvaluation()
+			graph, kind := evaluation.GetMilestones(), "milestones"
 			if minefields {
-				evaluation, kind = subject.Scenario.GetEvaluation().GetMinefields(), "minefields"
+				graph, kind = evaluation.GetMinefields(), "minefields"
 			}
-			name := subject.Scenario.GetSetup().GetName()
-			if len(evaluation.GetNodes()) == 0 {
-				return process.Usage("NAME: %s has no %s", name, kind)
+			if len(graph.GetNodes()) == 0 {
+				return process.Usage("NAME: %s has no %s", setup.GetName(), kind)
 			}
-			drawn := drawing(evaluation, subject.Scenario)
-			text := drawn.Text()
-			if asSVG {
-				text = drawn.SVG(kind + " of " + name)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			_, err = io.WriteString(cmd.OutOrStdout(), write(graph, setup))
 			return err
 		},
 	}
 	from.RegisterSourceFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&asSVG, "svg", false, "print an SVG document")
-	cmd.Flags().BoolVar(&minefields, "minefields", false, "draw the minefields instead")
+	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid or dot")
+	cmd.Flags().BoolVar(&minefields, "minefields", false, "write the minefields instead")
 	return cmd
-}
-
-// widestLine is where the text in a drawn node is cut off.
-const widestLine = 72
-
-// drawing turns an evaluation's graph into one that can be drawn.
-func drawing(evaluation *evaluationv1.Graph, s *scenariov1.Scenario) *graph.Graph {
-	zone, err := time.LoadLocation(s.GetSetup().GetClock().GetTimeZone())
-	if err != nil {
-		zone = time.UTC
-	}
-	out := &graph.Graph{}
-	for i, node := range evaluation.GetNodes() {
-		lines := []string{describe.Title(evaluation, i)}
-		for _, line := range describe.Constraints(evaluation, node, zone) {
-			line = strings.Join(strings.Fields(line), " ")
-			if runes := []rune(line); len(runes) > widestLine {
-				line = string(runes[:widestLine-1]) + "…"
-			}
-			lines = append(lines, line)
-		}
-		out.Nodes = append(out.Nodes, lines)
-	}
-	for _, edge := range evaluation.GetEdges() {
-		out.Edges = append(out.Edges, [2]int{int(edge.GetBefore()), int(edge.GetAfter())})
-	}
-	return out
 }
 
 // subject returns the one scenario that the arguments name, with its place.

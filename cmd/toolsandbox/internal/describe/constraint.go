@@ -11,17 +11,17 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Title names a node of a graph: its number and, if it has one, its name.
-func Title(graph *evaluationv1.Graph, node int) string {
+// title names a node of a graph: its number and, if it has one, its name.
+func title(graph *evaluationv1.Graph, node int) string {
 	if name := graph.GetNodes()[node].GetName(); name != "" {
 		return strconv.Itoa(node) + " " + name
 	}
 	return strconv.Itoa(node)
 }
 
-// Constraints says what each constraint of a node of the graph wants, one text each. Times are
+// constraints says what each constraint of a node of the graph wants, one text each. Times are
 // those of the zone.
-func Constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.Location) []string {
+func constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.Location) []string {
 	p := &printer{zone: zone}
 	var out []string
 	for _, c := range node.GetConstraints() {
@@ -44,7 +44,7 @@ func reference(graph *evaluationv1.Graph, node int) string {
 	if node < 0 || node >= len(graph.GetNodes()) {
 		return "the first user message"
 	}
-	return Title(graph, node)
+	return title(graph, node)
 }
 
 // constraint says what one constraint wants; the two common ones are said as authors write them.

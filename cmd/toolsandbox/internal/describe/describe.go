@@ -217,24 +217,24 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 }
 
 // graph writes the nodes with what comes before each, and what more there is to say about each.
-func (p *printer) graph(title string, graph *evaluationv1.Graph, more func(i int)) {
+func (p *printer) graph(heading string, graph *evaluationv1.Graph, more func(i int)) {
 	if len(graph.GetNodes()) == 0 {
 		return
 	}
-	p.heading(title)
+	p.heading(heading)
 	for i, node := range graph.GetNodes() {
 		var before []string
 		for _, edge := range graph.GetEdges() {
 			if int(edge.GetAfter()) == i {
-				before = append(before, Title(graph, int(edge.GetBefore())))
+				before = append(before, title(graph, int(edge.GetBefore())))
 			}
 		}
-		text := Title(graph, i)
+		text := title(graph, i)
 		if len(before) > 0 {
 			text += ", after " + strings.Join(before, " and ")
 		}
 		p.line("  %s", text)
-		for _, line := range Constraints(graph, node, p.zone) {
+		for _, line := range constraints(graph, node, p.zone) {
 			p.line("      %s", line)
 		}
 		p.guardrails(node)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -25,22 +26,38 @@ func TestWrite(t *testing.T) {
 	}
 	for _, l := range loaded {
 		name := l.Scenario.GetSetup().GetName()
-		var got bytes.Buffer
-		if err := Write(&got, Subject{Scenario: l.Scenario, Place: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {
+		var text bytes.Buffer
+		if err := Write(&text, Subject{Scenario: l.Scenario, Place: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {
 			t.Fatal(err)
 		}
-		golden := filepath.Join("testdata", name+".txt")
-		if *update {
-			if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+		setup, milestones := l.Scenario.GetSetup(), l.Scenario.GetEvaluation().GetMilestones()
+		for ending, got := range map[string]string{
+			".txt": text.String(), ".mermaid": Mermaid(milestones, setup), ".dot": DOT(milestones, setup),
+		} {
+			golden := filepath.Join("testdata", name+ending)
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
 				t.Fatal(err)
 			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", golden, diff)
+			}
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+	}
+}
+
+// TestDiagramsEscape checks that no text of a scenario ends a label or is read as markup.
+func TestDiagramsEscape(t *testing.T) {
+	graph := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: `a "b" <c> & #d; \N`}}}
+	if got, want := Mermaid(graph, nil), "flowchart TD\n    n0[\"0 a #quot;b#quot; #lt;c#gt; #amp; #35;d; \\N\"]\n"; got != want {
+		t.Errorf("Mermaid: got %q, want %q", got, want)
+	}
+	if got, want := DOT(graph, nil), "digraph {\n    node [shape=box]\n    n0 [label=\"0 a \\\"b\\\" <c> & #d; \\\\N\\l\"]\n}\n"; got != want {
+		t.Errorf("DOT: got %q, want %q", got, want)
 	}
 }
